@@ -1,0 +1,3 @@
+//! The `vigil` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Vigil's long-lived processes.

@@ -1,0 +1,16 @@
+//! What git tracks, ignores and compares.
+
+pub mod attributes;
+pub mod branch;
+pub mod config;
+pub mod convert;
+pub mod ignore;
+pub mod index_file;
+pub mod operation;
+pub mod pathspec;
+pub mod refs;
+pub mod reftable;
+pub mod renames;
+pub mod repository;
+pub mod staged;
+pub mod tags;

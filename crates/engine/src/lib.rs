@@ -1,0 +1,13 @@
+//! Answers what changed in one working copy. Works without a daemon.
+//!
+//! The engine never prints, never reads the process's environment, never exits and never names a socket: what it
+//! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
+
+pub mod environment;
+pub mod git;
+pub mod objects;
+pub mod scan;
+pub mod session;
+pub mod status;
+
+pub use vigil_model as model;

@@ -1,0 +1,1 @@
+//! Compares index and working tree.

@@ -1,0 +1,1 @@
+//! One working copy, kept in memory between questions.

@@ -1,0 +1,266 @@
+//! The question "what changed?" and its whole answer.
+
+use bstr::BString;
+use gix_hash::ObjectId;
+use vigil_model::mode::FileMode;
+
+/// Which untracked files are reported (`--untracked-files`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum UntrackedMode {
+    /// None.
+    No,
+    /// Files, and directories without tracked files as one name.
+    #[default]
+    Normal,
+    /// Every file.
+    All,
+}
+
+/// Which ignored files are reported (`--ignored`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IgnoredMode {
+    /// None.
+    #[default]
+    No,
+    /// Files, and directories in which all is ignored as one name (unless untracked files are all shown).
+    Traditional,
+    /// What an ignore rule matches by itself.
+    Matching,
+}
+
+/// Which changes of submodules are left out (`--ignore-submodules`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum IgnoreSubmodules {
+    /// None: all are reported.
+    #[default]
+    None,
+    /// Untracked files in the submodule.
+    Untracked,
+    /// All but the submodule's commit.
+    Dirty,
+    /// All.
+    All,
+}
+
+/// How renames are looked for between HEAD and index, and for intent-to-add entries in the working tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenameRule {
+    /// Whether copies are found too (`status.renames=copies`).
+    pub copies: bool,
+    /// The least similarity, of 60,000 (git's own scale; 30,000 is 50 %).
+    pub min_score: u32,
+    /// How many candidates each side may have before inexact detection is skipped; 0 is no limit.
+    pub limit: usize,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct StatusRequest {
+    /// Untracked files.
+    pub untracked: UntrackedMode,
+    /// Ignored files.
+    pub ignored: IgnoredMode,
+    /// `--ignore-submodules`, where it was given; else each submodule's configuration decides.
+    pub ignore_submodules: Option<IgnoreSubmodules>,
+    /// Rename detection, `None` for none.
+    pub renames: Option<RenameRule>,
+    /// The pathspecs as given on the command line, still with magic, relative to the repository's prefix.
+    pub pathspecs: Vec<BString>,
+    /// Count commits ahead and behind (`--ahead-behind`); without, only whether the two differ.
+    pub ahead_behind: bool,
+    /// Find branch and upstream (formats without a branch line do not ask).
+    pub branch: bool,
+    /// Count stash entries (`--show-stash`).
+    pub stash: bool,
+    /// The most threads the scan may use; `None` lets it choose.
+    pub threads_max: Option<usize>,
+}
+
+/// How a path changed between two of HEAD, index and working tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// New on the later side: `A`.
+    Added,
+    /// Other contents or executable bit: `M`.
+    Modified,
+    /// Gone on the later side: `D`.
+    Deleted,
+    /// Another type of file: `T`.
+    TypeChanged,
+    /// Renamed: `R`; the source is in [`TrackedChange::source`].
+    Renamed,
+    /// Copied: `C`; the source is in [`TrackedChange::source`].
+    Copied,
+}
+
+impl ChangeKind {
+    /// The letter in git's short formats.
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::Added => b'A',
+            Self::Modified => b'M',
+            Self::Deleted => b'D',
+            Self::TypeChanged => b'T',
+            Self::Renamed => b'R',
+            Self::Copied => b'C',
+        }
+    }
+}
+
+/// What is dirty in a submodule (the `S<c><m><u>` field of porcelain v2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubmoduleState {
+    /// Its HEAD is not the commit in the index.
+    pub new_commits: bool,
+    /// It has changes to tracked files.
+    pub modified: bool,
+    /// It has untracked files.
+    pub untracked: bool,
+}
+
+/// Where a renamed or copied path came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenameSource {
+    /// The former path.
+    pub path: BString,
+    /// The similarity in percent, as printed after `R` or `C`.
+    pub score_percent: u8,
+}
+
+/// A tracked path that differs between HEAD and index, between index and working tree, or both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrackedChange {
+    /// HEAD against index.
+    pub staged: Option<ChangeKind>,
+    /// Index against working tree.
+    pub unstaged: Option<ChangeKind>,
+    /// Mode in HEAD (of the rename's source, if renamed); `NONE` where not in HEAD.
+    pub head_mode: FileMode,
+    /// Mode in the index; `NONE` where not in the index.
+    pub index_mode: FileMode,
+    /// Mode in the working tree; `NONE` where deleted.
+    pub worktree_mode: FileMode,
+    /// Object in HEAD, null where not in HEAD.
+    pub head_id: ObjectId,
+    /// Object in the index, null where not in the index (and for intent-to-add).
+    pub index_id: ObjectId,
+    /// Where it came from in HEAD, if the staged change is a rename or copy.
+    pub staged_source: Option<RenameSource>,
+    /// Where it came from in the index, if the unstaged change is a rename or copy (of an intent-to-add entry).
+    pub unstaged_source: Option<RenameSource>,
+    /// For a submodule, what is dirty in it.
+    pub submodule: Option<SubmoduleState>,
+}
+
+/// One side of an unmerged path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnmergedSide {
+    /// The mode recorded for the stage.
+    pub mode: FileMode,
+    /// The object recorded for the stage.
+    pub id: ObjectId,
+}
+
+/// A path with conflicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmergedChange {
+    /// Stages 1 (base), 2 (ours) and 3 (theirs), as far as present.
+    pub stages: [Option<UnmergedSide>; 3],
+    /// Mode in the working tree; `NONE` where the file is not there.
+    pub worktree_mode: FileMode,
+    /// For a submodule, what is dirty in it.
+    pub submodule: Option<SubmoduleState>,
+}
+
+impl UnmergedChange {
+    /// The two letters of git's short formats: `DD`, `AU`, `UD`, `UA`, `DU`, `AA` or `UU`.
+    pub fn letters(&self) -> [u8; 2] {
+        match self.stages.map(|side| side.is_some()) {
+            [true, false, false] => *b"DD",
+            [false, true, false] => *b"AU",
+            [true, true, false] => *b"UD",
+            [false, false, true] => *b"UA",
+            [true, false, true] => *b"DU",
+            [false, true, true] => *b"AA",
+            _ => *b"UU",
+        }
+    }
+}
+
+/// How one path changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Tracked and merged.
+    Tracked(TrackedChange),
+    /// In conflict.
+    Unmerged(UnmergedChange),
+}
+
+/// Where HEAD points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// To a branch, by its full reference name (`refs/heads/main`), which may not exist yet (unborn).
+    Branch {
+        /// The full reference name.
+        name: BString,
+        /// The commit; `None` on an unborn branch.
+        id: Option<ObjectId>,
+    },
+    /// To a commit.
+    Detached(ObjectId),
+}
+
+/// How far a branch is from its upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// The upstream is configured, but its reference does not exist.
+    Gone,
+    /// Both are one commit.
+    Equal,
+    /// They differ, and nobody asked by how much.
+    Different,
+    /// Commits only here, and only there.
+    Counted {
+        /// Commits of the branch that the upstream lacks.
+        ahead: usize,
+        /// Commits of the upstream that the branch lacks.
+        behind: usize,
+    },
+}
+
+/// The upstream of the current branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// The full reference name (`refs/remotes/origin/main`).
+    pub reference: BString,
+    /// The name as git prints it (`origin/main`).
+    pub short_name: BString,
+    /// How far the branch is from it.
+    pub distance: Distance,
+}
+
+/// The current branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchStatus {
+    /// Where HEAD points.
+    pub head: Head,
+    /// The upstream, if one is configured.
+    pub upstream: Option<Upstream>,
+}
+
+/// The whole answer.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// Changed tracked paths, in byte order.
+    pub changes: Vec<(BString, Change)>,
+    /// Untracked paths, in byte order; directories end in `/`.
+    pub untracked: Vec<BString>,
+    /// Ignored paths, in byte order; directories end in `/`.
+    pub ignored: Vec<BString>,
+    /// The branch, where it was asked for.
+    pub branch: Option<BranchStatus>,
+    /// The number of stash entries, where it was asked for.
+    pub stash_count: Option<usize>,
+    /// What git would say on stderr, in order, without "warning: ".
+    pub warnings: Vec<BString>,
+}

@@ -1,0 +1,9 @@
+//! The Linux system calls Vigil needs, behind safe functions.
+//!
+//! This crate is the only one with `unsafe` code; each block says what it relies on. It knows nothing of
+//! git, Mercurial or Vigil's own formats.
+
+pub mod dir;
+pub mod stat;
+
+pub use rustix::io::Errno;

@@ -1,0 +1,121 @@
+//! git's index, read from bytes (gitformat-index(5)).
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
+
+use crate::facts::RecordedStat;
+use crate::mode::FileMode;
+
+/// The flags of an entry, git's own bits: the first 16 as on disk, the extended ones shifted up by 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntryFlags(pub u32);
+
+impl EntryFlags {
+    /// `assume-unchanged`: the user promises that the file does not change.
+    pub const ASSUME_VALID: u32 = 0x8000;
+    /// The entry has extended flags.
+    pub const EXTENDED: u32 = 0x4000;
+    /// `skip-worktree`: the file is not in the working tree, by the sparse checkout or the user's wish.
+    pub const SKIP_WORKTREE: u32 = 0x4000_0000;
+    /// `intent-to-add`: the path is tracked, its contents are not yet.
+    pub const INTENT_TO_ADD: u32 = 0x2000_0000;
+
+    /// The merge stage: 0 for a merged path, 1 base, 2 ours, 3 theirs.
+    pub fn stage(self) -> u8 {
+        ((self.0 >> 12) & 3) as u8
+    }
+
+    /// Whether the user promised that the file does not change.
+    pub fn is_assume_valid(self) -> bool {
+        self.0 & Self::ASSUME_VALID != 0
+    }
+
+    /// Whether the file is not expected in the working tree.
+    pub fn is_skip_worktree(self) -> bool {
+        self.0 & Self::SKIP_WORKTREE != 0
+    }
+
+    /// Whether only the intent to add is recorded.
+    pub fn is_intent_to_add(self) -> bool {
+        self.0 & Self::INTENT_TO_ADD != 0
+    }
+}
+
+/// One entry of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The stat facts recorded when the entry was made or last refreshed.
+    pub stat: RecordedStat,
+    /// Type and executable bit.
+    pub mode: FileMode,
+    /// The blob, or the commit of a submodule, or the tree of a sparse directory.
+    pub id: ObjectId,
+    /// Stage and marks.
+    pub flags: EntryFlags,
+    path_start: u32,
+    path_len: u32,
+}
+
+/// One node of the cache-tree: a directory whose tree object is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheTree {
+    /// The directory's own name; empty for the root.
+    pub name: Vec<u8>,
+    /// How many index entries the subtree covers, and the id of its tree; `None` where it was invalidated.
+    pub tree: Option<(u32, ObjectId)>,
+    /// Subdirectories, in the order in which they are stored.
+    pub children: Vec<CacheTree>,
+}
+
+/// A parsed index: entries in git's order (path bytes, then stage).
+#[derive(Clone, Debug)]
+pub struct Index {
+    hash: gix_hash::Kind,
+    entries: Vec<Entry>,
+    paths: Vec<u8>,
+    cache_tree: Option<CacheTree>,
+    is_sparse: bool,
+}
+
+impl Index {
+    /// The index of a repository that has none yet.
+    pub fn empty(hash: gix_hash::Kind) -> Self {
+        Self {
+            hash,
+            entries: Vec::new(),
+            paths: Vec::new(),
+            cache_tree: None,
+            is_sparse: false,
+        }
+    }
+
+    /// The kind of the ids within.
+    pub fn hash_kind(&self) -> gix_hash::Kind {
+        self.hash
+    }
+
+    /// All entries, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The path of `entry`, which must be one of this index.
+    #[inline]
+    pub fn path(&self, entry: &Entry) -> &BStr {
+        let start = entry.path_start as usize;
+        self.paths
+            .get(start..start.saturating_add(entry.path_len as usize))
+            .unwrap_or_default()
+            .as_bstr()
+    }
+
+    /// The root of the cache-tree, if the index has one.
+    pub fn cache_tree(&self) -> Option<&CacheTree> {
+        self.cache_tree.as_ref()
+    }
+
+    /// Whether entries may be sparse directories (`sdir` extension).
+    pub fn is_sparse(&self) -> bool {
+        self.is_sparse
+    }
+}

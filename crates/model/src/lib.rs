@@ -1,0 +1,10 @@
+//! Vigil's values and rules. Nothing here touches files, the clock, threads or the environment.
+
+pub mod facts;
+pub mod index;
+pub mod mode;
+pub mod path;
+pub mod timestamp;
+pub mod verdict;
+
+pub use gix_hash::{Kind as HashKind, ObjectId, oid};

@@ -1,0 +1,1 @@
+//! Development only: repository builder, oracle and random-operation tester.
