@@ -61,6 +61,11 @@ impl Listing {
         Ok(())
     }
 
+    /// The entry called `name`.
+    pub fn find(&self, name: &CStr) -> Option<Entry<'_>> {
+        self.entries().find(|entry| entry.name == name)
+    }
+
     /// The entries in byte order.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
         self.entries

@@ -1,6 +1,6 @@
 //! Paths inside a repository: bytes separated by `/`, without a leading one, never assumed to be UTF-8.
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 /// The part of `path` before its last `/`, or the empty path.
 pub fn parent(path: &BStr) -> &BStr {
@@ -19,6 +19,19 @@ pub fn file_name(path: &BStr) -> &BStr {
             .as_bstr(),
         None => path,
     }
+}
+
+/// The path of `name` in the directory `dir`, which may be empty for the top.
+pub fn join(dir: &BStr, name: &BStr) -> BString {
+    let mut path = BString::new(Vec::with_capacity(
+        dir.len().saturating_add(1).saturating_add(name.len()),
+    ));
+    path.extend_from_slice(dir);
+    if !dir.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
 }
 
 #[cfg(test)]

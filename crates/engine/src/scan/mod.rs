@@ -1,1 +1,119 @@
-//! Compares index and working tree.
+//! Compares index and working tree, in parallel, one task per directory.
+//!
+//! A directory is opened from its parent's descriptor and listed only where its memory cannot answer; each
+//! tracked file is looked at by name from its directory's descriptor. What stands beside the tracked files is
+//! judged as git's `dir.c` judges it for `git status`.
+
+mod cache;
+mod entries;
+mod filter;
+mod icase;
+mod open;
+mod pool;
+mod surroundings;
+mod tree;
+mod untracked;
+mod walk;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::BString;
+use vigil_model::index::Index;
+use vigil_model::mode::FileMode;
+use vigil_model::timestamp::Timestamp;
+use vigil_model::verdict::StatRules;
+
+pub use cache::ScanMemory;
+pub use filter::{DirMatch, PathFilter};
+pub use surroundings::{ContentError, Surroundings};
+pub use tree::{DirId, DirTree, ROOT};
+
+use crate::git::ignore::IgnoreRules;
+use crate::status::{IgnoredMode, UntrackedMode};
+
+/// One scan: what is asked, and all that is needed to answer.
+pub struct Scan<'a> {
+    /// The top of the working tree.
+    pub work_tree: &'a Path,
+    /// The index.
+    pub index: &'a Index,
+    /// The directories of that index.
+    pub tree: &'a DirTree,
+    /// The mtime of the index file.
+    pub index_written_at: Timestamp,
+    /// Which stat facts count.
+    pub stat_rules: StatRules,
+    /// `core.ignoreCase`.
+    pub ignore_case: bool,
+    /// Whether a file that the sparse checkout leaves out, but that is there, is looked at nevertheless.
+    pub looks_at_present_skipped_files: bool,
+    /// What the scan asks of the repository.
+    pub surroundings: &'a dyn Surroundings,
+    /// The ignore rules that hold for the whole working tree.
+    pub ignore_rules: Arc<IgnoreRules>,
+    /// The paths that are asked for; `None` for all.
+    pub filter: Option<&'a dyn PathFilter>,
+    /// Whether tracked files are looked at.
+    pub tracked: bool,
+    /// Which untracked files are looked for.
+    pub untracked: UntrackedMode,
+    /// Which ignored files are looked for; nothing is, where untracked files are not.
+    pub ignored: IgnoredMode,
+    /// How many changed tracked files are enough to stop looking for more.
+    pub tracked_enough: usize,
+    /// How many untracked paths are enough to stop looking for more.
+    pub untracked_enough: usize,
+    /// The most threads; `None` for as many as the work waits for.
+    pub threads_max: Option<usize>,
+    /// What earlier scans remember.
+    pub memory: Option<&'a ScanMemory>,
+}
+
+/// What a tracked path looks like on disk, where it is not as recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// Nothing is there.
+    Missing,
+    /// A file, link or directory that would be recorded with this mode.
+    Present(FileMode),
+    /// The directory of a submodule, which has yet to be asked for its state.
+    Submodule,
+}
+
+/// What a scan found. Lists are in byte order.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Index entries that differ, by number; of unmerged paths the first stage, whether it differs or not.
+    pub tracked: Vec<(u32, Observed)>,
+    /// Untracked paths; directories end in `/`.
+    pub untracked: Vec<BString>,
+    /// Ignored paths; directories end in `/`.
+    pub ignored: Vec<BString>,
+    /// What could not be looked at, as git says it on stderr.
+    pub warnings: Vec<BString>,
+}
+
+/// Why a scan ended without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// The top of the working tree cannot be opened.
+    #[error("cannot open the working tree '{}': {source}", path.display())]
+    WorkTree {
+        /// The top of the working tree.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: vigil_linux::Errno,
+    },
+    /// A directory with tracked files cannot be looked into, for a reason that says nothing of those files.
+    #[error("cannot open directory '{path}': {source}")]
+    Directory {
+        /// The directory, from the top of the working tree.
+        path: BString,
+        /// What the system said.
+        source: vigil_linux::Errno,
+    },
+    /// Contents could not be compared.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}

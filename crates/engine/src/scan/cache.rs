@@ -1,0 +1,122 @@
+//! What a scan remembers of each directory, so that the next one need not list it again.
+
+use std::sync::Arc;
+
+use bstr::BString;
+use parking_lot::Mutex;
+use vigil_linux::stat::Stat;
+use vigil_model::timestamp::{Timestamp, is_racy};
+
+use super::tree::DirId;
+use crate::git::ignore::IgnoreRules;
+
+/// What identifies one state of a file or directory: any change of its contents moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    dev: u64,
+    ino: u64,
+    size: u64,
+    mtime: Timestamp,
+    ctime: Timestamp,
+}
+
+impl Stamp {
+    /// The stamp of `stat`, or `None` if a change after `observed_at` might bear the same one.
+    pub(super) fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
+        let stamp = Self::of(stat);
+        (!is_racy(stamp.mtime, observed_at) && !is_racy(stamp.ctime, observed_at)).then_some(stamp)
+    }
+
+    /// The stamp of `stat`, to be compared with a trusted one.
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self {
+            dev: stat.dev,
+            ino: stat.ino,
+            size: stat.size,
+            mtime: Timestamp {
+                s: stat.mtime_s,
+                ns: stat.mtime_ns,
+            },
+            ctime: Timestamp {
+                s: stat.ctime_s,
+                ns: stat.ctime_ns,
+            },
+        }
+    }
+}
+
+/// A file whose contents were compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    pub(super) entry: u32,
+    pub(super) stamp: Stamp,
+    pub(super) is_unchanged: bool,
+}
+
+/// A file or directory below an untracked directory, on which the verdict on that directory rests.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    /// The path from the tracked directory above, without a slash at the end.
+    pub(super) path: BString,
+    pub(super) stamp: Stamp,
+}
+
+/// What one tracked directory held beside its tracked files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Others {
+    /// Untracked paths from the top; directories end in `/`.
+    pub(super) untracked: Vec<BString>,
+    /// Ignored paths from the top; directories end in `/`.
+    pub(super) ignored: Vec<BString>,
+    /// Tracked subdirectories that an ignore rule matches.
+    pub(super) excluded_subdirs: Vec<DirId>,
+    /// What else must be unchanged for this to hold.
+    pub(super) witnesses: Vec<Witness>,
+    /// Whether the directory has a file `.gitignore`, and its state.
+    pub(super) gitignore: Option<Stamp>,
+}
+
+/// A listing that may be used again.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) stamp: Stamp,
+    /// The rules that were in force, and whether the directory was excluded by them.
+    pub(super) rules_above: Arc<IgnoreRules>,
+    pub(super) is_excluded: bool,
+    /// The rules with those of the directory's own `.gitignore`.
+    pub(super) rules: Arc<IgnoreRules>,
+    pub(super) others: Others,
+}
+
+/// What is remembered of one tracked directory.
+#[derive(Debug, Default)]
+pub(super) struct DirMemory {
+    pub(super) listed: Option<Listed>,
+    /// In order of entries.
+    pub(super) compared: Vec<Compared>,
+}
+
+/// The memory of a working copy's scans. It belongs to one index and one set of questions: a new index, new
+/// configuration or another kind of question needs a new one.
+#[derive(Debug, Default)]
+pub struct ScanMemory {
+    dirs: Vec<Mutex<DirMemory>>,
+}
+
+impl ScanMemory {
+    /// An empty memory for `dirs` directories.
+    pub fn new(dirs: usize) -> Self {
+        Self {
+            dirs: std::iter::repeat_with(Mutex::default).take(dirs).collect(),
+        }
+    }
+
+    pub(super) fn dir(&self, id: DirId) -> Option<&Mutex<DirMemory>> {
+        self.dirs.get(id as usize)
+    }
+
+    /// Forgets what contents were like, as after a change of attributes or filters.
+    pub fn forget_contents(&self) {
+        self.dirs.iter().for_each(|dir| dir.lock().compared.clear());
+    }
+}

@@ -1,0 +1,26 @@
+//! Which paths a scan is about.
+
+use bstr::BStr;
+
+/// How a directory that holds no tracked file relates to what is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirMatch {
+    /// Neither the directory nor anything below is asked for.
+    No,
+    /// Something below may be asked for, but not the directory as such: it must be looked into.
+    Below,
+    /// The directory itself is asked for.
+    Yes,
+}
+
+/// Which paths a scan is about: what pathspecs say. All paths are relative to the top of the working tree.
+pub trait PathFilter: Sync {
+    /// Whether the file, link or submodule (`is_dir`) at `path` is asked for.
+    fn matches(&self, path: &BStr, is_dir: bool) -> bool;
+
+    /// False only where nothing at or below `path` can be asked for; may err towards true.
+    fn may_match_below(&self, path: &BStr) -> bool;
+
+    /// How the untracked directory `dir`, given with a `/` at its end, relates to what is asked for.
+    fn directory(&self, dir: &BStr) -> DirMatch;
+}

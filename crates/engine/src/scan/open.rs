@@ -1,0 +1,84 @@
+//! Open directories of a scan, counted so that their number stays bounded however deep the tree is.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bstr::{BStr, ByteSlice};
+use rustix::fs::{Mode, OFlags};
+use vigil_linux::Errno;
+use vigil_linux::dir::open_dir_at;
+
+/// The longest path that the kernel and git take (`PATH_MAX` without its NUL).
+pub(super) const PATH_LEN_MAX: usize = 4095;
+
+/// A directory that is open while tasks need it.
+#[derive(Debug)]
+pub(super) struct OpenDir<'s> {
+    fd: OwnedFd,
+    count: &'s AtomicUsize,
+}
+
+impl<'s> OpenDir<'s> {
+    /// Takes `fd` into the account `count`.
+    pub(super) fn new(fd: OwnedFd, count: &'s AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self { fd, count }
+    }
+
+    /// The descriptor.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for OpenDir<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A name with the NUL that system calls want, on the stack.
+pub(super) struct CName {
+    bytes: [u8; 256],
+}
+
+impl CName {
+    /// `None` for a name that no file can have: longer than 255 bytes, or with a NUL.
+    #[inline]
+    pub(super) fn new(name: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 256];
+        let (head, tail) = bytes.split_at_mut_checked(name.len())?;
+        if tail.is_empty() {
+            return None;
+        }
+        head.copy_from_slice(name);
+        Some(Self { bytes })
+    }
+
+    /// The name; cut at its first NUL, if it had one.
+    #[inline]
+    pub(super) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+/// Opens the directory at `path` below `top` step by step, following no symbolic link.
+pub(super) fn open_below(top: BorrowedFd<'_>, path: &BStr) -> Result<OwnedFd, Errno> {
+    if path.len() > PATH_LEN_MAX {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let mut open: Option<OwnedFd> = None;
+    for name in path.split_str("/") {
+        let name = CName::new(name).ok_or(Errno::NAMETOOLONG)?;
+        let parent = open.as_ref().map_or(top, AsFd::as_fd);
+        open = Some(open_dir_at(parent, name.as_c_str())?);
+    }
+    open.ok_or(Errno::NOENT)
+}
+
+/// Opens the directory `name` in `parent` for looking up names only, where it may not be listed.
+pub(super) fn open_for_search(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(parent, name, flags, Mode::empty())
+}

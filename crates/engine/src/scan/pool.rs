@@ -1,0 +1,299 @@
+//! A pool for one scan: as many threads as the work waits for.
+//!
+//! Tasks are taken last in, first out, so that a walk goes deep before it goes wide and few directories are
+//! open at once. A worker keeps its tasks to itself and gives half of them away when another is idle. While
+//! the work computes, there are as many workers as cores; when the process is seen to sleep, as it does when
+//! directories come from a disk, more are added.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The most workers there are, however long the disk takes.
+const WORKERS_MAX: usize = 64;
+/// How often it is looked at whether workers wait.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
+/// Below this many tasks waiting, another worker would find nothing to do.
+const BACKLOG_MIN: usize = 2;
+
+/// What the workers of one scan share.
+pub(super) struct Pool<T> {
+    shared: Mutex<Vec<T>>,
+    wake: Condvar,
+    /// Tasks that are queued anywhere or being run.
+    pending: AtomicUsize,
+    idle: AtomicUsize,
+    workers: AtomicUsize,
+    workers_max: usize,
+    cores: usize,
+    stopped: AtomicBool,
+    sample: Mutex<Sample>,
+}
+
+struct Sample {
+    at: Instant,
+    cpu: Duration,
+}
+
+/// A worker's own queue.
+pub(super) struct Local<T> {
+    tasks: Vec<T>,
+}
+
+impl<T> Local<T> {
+    pub(super) fn push(&mut self, task: T) {
+        self.tasks.push(task);
+    }
+}
+
+impl<T: Send> Pool<T> {
+    /// A pool of at most `threads_max` workers.
+    pub(super) fn new(threads_max: Option<usize>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            shared: Mutex::new(Vec::new()),
+            wake: Condvar::new(),
+            pending: AtomicUsize::new(0),
+            idle: AtomicUsize::new(0),
+            workers: AtomicUsize::new(1),
+            workers_max: threads_max.unwrap_or(WORKERS_MAX).clamp(1, WORKERS_MAX),
+            cores,
+            stopped: AtomicBool::new(false),
+            sample: Mutex::new(Sample {
+                at: Instant::now(),
+                cpu: cpu_time(),
+            }),
+        }
+    }
+
+    /// Lets the workers finish their task at hand and drop the rest.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Pool::stop`] was called.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Runs `first` and every task that comes of it, and returns what each worker collected.
+    ///
+    /// With `is_small` the calling thread works alone at first: for small trees a thread costs more than the work.
+    pub(super) fn run<W: Send>(
+        &self,
+        first: T,
+        is_small: bool,
+        new_worker: impl Fn() -> W + Sync,
+        step: impl Fn(T, &mut W, &mut Local<T>) + Sync,
+    ) -> Vec<W> {
+        self.pending.store(1, Ordering::Relaxed);
+        let workers_at_start = if is_small {
+            1
+        } else {
+            self.cores.min(self.workers_max)
+        };
+        self.shared.lock().push(first);
+        self.workers.store(workers_at_start, Ordering::Relaxed);
+        let collected = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let shared = Shared {
+                pool: self,
+                new_worker: &new_worker,
+                step: &step,
+                collected: &collected,
+            };
+            for _ in 1..workers_at_start {
+                shared.start(scope);
+            }
+            shared.work(scope);
+        });
+        collected.into_inner()
+    }
+
+    /// The next task, or `None` when all work is done.
+    fn next(&self, local: &mut Local<T>) -> Option<T> {
+        if let Some(task) = local.tasks.pop() {
+            return Some(task);
+        }
+        let mut shared = self.shared.lock();
+        loop {
+            if let Some(task) = shared.pop() {
+                return Some(task);
+            }
+            if self.pending.load(Ordering::Acquire) == 0 {
+                return None;
+            }
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            self.wake.wait(&mut shared);
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives the older half of `local` to those who have nothing to do.
+    fn share(&self, local: &mut Local<T>) {
+        if local.tasks.len() < BACKLOG_MIN || self.idle.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let half = local.tasks.len() / 2;
+        let mut shared = self.shared.lock();
+        shared.extend(local.tasks.drain(..half));
+        drop(shared);
+        self.wake.notify_all();
+    }
+
+    fn finish_one(&self) {
+        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Under the lock, so that nobody is between the check of `pending` and the wait.
+            let _shared = self.shared.lock();
+            self.wake.notify_all();
+        }
+    }
+
+    /// How many workers to add now: as many again, if the process slept for much of the last interval; else what
+    /// the cores lack. Where a worker is idle, none: it sleeps for want of tasks, not for the disk.
+    fn workers_to_add(&self) -> usize {
+        let Some(mut sample) = self.sample.try_lock() else {
+            return 0;
+        };
+        let wall = sample.at.elapsed();
+        if wall < SAMPLE_INTERVAL {
+            return 0;
+        }
+        let cpu = cpu_time();
+        let used = cpu.saturating_sub(sample.cpu);
+        *sample = Sample {
+            at: Instant::now(),
+            cpu,
+        };
+        drop(sample);
+        let workers = self.workers.load(Ordering::Relaxed);
+        let usable = u32::try_from(self.cores.min(workers)).unwrap_or(1);
+        let idle = self.idle.load(Ordering::Relaxed);
+        if idle > 0 {
+            return 0;
+        }
+        let is_waiting = used * 2 < wall * usable;
+        let target = if is_waiting {
+            workers.saturating_mul(2)
+        } else {
+            self.cores
+        }
+        .min(self.workers_max);
+        self.workers.store(target.max(workers), Ordering::Relaxed);
+        target.saturating_sub(workers)
+    }
+}
+
+struct Shared<'a, T, N, S, W> {
+    pool: &'a Pool<T>,
+    new_worker: &'a N,
+    step: &'a S,
+    collected: &'a Mutex<Vec<W>>,
+}
+
+impl<T, N, S, W> Clone for Shared<'_, T, N, S, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, N, S, W> Copy for Shared<'_, T, N, S, W> {}
+
+impl<'env, T, N, S, W> Shared<'env, T, N, S, W>
+where
+    T: Send,
+    W: Send,
+    N: Fn() -> W + Sync,
+    S: Fn(T, &mut W, &mut Local<T>) + Sync,
+{
+    fn start<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
+        scope.spawn(move || self.work(scope));
+    }
+
+    fn work<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
+        let mut worker = (self.new_worker)();
+        let mut local = Local { tasks: Vec::new() };
+        while let Some(task) = self.pool.next(&mut local) {
+            if !self.pool.is_stopped() {
+                let before = local.tasks.len();
+                (self.step)(task, &mut worker, &mut local);
+                let added = local.tasks.len().saturating_sub(before);
+                self.pool.pending.fetch_add(added, Ordering::AcqRel);
+                self.pool.share(&mut local);
+                for _ in 0..self.pool.workers_to_add() {
+                    self.start(scope);
+                }
+            }
+            self.pool.finish_one();
+        }
+        self.collected.lock().push(worker);
+    }
+}
+
+fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(
+        u64::try_from(now.tv_sec).unwrap_or(0),
+        u32::try_from(now.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// How many directories a scan may hold open: half of what the process may, so that files and the caller's
+/// own descriptors have room.
+pub(super) fn open_dirs_max() -> usize {
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(4096);
+    usize::try_from(soft / 2).unwrap_or(512).clamp(8, 4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(is_small: bool, threads_max: Option<usize>) -> usize {
+        let pool = Pool::new(threads_max);
+        // Each task of depth n makes three of depth n - 1.
+        let counts = pool.run(
+            6u32,
+            is_small,
+            || 0usize,
+            |depth, seen, local| {
+                *seen += 1;
+                if depth > 0 {
+                    (0..3).for_each(|_| local.push(depth - 1));
+                }
+            },
+        );
+        counts.into_iter().sum()
+    }
+
+    #[test]
+    fn every_task_runs_once() {
+        let all = (0..=6).map(|n| 3usize.pow(n)).sum();
+        assert_eq!(count(true, None), all);
+        for threads in [1, 2, 7] {
+            assert_eq!(count(false, Some(threads)), all);
+        }
+    }
+
+    #[test]
+    fn a_stopped_pool_drops_what_is_left() {
+        let pool = Pool::new(Some(3));
+        let counts = pool.run(
+            0u32,
+            false,
+            || 0usize,
+            |n, seen, local| {
+                *seen += 1;
+                if n == 100 {
+                    pool.stop();
+                }
+                local.push(n + 1);
+            },
+        );
+        assert!(counts.into_iter().sum::<usize>() >= 101);
+    }
+}

@@ -1,0 +1,33 @@
+//! What a scan asks of the repository around it.
+
+use std::fs::File;
+
+use bstr::{BStr, BString};
+use vigil_model::ObjectId;
+use vigil_model::index::Entry;
+
+/// What a scan asks of the repository around it, from many threads.
+pub trait Surroundings: Sync {
+    /// Whether `file`, of `size` bytes and found at `path`, would be added as the blob `recorded`.
+    fn is_unchanged(
+        &self,
+        path: &BStr,
+        file: File,
+        size: u64,
+        recorded: &ObjectId,
+    ) -> Result<bool, ContentError>;
+
+    /// Whether a symbolic link to `target` would be added as the blob `recorded`.
+    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool;
+
+    /// The contents of `entry`, an ignore file that is not checked out.
+    fn blob(&self, entry: &Entry) -> Option<Vec<u8>>;
+
+    /// Whether the directory at `path` is the top of another repository's working tree.
+    fn is_repository(&self, path: &BStr) -> bool;
+}
+
+/// Why contents could not be compared: a filter that must not fail did. The text is git's.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ContentError(pub BString);

@@ -1,0 +1,596 @@
+//! What stands beside tracked files: untracked and ignored files, directories and repositories.
+//!
+//! The rules are those that git's directory walk applies for `git status`. A name is reported once: a directory
+//! without tracked files stands for all below it unless every file is asked for; empty directories are nothing;
+//! a directory in which all is ignored is itself ignored; another repository is one name, whatever is in it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{Mode, OFlags};
+use vigil_linux::Errno;
+use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
+use vigil_linux::stat::stat_fd;
+use vigil_model::index::Entry;
+
+use super::cache::{Stamp, Witness};
+use super::filter::DirMatch;
+use super::open::{CName, OpenDir};
+use super::pool::Local;
+use super::tree::DirId;
+use super::walk::{Task, Walk, Worker, describe};
+use crate::git::ignore::IgnoreRules;
+use crate::status::{IgnoredMode, UntrackedMode};
+
+/// The largest ignore file that git reads, in bytes.
+const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
+
+/// What a path beside the tracked files is; of several, the greatest counts for the directory above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Nothing to report: an empty directory, a device, or not asked for.
+    Nothing,
+    /// Ignored, or a directory in which all is.
+    Ignored,
+    /// Untracked, or a directory with something untracked in it.
+    Untracked,
+}
+
+/// What was found beside the tracked files of one directory, and what it rests on.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) untracked: Vec<BString>,
+    pub(super) ignored: Vec<BString>,
+    pub(super) warnings: Vec<BString>,
+    /// Directories and ignore files below, if these are to be remembered.
+    pub(super) witnesses: Vec<Witness>,
+    /// False where it rests on something that no witness can stand for.
+    pub(super) can_be_remembered: bool,
+    /// The length of the path of the tracked directory, with its slash.
+    base_len: usize,
+}
+
+impl Found {
+    /// With `is_remembered`, witnesses are collected.
+    pub(super) fn new(is_remembered: bool) -> Self {
+        Self {
+            can_be_remembered: is_remembered,
+            ..Self::default()
+        }
+    }
+}
+
+/// A directory without tracked files whose contents are all reported.
+pub(super) struct UntrackedDir {
+    path: BString,
+    rules: Arc<IgnoreRules>,
+    is_excluded: bool,
+}
+
+/// How a directory without tracked files is to be treated.
+enum Treatment {
+    Settled(Kind),
+    /// Each thing in it is reported by itself.
+    Enter,
+    /// It is reported as one, by what is in it.
+    Sum,
+}
+
+impl<'a> Walk<'a> {
+    /// Judges what stands at `path`, directly in the tracked directory `dir`, and is no tracked file.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one step of the walk"
+    )]
+    pub(super) fn judge<'s>(
+        &'s self,
+        kind: EntryKind,
+        dir: &Arc<OpenDir<'s>>,
+        path: &mut BString,
+        rules: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        is_tracked_name: bool,
+        found: &mut Found,
+        local: &mut Local<Task<'s>>,
+    ) {
+        found.base_len = path
+            .rfind_byte(b'/')
+            .map_or(0, |slash| slash.saturating_add(1));
+        let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
+        if kind == EntryKind::Dir && wants_each && !self.is_dot_git(path.as_bstr()) {
+            // Large untracked trees are walked by all workers.
+            let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
+            if self.is_of_no_interest(path.as_bstr(), is_excluded) {
+                return;
+            }
+            if let Treatment::Enter = self.treatment(path.as_bstr(), is_excluded) {
+                let parent = self.may_keep_open().then(|| dir.clone());
+                let dir = UntrackedDir {
+                    path: path.clone(),
+                    rules: rules.clone(),
+                    is_excluded,
+                };
+                local.push(Task::Untracked { dir, parent });
+                return;
+            }
+        }
+        let before = (found.untracked.len(), found.ignored.len());
+        self.treat(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
+        if is_tracked_name {
+            // A directory in place of a tracked file is not reported itself; what is in it may be.
+            let mut as_dir = path.clone();
+            as_dir.push(b'/');
+            drop_name(&mut found.untracked, before.0, &as_dir);
+            drop_name(&mut found.ignored, before.1, &as_dir);
+        }
+    }
+
+    /// Walks a directory all of whose contents are reported, leaving its subdirectories to other workers.
+    pub(super) fn walk_untracked<'s>(
+        &'s self,
+        dir: &UntrackedDir,
+        parent: Option<Arc<OpenDir<'s>>>,
+        worker: &mut Worker,
+        local: &mut Local<Task<'s>>,
+    ) {
+        let fd = match self.open(parent.as_deref().map(OpenDir::fd), dir.path.as_bstr()) {
+            Ok(fd) => Arc::new(self.keep(fd)),
+            Err(error) => {
+                if !is_gone(error) {
+                    worker
+                        .findings
+                        .warnings
+                        .push(Self::unreadable(dir.path.as_bstr(), error));
+                }
+                return;
+            }
+        };
+        drop(parent);
+        let mut listing = worker.take_listing();
+        if let Err(error) = listing.read(fd.fd()) {
+            worker
+                .findings
+                .warnings
+                .push(Self::unreadable(dir.path.as_bstr(), error));
+        }
+        let mut found = Found::new(false);
+        let rules = self.rules_in(
+            None,
+            fd.fd(),
+            dir.path.as_bstr(),
+            &listing,
+            &dir.rules,
+            dir.is_excluded,
+            &mut found.warnings,
+        );
+        let mut path = dir.path.clone();
+        path.push(b'/');
+        let len = path.len();
+        for entry in listing.entries() {
+            path.truncate(len);
+            path.extend_from_slice(entry.name.to_bytes());
+            self.judge(
+                entry.kind,
+                &fd,
+                &mut path,
+                &rules.0,
+                dir.is_excluded,
+                false,
+                &mut found,
+                local,
+            );
+        }
+        worker.give_back(listing);
+        self.count_untracked(found.untracked.len());
+        worker.findings.untracked.append(&mut found.untracked);
+        worker.findings.ignored.append(&mut found.ignored);
+        worker.findings.warnings.append(&mut found.warnings);
+    }
+
+    /// Says what the thing at `path` is, and adds what is to be reported to `found`, unless `sums_up`.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one step of the walk"
+    )]
+    fn treat(
+        &self,
+        kind: EntryKind,
+        parent: Option<BorrowedFd<'_>>,
+        path: &mut BString,
+        rules: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        sums_up: bool,
+        found: &mut Found,
+    ) -> Kind {
+        let is_dir = kind == EntryKind::Dir;
+        if self.is_dot_git(path.as_bstr())
+            || self
+                .scan
+                .filter
+                .is_some_and(|filter| !filter.may_match_below(path.as_bstr()))
+            || (!is_dir
+                && self
+                    .folded
+                    .as_ref()
+                    .is_some_and(|names| names.has_file(path.as_bstr())))
+        {
+            return Kind::Nothing;
+        }
+        let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), is_dir);
+        if is_excluded && self.scan.ignored == IgnoredMode::No {
+            return Kind::Ignored;
+        }
+        let result = match kind {
+            EntryKind::Dir => {
+                return self.treat_dir(parent, path, rules, is_excluded, sums_up, found);
+            }
+            EntryKind::Other => Kind::Nothing,
+            EntryKind::File | EntryKind::Symlink => {
+                if self
+                    .scan
+                    .filter
+                    .is_some_and(|filter| !filter.matches(path.as_bstr(), false))
+                {
+                    Kind::Nothing
+                } else if is_excluded {
+                    Kind::Ignored
+                } else {
+                    Kind::Untracked
+                }
+            }
+        };
+        if !sums_up {
+            add(found, path.clone(), result);
+        }
+        result
+    }
+
+    fn treat_dir(
+        &self,
+        parent: Option<BorrowedFd<'_>>,
+        path: &mut BString,
+        rules: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        sums_up: bool,
+        found: &mut Found,
+    ) -> Kind {
+        let treatment = if let Some(names) = &self.folded
+            && names.has_dir(path.as_bstr())
+        {
+            Treatment::Enter
+        } else if self
+            .folded
+            .as_ref()
+            .is_some_and(|names| names.has_gitlink(path.as_bstr()))
+        {
+            Treatment::Settled(Kind::Nothing)
+        } else {
+            let treatment = self.treatment(path.as_bstr(), is_excluded);
+            if matches!(treatment, Treatment::Settled(_)) {
+                // A repository's folder can change without any mtime that is watched here.
+                found.can_be_remembered = false;
+            }
+            treatment
+        };
+        let kind = match treatment {
+            Treatment::Settled(kind) => kind,
+            Treatment::Enter => {
+                return self.read_dir(parent, path, rules, is_excluded, sums_up, found);
+            }
+            Treatment::Sum => {
+                let before = (found.untracked.len(), found.ignored.len());
+                let sums_up = self.scan.ignored == IgnoredMode::No;
+                let mut kind = self.read_dir(parent, path, rules, is_excluded, sums_up, found);
+                if kind == Kind::Ignored {
+                    if self.scan.ignored == IgnoredMode::Matching {
+                        kind = Kind::Nothing;
+                    } else {
+                        found.ignored.truncate(before.1);
+                    }
+                }
+                found.untracked.truncate(before.0);
+                kind
+            }
+        };
+        if !sums_up {
+            let mut name = path.clone();
+            name.push(b'/');
+            add(found, name, kind);
+        }
+        kind
+    }
+
+    /// How the directory at `path`, which holds no tracked file, is to be treated.
+    fn treatment(&self, path: &BStr, is_excluded: bool) -> Treatment {
+        let relation = match self.scan.filter {
+            Some(filter) if !is_excluded => {
+                let mut dir = BString::from(path);
+                dir.push(b'/');
+                filter.directory(dir.as_bstr())
+            }
+            _ => DirMatch::Yes,
+        };
+        if relation == DirMatch::No {
+            return Treatment::Settled(Kind::Nothing);
+        }
+        if self.scan.surroundings.is_repository(path) {
+            return Treatment::Settled(match relation {
+                DirMatch::Below => Kind::Nothing,
+                _ if is_excluded => Kind::Ignored,
+                _ => Kind::Untracked,
+            });
+        }
+        if self.scan.untracked != UntrackedMode::All && relation == DirMatch::Below {
+            return Treatment::Enter;
+        }
+        if is_excluded && self.scan.ignored == IgnoredMode::Matching {
+            return Treatment::Settled(Kind::Ignored);
+        }
+        if self.scan.untracked == UntrackedMode::All {
+            Treatment::Enter
+        } else {
+            Treatment::Sum
+        }
+    }
+
+    /// Reads the directory at `path` and treats each thing in it. With `sums_up` nothing is added to `found`, and
+    /// reading ends at the first thing that decides.
+    fn read_dir(
+        &self,
+        parent: Option<BorrowedFd<'_>>,
+        path: &mut BString,
+        rules: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        sums_up: bool,
+        found: &mut Found,
+    ) -> Kind {
+        let fd = match self.open_in(parent, path.as_bstr()) {
+            Ok(fd) => self.keep(fd),
+            Err(error) => {
+                if !is_gone(error) {
+                    found.warnings.push(Self::unreadable(path.as_bstr(), error));
+                }
+                found.can_be_remembered = false;
+                return Kind::Nothing;
+            }
+        };
+        self.witness_dir(fd.fd(), path.as_bstr(), found);
+        let mut listing = Listing::new();
+        if let Err(error) = listing.read(fd.fd()) {
+            found.warnings.push(Self::unreadable(path.as_bstr(), error));
+            found.can_be_remembered = false;
+        }
+        let (rules, gitignore) = self.rules_in(
+            None,
+            fd.fd(),
+            path.as_bstr(),
+            &listing,
+            rules,
+            is_excluded,
+            &mut found.warnings,
+        );
+        match gitignore {
+            None => {}
+            Some(Some(stamp)) => {
+                let mut file = path.clone();
+                file.extend_from_slice(b"/.gitignore");
+                self.witness(file.as_bstr(), stamp, found);
+            }
+            Some(None) => found.can_be_remembered = false,
+        }
+        // However deep the tree is, the number of directories that are open above is bounded.
+        let kept = self.may_keep_open().then_some(fd);
+        let parent = kept.as_ref().map(OpenDir::fd);
+        path.push(b'/');
+        let len = path.len();
+        let mut greatest = Kind::Nothing;
+        for entry in listing.entries() {
+            path.truncate(len);
+            path.extend_from_slice(entry.name.to_bytes());
+            greatest = greatest.max(self.treat(
+                entry.kind,
+                parent,
+                path,
+                &rules,
+                is_excluded,
+                sums_up,
+                found,
+            ));
+            if sums_up && greatest == Kind::Untracked {
+                break;
+            }
+        }
+        path.truncate(len.saturating_sub(1));
+        greatest
+    }
+
+    fn open_in(
+        &self,
+        parent: Option<BorrowedFd<'_>>,
+        path: &BStr,
+    ) -> Result<std::os::fd::OwnedFd, Errno> {
+        match (parent, CName::new(vigil_model::path::file_name(path))) {
+            (Some(parent), Some(name)) if path.len() <= super::open::PATH_LEN_MAX => {
+                open_dir_at(parent, name.as_c_str())
+            }
+            _ => self.open(None, path),
+        }
+    }
+
+    /// The rules in force in directory `path`, and of its `.gitignore`: `None` if there is none, else its stamp if
+    /// that can be trusted.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one step of the walk"
+    )]
+    pub(super) fn rules_of(
+        &self,
+        id: DirId,
+        dir: BorrowedFd<'_>,
+        path: &BStr,
+        listing: &Listing,
+        above: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        worker: &mut Worker,
+    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
+        self.rules_in(
+            Some(id),
+            dir,
+            path,
+            listing,
+            above,
+            is_excluded,
+            worker.warnings(),
+        )
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one step of the walk"
+    )]
+    fn rules_in(
+        &self,
+        tracked: Option<DirId>,
+        dir: BorrowedFd<'_>,
+        path: &BStr,
+        listing: &Listing,
+        above: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        warnings: &mut Vec<BString>,
+    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
+        // All below an excluded directory is excluded, whatever ignore files in it say.
+        if is_excluded {
+            return (above.clone(), None);
+        }
+        if listing.find(c".gitignore").is_none() {
+            let contents = tracked.and_then(|id| self.ignore_file_not_checked_out(id));
+            let rules = contents.map_or_else(
+                || above.clone(),
+                |contents| above.with_file(path, &contents),
+            );
+            return (rules, None);
+        }
+        match read_ignore_file(dir) {
+            Ok((contents, stat)) => {
+                let stamp = Stamp::trusted(&stat, self.started_at);
+                let rules = if contents.is_empty() {
+                    above.clone()
+                } else {
+                    above.with_file(path, &contents)
+                };
+                (rules, Some(stamp))
+            }
+            Err(error) => {
+                if !is_gone(error) && error != Errno::ISDIR {
+                    let shown = vigil_model::path::join(path, BStr::new(".gitignore"));
+                    warnings
+                        .push(format!("unable to access '{shown}': {}", describe(error)).into());
+                }
+                (above.clone(), Some(None))
+            }
+        }
+    }
+
+    fn ignore_file_not_checked_out(&self, id: DirId) -> Option<Vec<u8>> {
+        let index = self.scan.index;
+        let name_start = self.scan.tree.file_name_start(id);
+        let files = self.scan.tree.files(id);
+        let entry = |number: &u32| index.entries().get(*number as usize);
+        let name = |entry: &Entry| {
+            index
+                .path(entry)
+                .get(name_start..)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let at = files
+            .binary_search_by(|number| {
+                entry(number)
+                    .map(name)
+                    .unwrap_or_default()
+                    .as_slice()
+                    .cmp(b".gitignore")
+            })
+            .ok()?;
+        let entry = files.get(at).and_then(entry)?;
+        entry
+            .flags
+            .is_skip_worktree()
+            .then(|| self.scan.surroundings.blob(entry))?
+    }
+
+    fn witness_dir(&self, dir: BorrowedFd<'_>, path: &BStr, found: &mut Found) {
+        if !found.can_be_remembered {
+            return;
+        }
+        match stat_fd(dir)
+            .ok()
+            .and_then(|stat| Stamp::trusted(&stat, self.started_at))
+        {
+            Some(stamp) => self.witness(path, stamp, found),
+            None => found.can_be_remembered = false,
+        }
+    }
+
+    fn witness(&self, path: &BStr, stamp: Stamp, found: &mut Found) {
+        if found.can_be_remembered {
+            let path = path.get(found.base_len..).unwrap_or_default().into();
+            found.witnesses.push(Witness { path, stamp });
+        }
+    }
+
+    fn is_of_no_interest(&self, path: &BStr, is_excluded: bool) -> bool {
+        (is_excluded && self.scan.ignored == IgnoredMode::No)
+            || self
+                .scan
+                .filter
+                .is_some_and(|filter| !filter.may_match_below(path))
+    }
+
+    fn is_dot_git(&self, path: &BStr) -> bool {
+        let name = vigil_model::path::file_name(path);
+        name == ".git" || (self.scan.ignore_case && name.eq_ignore_ascii_case(b".git"))
+    }
+}
+
+fn add(found: &mut Found, path: BString, kind: Kind) {
+    match kind {
+        Kind::Nothing => {}
+        Kind::Ignored => found.ignored.push(path),
+        Kind::Untracked => found.untracked.push(path),
+    }
+}
+
+/// Removes `name` from what was added since there were `before` names.
+fn drop_name(names: &mut Vec<BString>, before: usize, name: &BString) {
+    if let Some(at) = names
+        .get(before..)
+        .unwrap_or_default()
+        .iter()
+        .position(|known| known == name)
+    {
+        names.remove(before.saturating_add(at));
+    }
+}
+
+fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+}
+
+/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not.
+fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, vigil_linux::stat::Stat), Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
+    let stat = stat_fd(fd.as_fd())?;
+    if stat.is_dir() {
+        return Err(Errno::ISDIR);
+    }
+    if stat.size > IGNORE_FILE_SIZE_MAX {
+        return Ok((Vec::new(), stat));
+    }
+    let mut contents = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
+    std::io::Read::read_to_end(&mut std::fs::File::from(fd), &mut contents)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok((contents, stat))
+}
