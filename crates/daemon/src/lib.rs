@@ -1,1 +1,3 @@
 //! Vigil's long-lived processes.
+
+pub mod gitstatusd;

@@ -6,6 +6,7 @@
 pub mod environment;
 pub mod git;
 pub mod objects;
+pub mod prompt;
 pub mod scan;
 pub mod session;
 pub mod status;

@@ -1,0 +1,348 @@
+//! The command line: gitstatusd's options, taken as `getopt_long(3)` takes them.
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::process::matches_glob;
+
+use super::VERSION;
+use super::log::Level;
+
+/// What the process was asked to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// `-l`: a descriptor whose lock shows that the shell lives.
+    pub lock_fd: Option<i32>,
+    /// `-p`: a process that shows by its life that the shell lives.
+    pub parent_pid: Option<i32>,
+    /// `-t`: the most threads of a scan.
+    pub threads: usize,
+    /// `-v`: the least level that is logged.
+    pub log_level: Level,
+    /// `-r`: seconds after which an idle repository is dropped; `None` for never.
+    pub repo_ttl_s: Option<u64>,
+    /// `-z`: the length to which commit summaries are cut, in bytes.
+    pub summary_len_max: usize,
+    /// `-s`: the most staged changes to count.
+    pub staged_max: usize,
+    /// `-u`: the most unstaged changes to count.
+    pub unstaged_max: usize,
+    /// `-c`: the most conflicts to count.
+    pub conflicted_max: usize,
+    /// `-d`: the most untracked paths to count.
+    pub untracked_max: usize,
+    /// `-m`: the largest index for which the working tree is looked at.
+    pub index_size_max: usize,
+    /// `-e`: count each file in an untracked directory.
+    pub recurse_untracked_dirs: bool,
+    /// `-U`: whatever `status.showUntrackedFiles` says.
+    pub ignore_status_show_untracked_files: bool,
+    /// `-W`: whatever `bash.showUntrackedFiles` says.
+    pub ignore_bash_show_untracked_files: bool,
+    /// `-D`: whatever `bash.showDirtyState` says.
+    pub ignore_bash_show_dirty_state: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            lock_fd: None,
+            parent_pid: None,
+            threads: 1,
+            log_level: Level::Info,
+            repo_ttl_s: Some(3600),
+            summary_len_max: 256,
+            staged_max: 1,
+            unstaged_max: 1,
+            conflicted_max: 1,
+            untracked_max: 1,
+            index_size_max: usize::MAX,
+            recurse_untracked_dirs: false,
+            ignore_status_show_untracked_files: false,
+            ignore_bash_show_untracked_files: false,
+            ignore_bash_show_dirty_state: false,
+        }
+    }
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// To serve.
+    Options(Options),
+    /// To print the help.
+    Help,
+    /// To print the version.
+    Version,
+}
+
+/// What is wrong with the command line, in the words of the C library or of gitstatusd.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UsageError {
+    /// An argument that cannot be used.
+    #[error("{0}")]
+    Argument(BString),
+    /// Another version is wanted.
+    #[error("Version mismatch. Wanted (pattern): \"{0}\". Actual: \"{VERSION}\".")]
+    Version(BString),
+}
+
+impl UsageError {
+    /// The exit code that tells a plugin what happened.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Argument(_) => 10,
+            Self::Version(_) => 11,
+        }
+    }
+}
+
+/// An option: its letter, its long name, and whether it takes an argument.
+type Known = (u8, &'static str, bool);
+
+const KNOWN: [Known; 18] = [
+    (b'h', "help", false),
+    (b'V', "version", false),
+    (b'G', "version-glob", true),
+    (b'l', "lock-fd", true),
+    (b'p', "parent-pid", true),
+    (b't', "num-threads", true),
+    (b'v', "log-level", true),
+    (b'r', "repo-ttl-seconds", true),
+    (b'z', "max-commit-summary-length", true),
+    (b's', "max-num-staged", true),
+    (b'u', "max-num-unstaged", true),
+    (b'c', "max-num-conflicted", true),
+    (b'd', "max-num-untracked", true),
+    (b'm', "dirty-max-index-size", true),
+    (b'e', "recurse-untracked-dirs", false),
+    (b'U', "ignore-status-show-untracked-files", false),
+    (b'W', "ignore-bash-show-untracked-files", false),
+    (b'D', "ignore-bash-show-dirty-state", false),
+];
+
+/// Reads the command line, without the program's name, which is `name` in messages.
+pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
+    let mut options = Options::default();
+    let mut positional: Option<&[u8]> = None;
+    let mut rest = arguments.iter().map(|argument| argument.as_bytes());
+    while let Some(argument) = rest.next() {
+        if argument == b"--" {
+            positional = positional.or_else(|| rest.next());
+            break;
+        }
+        if let Some(long) = argument.strip_prefix(b"--") {
+            let (key, value) = match long.split_once_str("=") {
+                Some((key, value)) => (key, Some(value)),
+                None => (long, None),
+            };
+            let (letter, full, takes) = find_long(name, key, argument)?;
+            let value = match (takes, value) {
+                (false, Some(_)) => return fail(format!("{name}: option '--{full}' doesn't allow an argument")),
+                (true, None) => match rest.next() {
+                    Some(value) => Some(value),
+                    None => return fail(format!("{name}: option '--{full}' requires an argument")),
+                },
+                (_, value) => value,
+            };
+            if let Some(done) = options.set(letter, value.unwrap_or_default())? {
+                return Ok(done);
+            }
+        } else if let Some(letters) = argument.strip_prefix(b"-").filter(|letters| !letters.is_empty()) {
+            let mut letters = letters.iter().enumerate();
+            while let Some((at, &letter)) = letters.next() {
+                let Some(&(_, _, takes)) = KNOWN.iter().find(|known| known.0 == letter) else {
+                    let shown = BString::from(vec![letter]);
+                    return fail(format!("{name}: invalid option -- '{shown}'"));
+                };
+                let attached = argument.get(at.saturating_add(2)..).unwrap_or_default();
+                let value = match (takes, attached.is_empty()) {
+                    (false, _) => b"".as_slice(),
+                    (true, false) => attached,
+                    (true, true) => match rest.next() {
+                        Some(value) => value,
+                        None => {
+                            let shown = BString::from(vec![letter]);
+                            return fail(format!("{name}: option requires an argument -- '{shown}'"));
+                        }
+                    },
+                };
+                if let Some(done) = options.set(letter, value)? {
+                    return Ok(done);
+                }
+                if takes {
+                    break;
+                }
+            }
+        } else {
+            positional = positional.or(Some(argument));
+        }
+    }
+    match positional {
+        Some(argument) => fail(format!("unexpected positional argument: {}", argument.as_bstr())),
+        None => Ok(Parsed::Options(options)),
+    }
+}
+
+/// The option whose name is `key` or starts with it, if only one does.
+fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
+    let starts: Vec<&Known> = KNOWN.iter().filter(|known| known.1.as_bytes().starts_with(key)).collect();
+    let exact = starts.iter().find(|known| known.1.as_bytes() == key);
+    match (exact, starts.as_slice()) {
+        (Some(known), _) => Ok(**known),
+        (None, [known]) => Ok(**known),
+        (None, []) => fail(format!("{name}: unrecognized option '{}'", argument.as_bstr())),
+        (None, several) => {
+            let all: Vec<String> = several.iter().map(|known| format!("'--{}'", known.1)).collect();
+            let (argument, all) = (argument.as_bstr(), all.join(" "));
+            fail(format!("{name}: option '{argument}' is ambiguous; possibilities: {all}"))
+        }
+    }
+}
+
+impl Options {
+    /// Takes one option; `Some` where it settles what the process does.
+    fn set(&mut self, letter: u8, value: &[u8]) -> Result<Option<Parsed>, UsageError> {
+        match letter {
+            b'h' => return Ok(Some(Parsed::Help)),
+            b'V' => return Ok(Some(Parsed::Version)),
+            b'G' => {
+                let version = CString::new(VERSION).unwrap_or_default();
+                if !matches_glob(value, &version) {
+                    return Err(UsageError::Version(value.into()));
+                }
+            }
+            b'l' => self.lock_fd = Some(int(value)?).filter(|fd| *fd >= 0),
+            b'p' => self.parent_pid = Some(int(value)?).filter(|pid| *pid >= 0),
+            b't' => match long(value)? {
+                threads @ 1.. => self.threads = usize::try_from(threads).unwrap_or(usize::MAX),
+                threads => return fail(format!("invalid number of threads: {threads}")),
+            },
+            b'v' => match Level::from_name(value) {
+                Some(level) => self.log_level = level,
+                None => return fail(format!("invalid log level: {}", value.as_bstr())),
+            },
+            b'r' => self.repo_ttl_s = u64::try_from(long(value)?).ok(),
+            b'z' => self.summary_len_max = cap(value)?,
+            b's' => self.staged_max = cap(value)?,
+            b'u' => self.unstaged_max = cap(value)?,
+            b'c' => self.conflicted_max = cap(value)?,
+            b'd' => self.untracked_max = cap(value)?,
+            b'm' => self.index_size_max = cap(value)?,
+            b'e' => self.recurse_untracked_dirs = true,
+            b'U' => self.ignore_status_show_untracked_files = true,
+            b'W' => self.ignore_bash_show_untracked_files = true,
+            b'D' => self.ignore_bash_show_dirty_state = true,
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+fn fail<T>(message: impl Into<BString>) -> Result<T, UsageError> {
+    Err(UsageError::Argument(message.into()))
+}
+
+/// A whole number as `strtol(3)` reads one: blanks before it, a sign, digits, and nothing behind.
+fn long(value: &[u8]) -> Result<i64, UsageError> {
+    let text = value.trim_start_with(|c| c.is_ascii_whitespace() || c == '\x0b');
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    let is_plain = digits.first().is_some_and(|c| c.is_ascii_digit() || *c == b'-');
+    let parsed = digits.to_str().ok().filter(|_| is_plain && !text.starts_with(b"+-")).and_then(|text| text.parse().ok());
+    match parsed {
+        Some(number) => Ok(number),
+        None => fail(format!("gitstatusd: not an integer: {}", BStr::new(value))),
+    }
+}
+
+fn int(value: &[u8]) -> Result<i32, UsageError> {
+    match i32::try_from(long(value)?) {
+        Ok(number) => Ok(number),
+        Err(_) => fail(format!("gitstatusd: integer out of bounds: {}", BStr::new(value))),
+    }
+}
+
+/// A cap: a negative one is none.
+fn cap(value: &[u8]) -> Result<usize, UsageError> {
+    Ok(usize::try_from(long(value)?).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(arguments: &[&str]) -> Result<Parsed, UsageError> {
+        let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
+        parse("gitstatusd", &arguments)
+    }
+
+    fn options(arguments: &[&str]) -> Options {
+        match take(arguments) {
+            Ok(Parsed::Options(options)) => options,
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    fn complaint(arguments: &[&str]) -> String {
+        take(arguments).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_options_of_powerlevel10k_are_taken() {
+        let got = options(&[
+            "-G", "v1.5.5", "-s", "-1", "-u", "2", "-d", "3", "-c", "4", "-m", "5", "-e", "-v", "FATAL", "-t", "32",
+        ]);
+        let want = Options {
+            staged_max: usize::MAX,
+            unstaged_max: 2,
+            untracked_max: 3,
+            conflicted_max: 4,
+            index_size_max: 5,
+            recurse_untracked_dirs: true,
+            log_level: Level::Fatal,
+            threads: 32,
+            ..Options::default()
+        };
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn long_short_attached_abbreviated_and_clustered_forms_are_one() {
+        let want = options(&["-e", "-U", "-s", "7", "-p", "12"]);
+        assert_eq!(options(&["-eUs7", "-p12"]), want);
+        assert_eq!(options(&["--rec", "--ignore-status", "--max-num-staged=7", "--parent-pid", "12"]), want);
+    }
+
+    #[test]
+    fn what_the_c_library_says_of_bad_options() {
+        assert_eq!(complaint(&["-x"]), "gitstatusd: invalid option -- 'x'");
+        assert_eq!(complaint(&["-s"]), "gitstatusd: option requires an argument -- 's'");
+        assert_eq!(complaint(&["--nope=1"]), "gitstatusd: unrecognized option '--nope=1'");
+        assert_eq!(complaint(&["--help=1"]), "gitstatusd: option '--help' doesn't allow an argument");
+        assert_eq!(complaint(&["--lock-fd"]), "gitstatusd: option '--lock-fd' requires an argument");
+        assert_eq!(
+            complaint(&["--ver"]),
+            "gitstatusd: option '--ver' is ambiguous; possibilities: '--version' '--version-glob'"
+        );
+    }
+
+    #[test]
+    fn bad_values_and_positional_arguments_exit_with_10_and_a_version_with_11() {
+        for (arguments, message) in [
+            (["-s", "x"], "gitstatusd: not an integer: x"),
+            (["-s", ""], "gitstatusd: not an integer: "),
+            (["-s", "+-1"], "gitstatusd: not an integer: +-1"),
+            (["-l", "9999999999"], "gitstatusd: integer out of bounds: 9999999999"),
+            (["-t", "0"], "invalid number of threads: 0"),
+            (["-v", "LOUD"], "invalid log level: LOUD"),
+            (["a", "-e"], "unexpected positional argument: a"),
+            (["--", "-e"], "unexpected positional argument: -e"),
+        ] {
+            let error = take(&arguments).unwrap_err();
+            assert_eq!((error.to_string().as_str(), error.exit_code()), (message, 10));
+        }
+        assert_eq!(take(&["-G", "v1.4.*"]).unwrap_err().exit_code(), 11);
+        assert_eq!(take(&["-V", "-x"]), Ok(Parsed::Version));
+    }
+}

@@ -1,0 +1,149 @@
+//! Requests: `ID 0x1F DIRECTORY [0x1F FLAG] 0x1E`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+
+/// Separates the fields of a record.
+pub(super) const FIELD_SEPARATOR: u8 = 0x1f;
+/// Ends a record.
+pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
+/// The longest record that is kept; no path is as long. What is longer is answered as "no repository".
+pub(super) const RECORD_LEN_MAX: usize = 64 * 1024;
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// The asker's name for it; any bytes.
+    pub(super) id: BString,
+    /// Where the question is about; empty if it was too long to be a path.
+    pub(super) dir: BString,
+    /// Whether `dir` is the repository itself, not a place in its working tree.
+    pub(super) from_git_dir: bool,
+    /// Whether to leave out all that needs the index.
+    pub(super) skip_index: bool,
+}
+
+impl Request {
+    /// Reads a record without its separator. `None` where it has no second field or a bad third one: there is
+    /// nobody to answer to, and gitstatusd does not either.
+    pub(super) fn parse(record: &[u8]) -> Option<Self> {
+        let (id, rest) = record.split_once_str(&[FIELD_SEPARATOR])?;
+        let (from_git_dir, rest) = match rest.strip_prefix(b":") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        let (dir, flag) = match rest.split_once_str(&[FIELD_SEPARATOR]) {
+            Some((dir, flag)) => (dir, flag),
+            None => (rest, b"0".as_slice()),
+        };
+        let skip_index = match flag {
+            b"0" => false,
+            b"1" => true,
+            _ => return None,
+        };
+        Some(Self { id: id.into(), dir: dir.into(), from_git_dir, skip_index })
+    }
+
+    /// The directory, if it can be one: an absolute path.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.dir.starts_with(b"/").then(|| Path::new(OsStr::from_bytes(&self.dir)))
+    }
+}
+
+/// Cuts a stream of bytes into records, and keeps no more of a record than one may have.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    buffer: Vec<u8>,
+    /// Where the first record that was not given out starts.
+    start: usize,
+    /// Whether the record at hand has lost its tail.
+    is_cut: bool,
+}
+
+impl Records {
+    /// Takes more bytes.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        self.buffer.drain(..self.start.min(self.buffer.len()));
+        self.start = 0;
+        while !bytes.is_empty() {
+            let (head, tail, ends) = match bytes.find_byte(RECORD_SEPARATOR) {
+                Some(at) => (bytes.get(..at), bytes.get(at.saturating_add(1)..), true),
+                None => (Some(bytes), None, false),
+            };
+            let open = self.buffer.rfind_byte(RECORD_SEPARATOR).map_or(0, |at| at.saturating_add(1));
+            let room = RECORD_LEN_MAX.saturating_sub(self.buffer.len().saturating_sub(open));
+            let head = head.unwrap_or_default();
+            self.is_cut |= head.len() > room;
+            self.buffer.extend_from_slice(head.get(..room.min(head.len())).unwrap_or_default());
+            if ends {
+                if self.is_cut {
+                    // What remains of it is its id, if it has one, and a directory that is none.
+                    let id_len = self.buffer.get(open..).and_then(|record| record.find_byte(FIELD_SEPARATOR));
+                    match id_len {
+                        Some(len) => self.buffer.truncate(open.saturating_add(len).saturating_add(1)),
+                        None => self.buffer.truncate(open),
+                    }
+                    self.is_cut = false;
+                }
+                self.buffer.push(RECORD_SEPARATOR);
+            }
+            bytes = tail.unwrap_or_default();
+        }
+    }
+
+    /// The next whole record, without its separator.
+    pub(super) fn next(&mut self) -> Option<&BStr> {
+        let rest = self.buffer.get(self.start..)?;
+        let len = rest.find_byte(RECORD_SEPARATOR)?;
+        self.start = self.start.saturating_add(len).saturating_add(1);
+        rest.get(..len).map(ByteSlice::as_bstr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(record: &str) -> Option<Request> {
+        Request::parse(record.as_bytes())
+    }
+
+    #[test]
+    fn a_request_has_an_id_a_directory_and_perhaps_a_flag() {
+        let want = Request { id: "7".into(), dir: "/a b".into(), from_git_dir: false, skip_index: false };
+        assert_eq!(request("7\x1f/a b"), Some(want.clone()));
+        assert_eq!(request("7\x1f/a b\x1f0"), Some(want.clone()));
+        assert_eq!(request("7\x1f:/a b\x1f1"), Some(Request { from_git_dir: true, skip_index: true, ..want }));
+        assert_eq!(request("}hello\x1f").map(|r| r.path().is_none()), Some(true));
+        for bad in ["", "7", "7\x1f/a\x1f", "7\x1f/a\x1f2", "7\x1f/a\x1f0\x1f"] {
+            assert_eq!(request(bad), None, "{bad:?}");
+        }
+    }
+
+    fn cut(pieces: &[&[u8]]) -> Vec<BString> {
+        let mut records = Records::default();
+        let mut all = Vec::new();
+        for piece in pieces {
+            records.feed(piece);
+            while let Some(record) = records.next() {
+                all.push(record.to_owned());
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn records_are_cut_wherever_the_pieces_end() {
+        assert_eq!(cut(&[b"a\x1f/x\x1eb", b"\x1f/", b"y\x1e\x1ec"]), ["a\x1f/x", "b\x1f/y", ""]);
+    }
+
+    #[test]
+    fn an_endless_record_keeps_its_id_and_costs_bounded_memory() {
+        let long = vec![b'x'; RECORD_LEN_MAX];
+        assert_eq!(cut(&[b"id\x1f/", &long, &long, b"\x1enext\x1f/\x1e"]), ["id\x1f", "next\x1f/"]);
+        assert_eq!(cut(&[&long, &long, b"\x1enext\x1f/\x1e"]), ["", "next\x1f/"]);
+    }
+}

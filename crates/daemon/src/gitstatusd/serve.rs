@@ -1,0 +1,128 @@
+//! The loop: requests in, responses out, and the signs of life of whoever asks.
+
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use vigil_engine::environment::Environment;
+use vigil_linux::process::{die_of_broken_pipe, is_alive, is_locked};
+
+use super::log::{Level, Log};
+use super::options::Options;
+use super::repositories::Repositories;
+use super::request::{Records, Request};
+use super::response;
+
+/// How long it waits for a request before it looks whether anybody is still there.
+const IDLE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Answers requests from `input` on `output` until there is nobody to answer, and returns the exit code.
+pub(super) fn serve(
+    options: &Options,
+    environment: Environment,
+    input: BorrowedFd<'_>,
+    output: BorrowedFd<'_>,
+) -> u8 {
+    let log = Log { least: options.log_level };
+    let lock = options.lock_fd.map(LockFile::new);
+    let mut repositories = Repositories::new(options, environment);
+    let mut records = Records::default();
+    let mut buffer = [0u8; 4096];
+    loop {
+        while let Some(record) = records.next() {
+            let Some(request) = Request::parse(record) else {
+                log.say(Level::Error, format_args!("malformed request: {record:?}"));
+                continue;
+            };
+            let response = answer(options, &mut repositories, &request, log);
+            match write_all(output, &response) {
+                Ok(()) => {}
+                Err(Errno::PIPE) => die_of_broken_pipe(),
+                Err(error) => {
+                    log.say(Level::Fatal, format_args!("cannot write a response: {error}"));
+                    return 1;
+                }
+            }
+        }
+        let mut waiting = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut waiting, Some(&IDLE)) {
+            Ok(0) => {
+                if lock.as_ref().is_some_and(|lock| !lock.is_held()) {
+                    log.say(Level::Info, "the lock is gone");
+                    return 0;
+                }
+                if options.parent_pid.is_some_and(|pid| !is_alive(pid)) {
+                    log.say(Level::Info, "the parent is gone");
+                    return 0;
+                }
+                if let Some(ttl_s) = options.repo_ttl_s {
+                    repositories.drop_idle(Duration::from_secs(ttl_s));
+                }
+                continue;
+            }
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => {
+                log.say(Level::Fatal, format_args!("cannot wait for requests: {error}"));
+                return 1;
+            }
+        }
+        match rustix::io::read(input, &mut buffer) {
+            Ok(0) => return 0,
+            Ok(len) => records.feed(buffer.get(..len).unwrap_or_default()),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => {
+                log.say(Level::Fatal, format_args!("cannot read requests: {error}"));
+                return 1;
+            }
+        }
+    }
+}
+
+fn answer(options: &Options, repositories: &mut Repositories, request: &Request, log: Log) -> Vec<u8> {
+    let id = request.id.as_ref();
+    let Some(path) = request.path() else { return response::none(id) };
+    match repositories.prompt(path, request.from_git_dir, request.skip_index) {
+        Ok(Some(prompt)) => response::some(id, &prompt, options.summary_len_max),
+        Ok(None) => response::none(id),
+        Err(error) => {
+            log.say(Level::Error, format_args!("{}: {error}", path.display()));
+            response::none(id)
+        }
+    }
+}
+
+fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(output, bytes) {
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                // A reader that set its end to be non-blocking is waited for like any other.
+                let mut full = [PollFd::new(&output, PollFlags::OUT)];
+                match poll(&mut full, None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A file that was open when the process started, and on which the shell holds a lock while it lives.
+struct LockFile(PathBuf);
+
+impl LockFile {
+    fn new(fd: RawFd) -> Self {
+        Self(PathBuf::from(format!("/proc/self/fd/{fd}")))
+    }
+
+    /// Whether the lock is held. A file that cannot be opened any more has none.
+    fn is_held(&self) -> bool {
+        std::fs::File::open(&self.0).is_ok_and(|file| is_locked(file.as_fd()).unwrap_or(false))
+    }
+}

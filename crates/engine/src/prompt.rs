@@ -1,0 +1,98 @@
+//! The question that a shell prompt asks: counts rather than lists, and enough is enough.
+
+use bstr::BString;
+use gix_hash::ObjectId;
+
+/// What a prompt asks. The caps are gitstatusd's: a count stops at its cap, and when all have, so does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptRequest {
+    /// Leave out all that needs the index.
+    pub skip_index: bool,
+    /// The most staged changes to count.
+    pub staged_max: usize,
+    /// The most unstaged changes to count.
+    pub unstaged_max: usize,
+    /// The most conflicts to count.
+    pub conflicted_max: usize,
+    /// The most untracked paths to count.
+    pub untracked_max: usize,
+    /// With more index entries than this, unstaged and untracked changes are not looked for.
+    pub index_size_max: usize,
+    /// Count each file in an untracked directory.
+    pub each_untracked_file: bool,
+    /// Count untracked files whatever `status.showUntrackedFiles` says.
+    pub ignore_status_show_untracked_files: bool,
+    /// Count untracked files whatever `bash.showUntrackedFiles` says.
+    pub ignore_bash_show_untracked_files: bool,
+    /// Count changes whatever `bash.showDirtyState` says.
+    pub ignore_bash_show_dirty_state: bool,
+    /// The most threads a scan may use.
+    pub threads_max: Option<usize>,
+}
+
+/// How many paths are in which state. No count exceeds its cap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Entries in the index.
+    pub index_size: usize,
+    /// Changes between HEAD and index, conflicts not included.
+    pub staged: usize,
+    /// Of these, new files.
+    pub staged_new: usize,
+    /// Of these, deleted files.
+    pub staged_deleted: usize,
+    /// Changes between index and working tree, conflicts not included.
+    pub unstaged: usize,
+    /// Of these, deleted files.
+    pub unstaged_deleted: usize,
+    /// Paths in conflict.
+    pub conflicted: usize,
+    /// Untracked paths.
+    pub untracked: usize,
+    /// Index entries marked skip-worktree; not capped.
+    pub skip_worktree: usize,
+    /// Index entries marked assume-unchanged; not capped.
+    pub assume_unchanged: usize,
+}
+
+/// A branch of a remote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteBranch {
+    /// The branch's name on the remote; empty where it has none.
+    pub branch: BString,
+    /// The remote's name, `.` for this repository itself.
+    pub remote: BString,
+    /// The remote's URL; may be empty.
+    pub url: BString,
+    /// Commits that the current branch has and this one lacks.
+    pub ahead: usize,
+    /// Commits that this branch has and the current one lacks.
+    pub behind: usize,
+}
+
+/// The answer to a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The top of the working tree, absolute, without a slash at the end.
+    pub work_tree: BString,
+    /// The commit of HEAD; `None` on an unborn branch.
+    pub commit: Option<ObjectId>,
+    /// The current branch without `refs/heads/`; empty where HEAD is detached.
+    pub branch: BString,
+    /// The upstream, if its reference exists.
+    pub upstream: Option<RemoteBranch>,
+    /// Where the branch is pushed to, if that is configured and its reference exists.
+    pub push: Option<RemoteBranch>,
+    /// The operation in progress and its step, as `rebase-i 2/5`; empty if there is none.
+    pub action: BString,
+    /// Counts; all zero with [`PromptRequest::skip_index`].
+    pub counts: Counts,
+    /// Stash entries.
+    pub stashes: usize,
+    /// The last tag in byte order that points to the commit; empty if none does.
+    pub tag: BString,
+    /// The encoding of the commit's message; empty for UTF-8.
+    pub commit_encoding: BString,
+    /// The first paragraph of the commit's message on one line.
+    pub commit_summary: BString,
+}

@@ -1,0 +1,57 @@
+//! Other processes, and this one's end.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
+
+/// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).
+pub fn is_alive(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+/// Whether another process holds a lock on the open file `fd` that forbids reading (`F_GETLK` in fcntl(2)).
+pub fn is_locked(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
+    let wanted = Flock::from(FlockType::ReadLock);
+    Ok(fcntl_getlk(fd, &wanted)?.is_some())
+}
+
+/// Ends this process as if writing to a closed pipe had killed it, as it kills programs that do not ignore the
+/// signal (signal(7), `SIGPIPE`).
+#[allow(unsafe_code, reason = "signal dispositions have no safe wrapper")]
+pub fn die_of_broken_pipe() -> ! {
+    // SAFETY: `signal` and `raise` take plain integers, and `SIG_DFL` is a valid disposition.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::raise(libc::SIGPIPE);
+    }
+    std::process::exit(128_i32.saturating_add(libc::SIGPIPE))
+}
+
+/// Whether `text` matches the shell pattern `pattern` (fnmatch(3) without flags). A NUL in either never matches.
+#[allow(unsafe_code, reason = "the C library's own matching is the rule here")]
+pub fn matches_glob(pattern: &[u8], text: &CStr) -> bool {
+    let Ok(pattern) = CString::new(pattern) else { return false };
+    // SAFETY: both are NUL-terminated strings that live through the call.
+    unsafe { libc::fnmatch(pattern.as_ptr(), text.as_ptr(), 0) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_process_zero_does_not_count() {
+        assert!(is_alive(i32::try_from(std::process::id()).unwrap()));
+        assert!(!is_alive(0));
+    }
+
+    #[test]
+    fn a_glob_matches_as_fnmatch_does() {
+        assert!(matches_glob(b"v1.5.*", c"v1.5.5"));
+        assert!(matches_glob(b"v1.5.[0-9]", c"v1.5.5"));
+        assert!(!matches_glob(b"v1.4.*", c"v1.5.5"));
+        assert!(!matches_glob(b"v1\0", c"v1"));
+    }
+}
