@@ -1,10 +1,19 @@
 //! Directories: opening from the parent's descriptor, and sorted listing.
 
+mod kernel;
+mod listing;
+mod order;
+pub mod steps;
+
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+
+pub use listing::Listing;
+
+use crate::stat::{Stat, stat_at};
 
 /// What `getdents64(2)` says of an entry's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +28,42 @@ pub enum EntryKind {
     Other,
 }
 
+impl EntryKind {
+    /// The kind for a `d_type` (readdir(3)); nothing where the file system did not say (`DT_UNKNOWN`).
+    #[inline]
+    fn from_d_type(d_type: u8) -> Option<Self> {
+        match d_type {
+            libc::DT_REG => Some(Self::File),
+            libc::DT_DIR => Some(Self::Dir),
+            libc::DT_LNK => Some(Self::Symlink),
+            libc::DT_UNKNOWN => None,
+            _ => Some(Self::Other),
+        }
+    }
+
+    /// The kind of a file that was looked at.
+    fn from_stat(stat: &Stat) -> Self {
+        if stat.is_file() {
+            Self::File
+        } else if stat.is_dir() {
+            Self::Dir
+        } else if stat.is_symlink() {
+            Self::Symlink
+        } else {
+            Self::Other
+        }
+    }
+
+    /// The kind of `name` in `dir`, by stat; nothing where it vanished.
+    fn look(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<Self>, Errno> {
+        match stat_at(dir, name) {
+            Ok(stat) => Ok(Some(Self::from_stat(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// One entry of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
@@ -28,60 +73,11 @@ pub struct Entry<'a> {
     pub kind: EntryKind,
 }
 
-/// A sorted listing whose memory is reused from one directory to the next.
-#[derive(Debug, Default)]
-pub struct Listing {
-    entries: Vec<(std::ffi::CString, EntryKind)>,
-}
-
-impl Listing {
-    /// An empty listing with no memory.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replaces the contents by the entries of the open directory `dir`, in byte order, without `.` and `..`.
-    /// `dir` must be positioned at its start. Entries that vanish meanwhile are left out.
-    pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.entries.clear();
-        for entry in Dir::read_from(dir)? {
-            let entry = entry?;
-            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Dir,
-                FileType::Symlink => EntryKind::Symlink,
-                _ => EntryKind::Other,
-            };
-            self.entries.push((entry.file_name().to_owned(), kind));
-        }
-        self.entries.sort();
-        Ok(())
-    }
-
-    /// The entry called `name`.
-    pub fn find(&self, name: &CStr) -> Option<Entry<'_>> {
-        self.entries().find(|entry| entry.name == name)
-    }
-
-    /// The entries in byte order.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        self.entries
-            .iter()
-            .map(|(name, kind)| Entry { name, kind: *kind })
-    }
-}
-
-impl PartialOrd for EntryKind {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for EntryKind {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (*self as u8).cmp(&(*other as u8))
+impl<'a> Entry<'a> {
+    /// The bytes of the name, without the closing NUL. The length is known, not counted.
+    #[inline]
+    pub fn name_bytes(&self) -> &'a [u8] {
+        self.name.to_bytes()
     }
 }
 
@@ -98,3 +94,6 @@ pub fn open_dir_at(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno
         Mode::empty(),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! A sorted listing of one directory.
+
+#![expect(
+    unsafe_code,
+    reason = "names were checked when they were read, and are not counted again"
+)]
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+
+use super::kernel::Records;
+use super::order::{self, Slot};
+use super::{Entry, EntryKind};
+
+/// Slots that are kept, with as many for the sort, when a small directory follows a huge one.
+const KEPT_SLOTS: usize = 16 << 10;
+
+/// A sorted listing whose memory is reused from one directory to the next.
+///
+/// Names stay where the kernel wrote them. After a huge directory the memory is given back with the next
+/// small one.
+#[derive(Debug, Default)]
+pub struct Listing {
+    records: Records,
+    slots: Vec<Slot>,
+    scratch: Vec<Slot>,
+}
+
+impl Listing {
+    /// An empty listing with no memory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the contents by the entries of the open directory `dir`, in byte order, without `.` and `..`.
+    /// `dir` must be positioned at its start. Entries that vanish meanwhile are left out.
+    ///
+    /// Errors: what `getdents64(2)` and, where a file system does not tell types, `fstatat(2)` say; `IO` where
+    /// the kernel's records make no sense. The listing is then empty.
+    pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.slots.clear();
+        let read = self.read_unsorted(dir);
+        if read.is_err() {
+            self.slots.clear();
+            self.records.clear();
+        }
+        read?;
+        order::sort(&mut self.slots, self.records.bytes(), &mut self.scratch);
+        Ok(())
+    }
+
+    fn read_unsorted(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.records.read(dir)?;
+        let bytes = self.records.bytes();
+        let mut unknown = false;
+        for record in self.records.iter() {
+            let record = record?;
+            let kind = EntryKind::from_d_type(record.d_type);
+            let slot = Slot::new(bytes, record, kind);
+            if matches!(slot.prefix(), DOT | DOT_DOT | 0) {
+                continue;
+            }
+            unknown |= kind.is_none();
+            self.slots.push(slot);
+        }
+        if unknown {
+            self.look_at_unknown(dir)?;
+        }
+        if self.slots.len() <= KEPT_SLOTS && self.slots.capacity() > KEPT_SLOTS {
+            self.slots.shrink_to(KEPT_SLOTS);
+            self.scratch.clear();
+            self.scratch.shrink_to(KEPT_SLOTS);
+        }
+        Ok(())
+    }
+
+    /// Finds the kinds that the file system did not tell.
+    #[cold]
+    fn look_at_unknown(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        let bytes = self.records.bytes();
+        let mut result = Ok(());
+        self.slots.retain_mut(|slot| {
+            if slot.kind().is_some() {
+                return true;
+            }
+            match EntryKind::look(dir, name_of(bytes, *slot)) {
+                Ok(Some(kind)) => slot.set_kind(kind),
+                Ok(None) => return false,
+                Err(error) => result = Err(error),
+            }
+            true
+        });
+        result
+    }
+
+    /// The entries in byte order.
+    #[inline]
+    pub fn entries(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Entry<'_>> + DoubleEndedIterator + Clone {
+        self.slots.iter().map(|slot| self.entry(*slot))
+    }
+
+    /// The entry at `position` in byte order, from zero.
+    #[inline]
+    pub fn get(&self, position: usize) -> Option<Entry<'_>> {
+        self.slots.get(position).map(|slot| self.entry(*slot))
+    }
+
+    /// The entry with this name, by binary search.
+    pub fn find(&self, name: &[u8]) -> Option<Entry<'_>> {
+        let bytes = self.records.bytes();
+        let found = self
+            .slots
+            .binary_search_by(|slot| name_of(bytes, *slot).to_bytes().cmp(name));
+        self.get(found.ok()?)
+    }
+
+    /// The number of entries.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there are no entries.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The memory held, in bytes.
+    #[cfg(test)]
+    pub(super) fn memory_bytes(&self) -> usize {
+        let slots = self.slots.capacity() + self.scratch.capacity();
+        self.records.bytes().len() + slots * size_of::<Slot>()
+    }
+
+    #[inline]
+    fn entry(&self, slot: Slot) -> Entry<'_> {
+        Entry {
+            name: name_of(self.records.bytes(), slot),
+            kind: slot.kind().unwrap_or(EntryKind::Other),
+        }
+    }
+}
+
+/// `.` and `..` as prefixes. A name whose prefix is zero is empty, which no file system may return.
+const DOT: u64 = u64::from_be_bytes(*b".\0\0\0\0\0\0\0");
+const DOT_DOT: u64 = u64::from_be_bytes(*b"..\0\0\0\0\0\0");
+
+/// The name that `slot` stands for.
+#[inline]
+fn name_of(bytes: &[u8], slot: Slot) -> &CStr {
+    let end = slot.name_at() + slot.name_len() + 1;
+    match bytes.get(slot.name_at()..end) {
+        // SAFETY: a slot is made from a record, whose name has no NUL within and one behind it, and the
+        // records are not written to while slots made from them are there.
+        Some(name) => unsafe { CStr::from_bytes_with_nul_unchecked(name) },
+        None => c"",
+    }
+}

@@ -1,0 +1,227 @@
+//! Every step must list every directory alike, in the order of plain byte strings.
+
+use std::collections::BTreeSet;
+use std::ffi::{CString, OsStr};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use proptest::prelude::*;
+use rustix::fs::{CWD, Mode, OFlags};
+
+use super::steps::{self, Place};
+use super::*;
+
+fn c_path(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap()
+}
+
+fn open(path: &Path) -> OwnedFd {
+    rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
+}
+
+fn make(root: &Path, names: &BTreeSet<Vec<u8>>) -> std::path::PathBuf {
+    let path = root.join("listed");
+    std::fs::create_dir(&path).unwrap();
+    for name in names {
+        std::fs::write(path.join(OsStr::from_bytes(name)), "").unwrap();
+    }
+    path
+}
+
+/// Lists `names` by every step, in reused memory that is dirty from a first listing of another directory.
+fn check_all_steps(names: impl IntoIterator<Item = Vec<u8>>) {
+    let names: BTreeSet<_> = names.into_iter().collect();
+    let root = tempfile::tempdir().unwrap();
+    let path = c_path(&make(root.path(), &names));
+    let other = root.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    for name in 0..40 {
+        std::fs::write(other.join(format!("{name:064}")), "").unwrap();
+    }
+    let other = c_path(&other);
+    let parent = open(root.path());
+    let expected: Vec<_> = names.into_iter().collect();
+    let mut steps = steps::all();
+    let (floor, listings) = steps.split_last_mut().unwrap();
+    assert_eq!(listings.len(), 5);
+    let place = |path, name| Place {
+        path,
+        parent: parent.as_fd(),
+        name,
+    };
+    for (about, step) in listings {
+        step.list(place(&other, c"other")).unwrap();
+        step.list(place(&path, c"listed")).unwrap();
+        assert!(step.names() == expected, "step {about:?} differs");
+    }
+    floor.1.list(place(&path, c"listed")).unwrap();
+}
+
+#[test]
+fn empty_directory() {
+    check_all_steps([]);
+}
+
+#[test]
+fn names_of_every_length() {
+    check_all_steps((1..=255).map(|length| vec![b'n'; length]));
+    check_all_steps((1..=255).map(|length| vec![b'z' - (length % 20) as u8; length]));
+}
+
+#[test]
+fn names_of_any_bytes() {
+    check_all_steps(
+        [
+            b"a".as_slice(),
+            b"a\x01",
+            b"a\x01\x01",
+            b"a\n",
+            b"a\nb",
+            b"\xff\xfe",
+            b"\x80",
+            b"\x7f",
+            b"...",
+            b".a",
+            b"..a",
+            b". ",
+            b".\x01",
+            b"abcdefgh",
+            b"abcdefgh\x01",
+            b"abcdefghi",
+            b"abcdefg",
+            b"\xe4\xf6\xfc",
+            b" ",
+        ]
+        .map(<[u8]>::to_vec),
+    );
+    let singles = (1..=255_u8).filter(|byte| !matches!(byte, b'/' | b'.'));
+    check_all_steps(singles.map(|byte| vec![byte]));
+}
+
+#[test]
+fn large_directories() {
+    check_all_steps((0..5_000_u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761)).into()));
+    check_all_steps((0..1_000_u32).map(|n| {
+        let n = n.wrapping_mul(2_654_435_761);
+        format!("prefix-of-many-bytes-{}-and-{n:08x}-end", n % 7).into()
+    }));
+    check_all_steps((0..300).map(|n| {
+        let mut name = vec![b'p'; 250];
+        name.extend(format!("{n:04}").bytes());
+        name
+    }));
+}
+
+#[test]
+fn kinds_and_access() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("dir")).unwrap();
+    std::fs::write(root.path().join("file"), "").unwrap();
+    std::os::unix::fs::symlink("dir", root.path().join("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket")).unwrap();
+    let mut listing = Listing::new();
+    assert!(listing.is_empty());
+    let dir = open(root.path());
+    listing.read(dir.as_fd()).unwrap();
+    let seen: Vec<_> = listing
+        .entries()
+        .map(|entry| (entry.name_bytes(), entry.kind))
+        .collect();
+    let expected: [(&[u8], _); 4] = [
+        (b"dir", EntryKind::Dir),
+        (b"file", EntryKind::File),
+        (b"link", EntryKind::Symlink),
+        (b"socket", EntryKind::Other),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(listing.len(), 4);
+    assert_eq!(listing.find(b"link"), listing.get(2));
+    assert_eq!(listing.find(b"lin"), None);
+    assert_eq!(listing.find(b"link\x01"), None);
+    assert_eq!(listing.get(4), None);
+    for (name, kind) in expected {
+        let name = CString::new(name).unwrap();
+        assert_eq!(EntryKind::look(dir.as_fd(), &name), Ok(Some(kind)));
+    }
+    assert_eq!(EntryKind::look(dir.as_fd(), c"vanished"), Ok(None));
+}
+
+#[test]
+fn failed_read_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("file"), "").unwrap();
+    let mut listing = Listing::new();
+    listing.read(open(root.path()).as_fd()).unwrap();
+    let file = std::fs::File::open(root.path().join("file")).unwrap();
+    assert_eq!(listing.read(file.as_fd()), Err(Errno::NOTDIR));
+    assert!(listing.is_empty());
+}
+
+#[test]
+fn opening_refuses_what_is_no_directory() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("dir")).unwrap();
+    std::fs::write(root.path().join("file"), "").unwrap();
+    std::os::unix::fs::symlink("dir", root.path().join("link")).unwrap();
+    let dir = open(root.path());
+    assert!(open_dir_at(dir.as_fd(), c"dir").is_ok());
+    let error = |name| open_dir_at(dir.as_fd(), name).unwrap_err();
+    assert_eq!(error(c"file"), Errno::NOTDIR);
+    assert!(matches!(error(c"link"), Errno::NOTDIR | Errno::LOOP));
+    assert_eq!(error(c"none"), Errno::NOENT);
+}
+
+#[test]
+fn memory_of_a_huge_directory_is_given_back() {
+    let root = tempfile::tempdir().unwrap();
+    let huge: BTreeSet<_> = (0..20_000)
+        .map(|n| format!("{n:064}").into_bytes())
+        .collect();
+    let huge = make(root.path(), &huge);
+    let small = root.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    std::fs::write(small.join("file"), "").unwrap();
+    let mut listing = Listing::new();
+    listing.read(open(&huge).as_fd()).unwrap();
+    assert_eq!(listing.len(), 20_000);
+    assert!(listing.memory_bytes() > 1 << 20);
+    listing.read(open(&small).as_fd()).unwrap();
+    assert_eq!(listing.len(), 1);
+    assert!(listing.memory_bytes() <= 2 << 20);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn order_is_that_of_byte_strings(
+        names in prop_oneof![
+            prop::collection::btree_set(prop::collection::vec(1..=255_u8, 1..20), 0..400),
+            prop::collection::btree_set(prop::collection::vec(b'a'..=b'c', 1..40), 0..400),
+            prop::collection::btree_set("(prefix|prefix-of-eight|[a-f]{1,3})[0-9_.]{1,24}"
+                .prop_map(String::into_bytes), 0..400),
+        ],
+        seed in any::<u64>(),
+    ) {
+        let mut shuffled: Vec<_> = names.iter().collect();
+        shuffled.sort_by_key(|name| {
+            name.iter().fold(seed | 1, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+        });
+        let mut bytes = Vec::new();
+        let mut slots = Vec::new();
+        for name in shuffled {
+            let record = kernel::Record { name_at: bytes.len(), name_len: name.len(), d_type: 0 };
+            bytes.extend_from_slice(name);
+            bytes.extend_from_slice(b"\0stale memory");
+            slots.push(order::Slot::new(&bytes, record, None));
+        }
+        bytes.extend_from_slice(&[0xAA; 16]);
+        order::sort(&mut slots, &bytes, &mut Vec::new());
+        let sorted: Vec<_> = slots
+            .iter()
+            .map(|slot| bytes[slot.name_at()..][..slot.name_len()].to_vec())
+            .collect();
+        prop_assert_eq!(sorted, names.into_iter().collect::<Vec<_>>());
+    }
+}
