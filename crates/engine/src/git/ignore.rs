@@ -1,16 +1,162 @@
-//! Being built.
-use bstr::BStr;
+//! gitignore rules (gitignore(5)): which rule, if any, decides about a path.
+//!
+//! The rules of a directory are one immutable value that is linked to those of its parent, so that any number of
+//! threads walk with them. What git does when a parent directory is itself ignored is the walker's part.
+
+mod list;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-/// stub
-#[derive(Debug)]
-pub struct IgnoreRules;
-impl IgnoreRules {
-    /// stub
-    pub fn with_file(self: &Arc<Self>, _dir: &BStr, _contents: &[u8]) -> Arc<Self> {
-        self.clone()
+
+use bstr::{BStr, BString, ByteSlice};
+pub use list::parse;
+use list::{PatternList, Probe};
+
+/// The most bytes a file of rules may have. git counts the newline that it adds to the file's contents.
+pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
+
+/// Why a file of rules is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A `.gitignore` above [`FILE_SIZE_MAX`]: git warns and goes on without it.
+    #[error("ignoring excessively large pattern file: {}", .0.display())]
+    TooLarge(PathBuf),
+    /// `core.excludesFile` or `info/exclude` above [`FILE_SIZE_MAX`], or unreadable after it was opened (such as a
+    /// directory): git gives up.
+    #[error("cannot use {} as an exclude file", .0.display())]
+    Unusable(PathBuf),
+}
+
+/// Whether a `.gitignore` of `size` bytes at `path` may be used.
+pub fn check_size(path: &Path, size: u64) -> Result<(), Error> {
+    if size > FILE_SIZE_MAX {
+        return Err(Error::TooLarge(path.to_owned()));
     }
-    /// stub
-    pub fn is_ignored(&self, _path: &BStr, _is_dir: bool) -> bool {
-        false
+    Ok(())
+}
+
+/// The rules that hold for the whole working tree, as files' names and contents.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GlobalSources<'a> {
+    /// `core.excludesFile`, the weakest of all.
+    pub excludes_file: Option<(&'a Path, &'a [u8])>,
+    /// `$GIT_COMMON_DIR/info/exclude`.
+    pub info_exclude: Option<(&'a Path, &'a [u8])>,
+    /// `core.ignoreCase`.
+    pub ignore_case: bool,
+}
+
+/// The rule that decides about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Match<'a> {
+    /// Whether the rule takes back others (`!`).
+    pub is_negated: bool,
+    /// The file the rule is in; a `.gitignore` relative to the top of the working tree.
+    pub source: &'a BStr,
+    /// Its line there, from 1.
+    pub line: usize,
+    /// The rule as written, without trailing spaces.
+    pub pattern: &'a BStr,
+}
+
+/// The rules of one directory and, behind them, those of its parents and of the working tree.
+#[derive(Debug)]
+pub struct IgnoreRules {
+    parent: Option<Arc<IgnoreRules>>,
+    /// The directory the rules are in, without trailing slash.
+    dir: BString,
+    source: BString,
+    ignore_case: bool,
+    list: PatternList,
+}
+
+impl IgnoreRules {
+    /// The rules of the working tree as a whole. A file above [`FILE_SIZE_MAX`] counts as empty; git would give up
+    /// with [`Error::Unusable`].
+    pub fn root(global: GlobalSources<'_>) -> Arc<Self> {
+        let empty = Arc::new(Self {
+            parent: None,
+            dir: BString::default(),
+            source: BString::default(),
+            ignore_case: global.ignore_case,
+            list: PatternList::default(),
+        });
+        [global.excludes_file, global.info_exclude]
+            .into_iter()
+            .flatten()
+            .fold(empty, |rules, (path, contents)| {
+                let source = BString::from(path.as_os_str().as_encoded_bytes());
+                rules.with_list(BStr::new(""), source, contents)
+            })
+    }
+
+    /// These rules and, above them, those of the `.gitignore` in `dir`, the path of a directory relative to the top
+    /// of the working tree without trailing slash (empty for the top). Themselves, if there is no rule in it or it
+    /// is above [`FILE_SIZE_MAX`].
+    pub fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<Self> {
+        let mut source = dir.to_owned();
+        if !source.is_empty() {
+            source.push(b'/');
+        }
+        source.extend_from_slice(b".gitignore");
+        self.with_list(dir, source, contents)
+    }
+
+    fn with_list(self: &Arc<Self>, dir: &BStr, source: BString, contents: &[u8]) -> Arc<Self> {
+        if contents.len() as u64 > FILE_SIZE_MAX {
+            return Arc::clone(self);
+        }
+        let list = parse(contents, self.ignore_case);
+        if list.is_empty() {
+            return Arc::clone(self);
+        }
+        Arc::new(Self {
+            parent: Some(Arc::clone(self)),
+            dir: dir.to_owned(),
+            source,
+            ignore_case: self.ignore_case,
+            list,
+        })
+    }
+
+    /// The rule that decides about `path`, relative to the top of the working tree and without trailing slash:
+    /// of the deepest file with a matching rule, the last that matches. `path` is in the directory the rules were
+    /// made for or below it.
+    pub fn matching(&self, path: &BStr, is_dir: bool) -> Option<Match<'_>> {
+        let mut probe = Probe::new(path.as_bytes(), is_dir);
+        let mut rules = self;
+        loop {
+            if let Some(relative_start) = start_below(path, rules.dir.as_bstr())
+                && let Some(pattern) = rules.list.last_match(&mut probe, relative_start)
+            {
+                return Some(Match {
+                    is_negated: pattern.is_negated,
+                    source: rules.source.as_bstr(),
+                    line: pattern.line,
+                    pattern: rules.list.text(pattern),
+                });
+            }
+            rules = rules.parent.as_deref()?;
+        }
+    }
+
+    /// Whether the rule that decides about `path` ignores it.
+    pub fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
+        self.matching(path, is_dir)
+            .is_some_and(|rule| !rule.is_negated)
     }
 }
+
+/// Where the part of `path` begins that is relative to `dir`.
+fn start_below(path: &BStr, dir: &BStr) -> Option<usize> {
+    if dir.is_empty() {
+        return Some(0);
+    }
+    match path.strip_prefix(dir.as_bytes())? {
+        [b'/', ..] => Some(dir.len() + 1),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,3 +14,7 @@ pub mod renames;
 pub mod repository;
 pub mod staged;
 pub mod tags;
+pub mod wildmatch;
+
+#[cfg(test)]
+mod oracle;

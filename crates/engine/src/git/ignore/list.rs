@@ -1,0 +1,381 @@
+//! The rules of one file, sorted by kind so that a path is compared only with those that may match it.
+
+use std::ops::Range;
+
+use bstr::{BStr, ByteSlice};
+
+use crate::git::wildmatch::{self, Flags};
+
+/// The longest ending that is found by its hash (`*.extension`); longer ones are compared one by one.
+const SUFFIX_LEN_MAX: usize = 16;
+
+/// One rule.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    pub(super) is_negated: bool,
+    /// The line it is on, from 1.
+    pub(super) line: usize,
+    only_directories: bool,
+    /// The whole rule in the file.
+    text: Range<usize>,
+    /// The part of it that is compared.
+    body: Range<usize>,
+    kind: Kind,
+}
+
+/// What a rule is compared with, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The last component, literally.
+    Name,
+    /// The end of the last component, literally.
+    NameSuffix,
+    /// The last component, by a glob that begins with this many literal bytes.
+    NameGlob(usize),
+    /// The path from the rule's directory on, literally.
+    Path,
+    /// The same, by a glob that begins with this many literal bytes.
+    PathGlob(usize),
+}
+
+/// The rules of one file.
+#[derive(Debug, Default)]
+pub struct PatternList {
+    contents: Box<[u8]>,
+    /// In the order of the file.
+    patterns: Vec<Pattern>,
+    ignore_case: bool,
+    names: HashIndex,
+    suffixes: HashIndex,
+    /// Bit n is set if there are suffixes of n bytes.
+    suffix_lengths: u32,
+    paths: HashIndex,
+    /// All others, in the order of the file.
+    globs: Vec<usize>,
+}
+
+/// Parses a file of rules: a rule per line, in which git's additions to gitignore(5) hold too: a leading byte order
+/// mark and a carriage return before the newline are no part of it, and it ends at a NUL.
+pub fn parse(contents: &[u8], ignore_case: bool) -> PatternList {
+    let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
+    let mut list = PatternList {
+        contents: contents.into(),
+        ignore_case,
+        ..PatternList::default()
+    };
+    let mut line_start = 0;
+    for (index, line) in contents.split(|&byte| byte == b'\n').enumerate() {
+        if line.first() != Some(&b'#') {
+            list.add(line, line_start, index + 1);
+        }
+        line_start += line.len() + 1;
+    }
+    for index in [&mut list.names, &mut list.suffixes, &mut list.paths] {
+        index.sort();
+    }
+    list
+}
+
+impl PatternList {
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// The rule as written.
+    pub(super) fn text(&self, pattern: &Pattern) -> &BStr {
+        self.slice(&pattern.text).as_bstr()
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &[u8] {
+        self.contents.get(range.clone()).unwrap_or_default()
+    }
+
+    /// Adds the rule of `line`, which starts at `start` of the file, if it can ever match.
+    fn add(&mut self, line: &[u8], start: usize, line_number: usize) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
+        let line = without_trailing_spaces(line);
+        let (is_negated, rest) = match line.strip_prefix(b"!") {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let (only_directories, rest) = match rest.strip_suffix(b"/") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        let (kind, body) = classify(rest);
+        if body.is_empty() && kind != Kind::NameSuffix {
+            return;
+        }
+        let text_end = start + line.len();
+        let rest_end = text_end - usize::from(only_directories);
+        let position = self.patterns.len();
+        let hash = hash_backward(HASH_SEED, body);
+        match kind {
+            Kind::Name => self.names.insert(hash, position),
+            Kind::Path => self.paths.insert(hash, position),
+            Kind::NameSuffix if body.len() <= SUFFIX_LEN_MAX => {
+                self.suffixes.insert(hash, position);
+                self.suffix_lengths |= 1 << body.len();
+            }
+            Kind::NameSuffix | Kind::NameGlob(_) | Kind::PathGlob(_) => self.globs.push(position),
+        }
+        self.patterns.push(Pattern {
+            is_negated,
+            line: line_number,
+            only_directories,
+            text: start..text_end,
+            body: rest_end - body.len()..rest_end,
+            kind,
+        });
+    }
+
+    /// The last rule that matches the probed path, which is relative to the rules' directory from
+    /// `relative_start` on.
+    pub(super) fn last_match(
+        &self,
+        probe: &mut Probe<'_>,
+        relative_start: usize,
+    ) -> Option<&Pattern> {
+        let mut best = None;
+        if !self.names.is_empty() {
+            self.improve(
+                &mut best,
+                &self.names,
+                probe.name_hash,
+                probe,
+                relative_start,
+            );
+        }
+        let mut lengths = self.suffix_lengths;
+        while lengths != 0 {
+            let length = lengths.trailing_zeros() as usize;
+            lengths &= lengths - 1;
+            if length <= probe.name.len()
+                && let Some(&hash) = probe.suffix_hashes.get(length)
+            {
+                self.improve(&mut best, &self.suffixes, hash, probe, relative_start);
+            }
+        }
+        if !self.paths.is_empty() {
+            let hash = probe.hash_from(relative_start);
+            self.improve(&mut best, &self.paths, hash, probe, relative_start);
+        }
+        for &position in self.globs.iter().rev() {
+            if best.is_some_and(|best| position < best) {
+                break;
+            }
+            if self.is_match(position, probe, relative_start) {
+                best = Some(position);
+                break;
+            }
+        }
+        best.and_then(|position| self.patterns.get(position))
+    }
+
+    /// Moves `best` to the last match with `hash` in `index`, if that is further down the file.
+    fn improve(
+        &self,
+        best: &mut Option<usize>,
+        index: &HashIndex,
+        hash: u64,
+        probe: &Probe<'_>,
+        relative_start: usize,
+    ) {
+        let found = index
+            .positions(hash)
+            .rev()
+            .take_while(|&position| best.is_none_or(|best| position > best))
+            .find(|&position| self.is_match(position, probe, relative_start));
+        *best = found.or(*best);
+    }
+
+    fn is_match(&self, position: usize, probe: &Probe<'_>, relative_start: usize) -> bool {
+        let Some(pattern) = self.patterns.get(position) else {
+            return false;
+        };
+        if pattern.only_directories && !probe.is_dir {
+            return false;
+        }
+        let body = self.slice(&pattern.body);
+        let relative = || probe.path.get(relative_start..).unwrap_or_default();
+        match pattern.kind {
+            Kind::Name => self.equal(body, probe.name),
+            Kind::NameSuffix => self.ends_with(probe.name, body),
+            Kind::NameGlob(literal_len) => {
+                self.begins_alike(body, probe.name, literal_len)
+                    && wildmatch::wildmatch(body, probe.name, self.flags(false))
+            }
+            Kind::Path => self.equal(body, relative()),
+            Kind::PathGlob(literal_len) => {
+                let path = relative();
+                // The glob's last literal byte stays, for `**` looks at the byte before it.
+                let done = literal_len.saturating_sub(1);
+                self.begins_alike(body, path, literal_len)
+                    && match (body.get(done..), path.get(done..)) {
+                        (Some(glob), Some(rest)) => {
+                            wildmatch::wildmatch(glob, rest, self.flags(true))
+                        }
+                        _ => false,
+                    }
+            }
+        }
+    }
+
+    fn flags(&self, pathname: bool) -> Flags {
+        Flags {
+            pathname,
+            fold_case: self.ignore_case,
+        }
+    }
+
+    fn equal(&self, left: &[u8], right: &[u8]) -> bool {
+        if self.ignore_case {
+            left.eq_ignore_ascii_case(right)
+        } else {
+            left == right
+        }
+    }
+
+    fn begins_alike(&self, left: &[u8], right: &[u8], len: usize) -> bool {
+        match (left.get(..len), right.get(..len)) {
+            (Some(left), Some(right)) => self.equal(left, right),
+            _ => false,
+        }
+    }
+
+    fn ends_with(&self, name: &[u8], suffix: &[u8]) -> bool {
+        name.len()
+            .checked_sub(suffix.len())
+            .and_then(|start| name.get(start..))
+            .is_some_and(|end| self.equal(end, suffix))
+    }
+}
+
+/// What the rule `rest`, without `!` and trailing slash, is compared with, and the part of it that is compared: an
+/// end of `rest`.
+fn classify(rest: &[u8]) -> (Kind, &[u8]) {
+    if !rest.contains(&b'/') {
+        return classify_name(rest);
+    }
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+    // `**/name` is `name` at any depth, which is cheaper to look up.
+    if let Some(name) = rest.strip_prefix(b"**/")
+        && !name.is_empty()
+        && !name.contains(&b'/')
+        && let (kind @ (Kind::Name | Kind::NameSuffix), body) = classify_name(name)
+    {
+        return (kind, body);
+    }
+    match wildmatch::literal_prefix_len(rest) {
+        len if len == rest.len() => (Kind::Path, rest),
+        len => (Kind::PathGlob(len), rest),
+    }
+}
+
+fn classify_name(name: &[u8]) -> (Kind, &[u8]) {
+    let is_literal = |part: &[u8]| wildmatch::literal_prefix_len(part) == part.len();
+    match name {
+        _ if is_literal(name) => (Kind::Name, name),
+        [b'*', suffix @ ..] if is_literal(suffix) => (Kind::NameSuffix, suffix),
+        _ => (Kind::NameGlob(wildmatch::literal_prefix_len(name)), name),
+    }
+}
+
+/// `line` without the spaces at its end that no backslash escapes. A single backslash at the end keeps them all.
+fn without_trailing_spaces(line: &[u8]) -> &[u8] {
+    let mut end = 0;
+    let mut bytes = line.iter().enumerate();
+    while let Some((at, &byte)) = bytes.next() {
+        match byte {
+            b' ' => continue,
+            b'\\' if bytes.next().is_none() => return line,
+            b'\\' => end = at + 2,
+            _ => end = at + 1,
+        }
+    }
+    line.get(..end).unwrap_or(line)
+}
+
+/// Positions of rules by the hash of their text.
+#[derive(Debug, Default)]
+struct HashIndex(Vec<(u64, usize)>);
+
+impl HashIndex {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn insert(&mut self, hash: u64, position: usize) {
+        self.0.push((hash, position));
+    }
+
+    fn sort(&mut self) {
+        self.0.sort_unstable();
+    }
+
+    /// The positions with `hash`, ascending.
+    fn positions(&self, hash: u64) -> impl DoubleEndedIterator<Item = usize> {
+        let start = self.0.partition_point(|entry| entry.0 < hash);
+        let tail = self.0.get(start..).unwrap_or_default();
+        let len = tail.partition_point(|entry| entry.0 == hash);
+        tail.iter().take(len).map(|entry| entry.1)
+    }
+}
+
+const HASH_SEED: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// Carries `hash` (FNV-1a, of lower case) on over `bytes` from the last to the first, so that the hashes of all
+/// endings of a path come from one pass. Many rules of one hash cost no more than git's own pass over all rules.
+fn hash_backward(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(hash, |hash, byte| {
+        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(HASH_PRIME)
+    })
+}
+
+/// A path that rules are sought for, and what is computed of it once for all files of rules.
+pub(super) struct Probe<'a> {
+    path: &'a [u8],
+    name: &'a [u8],
+    is_dir: bool,
+    /// By length, of the endings of the name.
+    suffix_hashes: [u64; SUFFIX_LEN_MAX + 1],
+    name_hash: u64,
+    /// From where on `hashed` is the hash of the path.
+    hashed_start: usize,
+    hashed: u64,
+}
+
+impl<'a> Probe<'a> {
+    pub(super) fn new(path: &'a [u8], is_dir: bool) -> Self {
+        let name_start = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let name = path.get(name_start..).unwrap_or_default();
+        let mut suffix_hashes = [HASH_SEED; SUFFIX_LEN_MAX + 1];
+        let mut hash = HASH_SEED;
+        for (byte, slot) in name.iter().rev().zip(suffix_hashes.iter_mut().skip(1)) {
+            hash = hash_backward(hash, &[*byte]);
+            *slot = hash;
+        }
+        let rest_len = name.len().saturating_sub(SUFFIX_LEN_MAX);
+        let name_hash = hash_backward(hash, name.get(..rest_len).unwrap_or_default());
+        Self {
+            path,
+            name,
+            is_dir,
+            suffix_hashes,
+            name_hash,
+            hashed_start: name_start,
+            hashed: name_hash,
+        }
+    }
+
+    /// The hash of the path from `start` on. Calls go upwards: `start` never grows.
+    fn hash_from(&mut self, start: usize) -> u64 {
+        let more = self.path.get(start..self.hashed_start).unwrap_or_default();
+        self.hashed = hash_backward(self.hashed, more);
+        self.hashed_start = self.hashed_start.min(start);
+        self.hashed
+    }
+}

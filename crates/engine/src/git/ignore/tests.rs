@@ -1,0 +1,361 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::{Error, FILE_SIZE_MAX, GlobalSources, IgnoreRules, check_size};
+use crate::git::oracle::{Chance, Oracle};
+
+fn rules(contents: &[u8]) -> Arc<IgnoreRules> {
+    IgnoreRules::root(GlobalSources::default()).with_file(BStr::new(""), contents)
+}
+
+fn decides(contents: &[u8], path: &str, is_dir: bool) -> Option<(usize, BString)> {
+    rules(contents)
+        .matching(path.into(), is_dir)
+        .map(|rule| (rule.line, rule.pattern.to_owned()))
+}
+
+#[test]
+fn a_line_is_read_as_git_reads_it() {
+    let line = |contents: &[u8], path| decides(contents, path, true).map(|(line, _)| line);
+    assert_eq!(line(b"\xef\xbb\xbfa\r\nb", "a"), Some(1));
+    assert_eq!(line(b"a\r\r\n", "a"), None);
+    assert_eq!(line(b"#a\n\n\\#a", "#a"), Some(3));
+    assert_eq!(line(b"\\!a", "!a"), Some(1));
+    assert_eq!(line(b"a  ", "a"), Some(1));
+    assert_eq!(line(b"a\t", "a"), None);
+    assert_eq!(line(b"a\\  ", "a "), Some(1));
+    assert_eq!(line(b"a \\", "a "), None);
+    assert_eq!(line(b"a\0b\n", "a"), Some(1));
+    assert_eq!(line(b"a\n", "b"), None);
+    assert_eq!(line(b"foo**/a", "foo.o/x/a"), None);
+    assert_eq!(line(b"foo**/a", "foo.o/a"), Some(1));
+    for empty in ["", "\n", "/", "!", "!/", "\r\n", "//", "#"] {
+        let root = IgnoreRules::root(GlobalSources::default());
+        let same = root.with_file("".into(), empty.as_bytes());
+        assert!(Arc::ptr_eq(&root, &same), "{empty:?}");
+    }
+}
+
+#[test]
+fn a_match_tells_where_the_rule_is() {
+    let info = b"*.tmp\n".as_slice();
+    let excludes = b"x\n*.tmp\n*.log".as_slice();
+    let root = IgnoreRules::root(GlobalSources {
+        excludes_file: Some((Path::new("/home/u/ignore"), excludes)),
+        info_exclude: Some((Path::new("/r/.git/info/exclude"), info)),
+        ignore_case: false,
+    });
+    let below = root
+        .with_file("".into(), b"/d/e/*\n")
+        .with_file("d".into(), b"\n!e/f/  \n");
+    let told = |path: &str, is_dir| {
+        let rule = below.matching(path.into(), is_dir)?;
+        Some((rule.is_negated, rule.source.to_string(), rule.line))
+    };
+    assert_eq!(told("d/e/f", true), Some((true, "d/.gitignore".into(), 2)));
+    assert_eq!(told("d/e/f", false), Some((false, ".gitignore".into(), 1)));
+    assert_eq!(
+        told("d/a.tmp", false),
+        Some((false, "/r/.git/info/exclude".into(), 1))
+    );
+    assert_eq!(
+        told("d/a.log", false),
+        Some((false, "/home/u/ignore".into(), 3))
+    );
+    assert_eq!(told("d/y", false), None);
+    assert!(!below.is_ignored("d/e/f".into(), true));
+    assert!(below.is_ignored("d/e/f".into(), false));
+}
+
+#[test]
+fn the_last_of_many_equal_names_decides() {
+    let mut contents = Vec::new();
+    for number in 0..5000 {
+        contents.extend_from_slice(format!("name{number}\n").as_bytes());
+    }
+    contents.extend_from_slice(b"!name77\nname77/\n");
+    assert_eq!(
+        decides(&contents, "a/name77", true),
+        Some((5002, "name77/".into()))
+    );
+    assert_eq!(
+        decides(&contents, "a/name77", false),
+        Some((5001, "!name77".into()))
+    );
+    assert_eq!(
+        decides(&contents, "name4999", false),
+        Some((5000, "name4999".into()))
+    );
+    assert_eq!(decides(&contents, "name5000", false), None);
+}
+
+#[test]
+fn excessive_files_are_refused() {
+    assert!(check_size(Path::new("a"), FILE_SIZE_MAX).is_ok());
+    let error = check_size(Path::new("a/.gitignore"), FILE_SIZE_MAX + 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "ignoring excessively large pattern file: a/.gitignore"
+    );
+    assert_eq!(
+        Error::Unusable("/x".into()).to_string(),
+        "cannot use /x as an exclude file"
+    );
+}
+
+const NAMES: &[&str] = &[
+    "a",
+    "b",
+    "ab",
+    "A",
+    "foo",
+    "Foo",
+    "foo.o",
+    "x.o",
+    "X.O",
+    "a b",
+    "b ",
+    "#c",
+    "!d",
+    "a*",
+    "[a]",
+    "a]b",
+    "-",
+    "ba.r",
+    "f\\o",
+    "verylongfilename.extension-of-files",
+];
+
+const PIECES: &[&str] = &[
+    "a",
+    "b",
+    "ab",
+    "foo",
+    "Foo",
+    "*.o",
+    ".o",
+    "*",
+    "**",
+    "?",
+    "[a]",
+    "[!a]",
+    "[^b]",
+    "[a-f]",
+    "[]a]",
+    "[a",
+    "]",
+    "[[:alpha:]]",
+    "[[:upper:]x]",
+    "[[:bad:]]",
+    "[A-c]",
+    "\\a",
+    "\\*",
+    "\\ ",
+    "\\",
+    " ",
+    "#",
+    "!",
+    "foo*",
+    "*o",
+    "f?o",
+    "a**b",
+    "x.*",
+    "*.extension-of-files",
+    "name.extension-of-files",
+    "-",
+    "ba.r",
+    "\\[a]",
+    "f\\\\o",
+];
+
+const LINES: &[&str] = &[
+    "*",
+    "/*",
+    "**",
+    "**/",
+    "/**",
+    "**/a",
+    "**/*.o",
+    "/**/b",
+    "a/**",
+    "a/**/b",
+    "a/*/b",
+    "!*/",
+    "!a/",
+    "a//",
+    "//a",
+    "/a",
+    "a/",
+    "!/a/b",
+    "\\#c",
+    "\\!d",
+    "#a",
+    "b\\ ",
+    "b ",
+    "a b  ",
+    "*.o",
+    "!*.o",
+    "!foo.o",
+    "foo**/a",
+    "**foo",
+    "**/**/a",
+    "a/b/**/foo",
+    "[a-",
+    "a\\",
+    "\\/a",
+    "[/]a",
+    "a[/]b",
+    "**/a/**",
+    "?/b",
+    "*/foo",
+    "**/foo/*",
+];
+
+/// A rule, more often than not nasty.
+fn pattern(chance: &mut Chance) -> String {
+    if chance.below(3) == 0 {
+        return (chance.of(LINES)).into();
+    }
+    let mut line = String::from(chance.of(&["", "", "", "!", "/", "!/", "**/", "/**/"]));
+    for component in 0..1 + chance.below(3) {
+        if component > 0 {
+            line += chance.of(&["/", "/", "/**/", "//"]);
+        }
+        for _ in 0..1 + chance.below(2) {
+            line += chance.of(PIECES);
+        }
+    }
+    line + chance.of(&["", "", "", "/", " ", "/**", "/*", "\r", "  \r", "/ "])
+}
+
+/// Whether a rule's literal beginning runs into `**`, which gits before 2.52 take for a component of its own.
+fn depends_on_version(line: &str) -> bool {
+    line.find(['*', '?', '[', '\\'])
+        .and_then(|special| line.split_at_checked(special))
+        .is_some_and(|(literal, glob)| {
+            glob.starts_with("**") && !literal.is_empty() && !literal.ends_with(['/', '!'])
+        })
+}
+
+fn pattern_file(chance: &mut Chance) -> Vec<u8> {
+    let mut contents = chance.of(&["", "", "\u{feff}"]).as_bytes().to_vec();
+    for _ in 0..chance.below(8) {
+        let pattern = pattern(chance);
+        if depends_on_version(&pattern) {
+            continue;
+        }
+        contents.extend_from_slice(pattern.as_bytes());
+        contents.push(b'\n');
+    }
+    if chance.below(2) == 0 {
+        contents.pop();
+    }
+    contents
+}
+
+type Verdict = Option<(BString, usize, BString)>;
+
+/// What decides about `path`, where the rules about its parents come first as they do for git.
+fn decision(
+    root: &Arc<IgnoreRules>,
+    files: &BTreeMap<BString, Vec<u8>>,
+    path: &BStr,
+    is_dir: bool,
+) -> Verdict {
+    let with_file = |rules: &Arc<IgnoreRules>, dir: &BStr| match files.get(dir) {
+        Some(contents) => rules.with_file(dir, contents),
+        None => Arc::clone(rules),
+    };
+    let told =
+        |rule: super::Match<'_>| Some((rule.source.to_owned(), rule.line, rule.pattern.to_owned()));
+    let mut rules = with_file(root, "".into());
+    for slash in path.find_iter("/") {
+        let parent = path[..slash].as_bstr();
+        if let Some(rule) = rules.matching(parent, true)
+            && !rule.is_negated
+        {
+            return told(rule);
+        }
+        rules = with_file(&rules, parent);
+    }
+    rules.matching(path, is_dir).and_then(told)
+}
+
+/// Makes files and directories by chance in the working tree: their paths, and those that could not be made.
+fn grow_tree(oracle: &Oracle, chance: &mut Chance, count: usize) -> BTreeSet<String> {
+    for dir in ["a/b", "foo"] {
+        fs::create_dir_all(oracle.top().join(dir)).unwrap();
+    }
+    let mut paths = BTreeSet::new();
+    for _ in 0..count {
+        let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
+        let path = names.join("/");
+        let full = oracle.top().join(&path);
+        if chance.below(2) == 0 {
+            fs::create_dir_all(&full).ok();
+        } else if let Some(parent) = full.parent()
+            && fs::create_dir_all(parent).is_ok()
+            && !full.exists()
+        {
+            fs::write(&full, "").unwrap();
+        }
+        paths.insert(path);
+    }
+    paths
+}
+
+#[test]
+fn decisions_are_those_of_git() {
+    let mut chance = Chance::new(1);
+    let oracle = Oracle::new();
+    let paths = grow_tree(&oracle, &mut chance, 300);
+    let mut input = Vec::new();
+    for path in &paths {
+        input.extend_from_slice(path.as_bytes());
+        input.push(0);
+    }
+    let mut decided = 0;
+    for round in 0..20 {
+        let ignore_case = round % 4 == 3;
+        let mut files = BTreeMap::new();
+        for dir in ["", "a", "a/b", "foo"] {
+            let contents = pattern_file(&mut chance);
+            oracle.write(Path::new(dir).join(".gitignore"), &contents);
+            files.insert(BString::from(dir), contents);
+        }
+        let (excludes, info) = (pattern_file(&mut chance), pattern_file(&mut chance));
+        oracle.write(".git/excludes", &excludes);
+        oracle.write(".git/info/exclude", &info);
+        let mut arguments = vec!["-c", "core.excludesFile=.git/excludes"];
+        if ignore_case {
+            arguments.extend(["-c", "core.ignoreCase=true"]);
+        }
+        arguments.extend(["check-ignore", "-v", "-n", "-z", "--no-index", "--stdin"]);
+        let output = oracle.output("", &arguments, &input);
+        let fields: Vec<_> = output.stdout.split(|&byte| byte == 0).collect();
+        let told = output.stderr.as_bstr();
+        assert_eq!(fields.len(), paths.len() * 4 + 1, "{told}");
+        let root = IgnoreRules::root(GlobalSources {
+            excludes_file: Some((Path::new(".git/excludes"), &excludes)),
+            info_exclude: Some((Path::new(".git/info/exclude"), &info)),
+            ignore_case,
+        });
+        for (fields, path) in fields.chunks_exact(4).zip(&paths) {
+            assert_eq!(fields[3].as_bstr(), path.as_bytes().as_bstr());
+            let expected: Verdict = (!fields[0].is_empty()).then(|| {
+                let line = fields[1].to_str().unwrap().parse().unwrap();
+                (fields[0].into(), line, fields[2].into())
+            });
+            let is_dir = fs::symlink_metadata(oracle.top().join(path))
+                .is_ok_and(|metadata| metadata.is_dir());
+            let found = decision(&root, &files, path.as_bytes().as_bstr(), is_dir);
+            decided += usize::from(found.is_some());
+            assert_eq!(found, expected, "round {round}: {path:?}");
+        }
+    }
+    assert!(decided > 1000, "the rules are too tame: {decided}");
+}
