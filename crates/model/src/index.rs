@@ -1,7 +1,24 @@
 //! git's index, read from bytes (gitformat-index(5)).
 
+mod cache_tree;
+mod parse;
+mod sparse;
+mod split;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod writer;
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use bstr::{BStr, ByteSlice};
-use gix_hash::ObjectId;
+use gix_hash::{ObjectId, oid};
+
+pub use self::cache_tree::CacheTree;
+pub use self::parse::{ParseError, ParsedIndex};
+pub use self::sparse::FlatEntry;
+pub use self::split::Link;
 
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
@@ -56,15 +73,18 @@ pub struct Entry {
     path_len: u32,
 }
 
-/// One node of the cache-tree: a directory whose tree object is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CacheTree {
-    /// The directory's own name; empty for the root.
-    pub name: Vec<u8>,
-    /// How many index entries the subtree covers, and the id of its tree; `None` where it was invalidated.
-    pub tree: Option<(u32, ObjectId)>,
-    /// Subdirectories, in the order in which they are stored.
-    pub children: Vec<CacheTree>,
+impl Entry {
+    /// The blob, or the commit of a submodule, or the tree of a sparse directory.
+    #[inline]
+    pub fn id(&self) -> &oid {
+        &self.id
+    }
+
+    /// Whether this stands for a whole directory outside of the sparse checkout; its path ends in `/`.
+    #[inline]
+    pub fn is_sparse_directory(&self) -> bool {
+        self.mode.is_tree()
+    }
 }
 
 /// A parsed index: entries in git's order (path bytes, then stage).
@@ -118,4 +138,47 @@ impl Index {
     pub fn is_sparse(&self) -> bool {
         self.is_sparse
     }
+
+    /// The position of the entry of `path` and `stage`, or where it would be inserted.
+    pub fn position(&self, path: &BStr, stage: u8) -> Result<usize, usize> {
+        self.entries.binary_search_by(|entry| {
+            compare((self.path(entry), entry.flags.stage()), (path, stage))
+        })
+    }
+
+    /// The entry of `path` and `stage`.
+    pub fn find(&self, path: &BStr, stage: u8) -> Option<&Entry> {
+        self.position(path, stage)
+            .ok()
+            .and_then(|at| self.entries.get(at))
+    }
+
+    /// The positions of the entries below the directory `dir` (given without a `/` at its end; the empty path
+    /// is the top, below which everything is).
+    pub fn range_of_directory(&self, dir: &BStr) -> Range<usize> {
+        if dir.is_empty() {
+            return 0..self.entries.len();
+        }
+        let start = self
+            .entries
+            .partition_point(|entry| compare_with_directory(self.path(entry), dir).is_lt());
+        let below = self.entries.get(start..).unwrap_or_default();
+        let len =
+            below.partition_point(|entry| compare_with_directory(self.path(entry), dir).is_eq());
+        start..start.saturating_add(len)
+    }
+}
+
+/// git's order of entries: path bytes, the shorter first, then stage.
+fn compare(a: (&BStr, u8), b: (&BStr, u8)) -> Ordering {
+    a.0.as_bytes().cmp(b.0.as_bytes()).then(a.1.cmp(&b.1))
+}
+
+/// Whether `path` lies before, below or behind the directory `dir`.
+fn compare_with_directory(path: &BStr, dir: &BStr) -> Ordering {
+    let (head, rest) = path.split_at_checked(dir.len()).unwrap_or((path, b""));
+    head.cmp(dir).then_with(|| match rest.first() {
+        None => Ordering::Less,
+        Some(byte) => byte.cmp(&b'/'),
+    })
 }

@@ -1,0 +1,342 @@
+//! From the bytes of an index file to entries, in one pass.
+
+use bstr::{BString, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+
+use super::cache_tree::CacheTree;
+use super::split::Link;
+use super::{Entry, EntryFlags, Index};
+use crate::facts::RecordedStat;
+use crate::mode::FileMode;
+
+/// Why the bytes are no index that git would read. The text is git's last line, without "fatal: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Shorter than a header and a checksum. git puts the file's name and ": " before the text.
+    #[error("index file smaller than expected")]
+    TooSmall,
+    /// The first four bytes, as the machine's own integer, are not `DIRC`.
+    #[error("index file corrupt")]
+    Signature(u32),
+    /// Neither version 2, 3 nor 4.
+    #[error("index file corrupt")]
+    Version(i32),
+    /// An extension that must be understood (its name starts with no capital letter) and is not.
+    #[error("index file corrupt")]
+    UnknownExtension([u8; 4]),
+    /// The `link` extension is malformed; the texts are those of [`Self::error_lines`].
+    #[error("index file corrupt")]
+    BadLink(Vec<String>),
+    /// Both a `link` and an `sdir` extension.
+    #[error("cannot use split index with a sparse index")]
+    SplitAndSparse,
+    /// Extended flags of an entry that nobody knows.
+    #[error("unknown index entry format 0x{0:08x}")]
+    UnknownEntryFormat(u32),
+    /// A path of version 4 takes away more than the previous path has.
+    #[error("malformed name field in the index, near path '{0}'")]
+    MalformedName(BString),
+    /// A shared index and the index that names it do not fit together.
+    #[error("{0}")]
+    Unmergeable(String),
+    /// Entries end early or hold what cannot be.
+    #[error("index file corrupt")]
+    Corrupt,
+}
+
+impl ParseError {
+    /// The lines that git prints before the last one, without "error: ".
+    pub fn error_lines(&self) -> Vec<String> {
+        match self {
+            Self::Signature(found) => vec![format!("bad signature 0x{found:08x}")],
+            Self::Version(found) => vec![format!("bad index version {found}")],
+            Self::UnknownExtension(name) => vec![format!(
+                "index uses {} extension, which we do not understand",
+                name.as_bstr()
+            )],
+            Self::BadLink(lines) => lines.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// An index file's contents. Where there is a link, the entries are only the changes to the shared index.
+#[derive(Clone, Debug)]
+pub struct ParsedIndex {
+    /// Entries, cache-tree and marks.
+    pub index: Index,
+    /// How to join this index with a shared one (`link`); `None` also where the shared one's id is null.
+    pub link: Option<Link>,
+    /// The checksum at the end of the file, not verified (git does not, either); null under `index.skipHash`.
+    pub checksum: ObjectId,
+    /// The version of the format: 2, 3 or 4.
+    pub version: u32,
+    /// The names of all extensions, in order.
+    pub extensions: Vec<[u8; 4]>,
+}
+
+impl ParsedIndex {
+    /// Whether the file has the extension `name`, understood or not.
+    pub fn has_extension(&self, name: &[u8; 4]) -> bool {
+        self.extensions.contains(name)
+    }
+
+    /// The optional extensions that git does not know either: it says `ignoring NAME extension` on stderr.
+    pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8; 4]> {
+        self.extensions.iter().filter(|name| {
+            !matches!(
+                *name,
+                b"TREE" | b"REUC" | b"link" | b"UNTR" | b"FSMN" | b"EOIE" | b"IEOT" | b"sdir"
+            )
+        })
+    }
+}
+
+const STAT_LEN: usize = 40;
+const NAME_MASK: u16 = 0x0fff;
+const EXTENDED_KNOWN: u32 = EntryFlags::SKIP_WORKTREE | EntryFlags::INTENT_TO_ADD;
+
+/// How many times the file's length the paths may need. Only version 4 can exceed the file at all; no entry is
+/// shorter than 64 bytes, and no path longer than 4,096 can exist.
+const PATHS_GROWTH_MAX: usize = 64;
+
+impl Index {
+    /// Reads the bytes of an index file whose ids are of the kind `hash`.
+    ///
+    /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
+    pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
+        let id_len = hash.len_in_bytes();
+        let (body, checksum) = bytes
+            .len()
+            .checked_sub(id_len)
+            .and_then(|at| bytes.split_at_checked(at))
+            .ok_or(ParseError::TooSmall)?;
+        let (header, _) = body.split_first_chunk::<12>().ok_or(ParseError::TooSmall)?;
+        let [s0, s1, s2, s3, v0, v1, v2, v3, n0, n1, n2, n3] = *header;
+        if [s0, s1, s2, s3] != *b"DIRC" {
+            return Err(ParseError::Signature(u32::from_ne_bytes([s0, s1, s2, s3])));
+        }
+        let version = u32::from_be_bytes([v0, v1, v2, v3]);
+        if !(2..=4).contains(&version) {
+            return Err(ParseError::Version(version.cast_signed()));
+        }
+        let count = u32::from_be_bytes([n0, n1, n2, n3]) as usize;
+
+        let mut reader = EntryReader::new(body, version, hash, count)?;
+        for _ in 0..count {
+            reader.read()?;
+        }
+        let mut rest = reader.rest;
+        let (entries, paths) = reader.finish()?;
+        let mut parsed = ParsedIndex {
+            index: Self {
+                hash,
+                entries,
+                paths,
+                cache_tree: None,
+                is_sparse: false,
+            },
+            link: None,
+            checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
+            version,
+            extensions: Vec::new(),
+        };
+        while let Some((name, data, after)) = split_extension(rest) {
+            parsed.read_extension(name, data)?;
+            rest = after;
+        }
+        parsed.link = parsed.link.filter(|link| !link.shared_id.is_null());
+        Ok(parsed)
+    }
+}
+
+impl ParsedIndex {
+    fn read_extension(&mut self, name: [u8; 4], data: &[u8]) -> Result<(), ParseError> {
+        self.extensions.push(name);
+        match &name {
+            b"TREE" => self.index.cache_tree = CacheTree::parse(data, self.index.hash),
+            b"sdir" => self.index.is_sparse = true,
+            b"link" if self.index.is_sparse => return Err(ParseError::SplitAndSparse),
+            b"link" => {
+                let link = Link::parse(data, self.index.hash).map_err(ParseError::BadLink)?;
+                self.link = Some(link);
+            }
+            [first, ..] if !first.is_ascii_uppercase() => {
+                return Err(ParseError::UnknownExtension(name));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The first extension of `rest`, and what follows. A length beyond the end is cut: git does not check it.
+fn split_extension(rest: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
+    let (name, rest) = rest.split_first_chunk::<4>()?;
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    let len = u32::from_be_bytes(*len) as usize;
+    let (data, after) = rest.split_at_checked(len).unwrap_or((rest, b""));
+    Some((*name, data, after))
+}
+
+struct EntryReader<'a> {
+    rest: &'a [u8],
+    is_compressed: bool,
+    id_len: usize,
+    entries: Vec<Entry>,
+    paths: Vec<u8>,
+    paths_max: usize,
+}
+
+impl<'a> EntryReader<'a> {
+    fn new(body: &'a [u8], version: u32, hash: Kind, count: usize) -> Result<Self, ParseError> {
+        let id_len = hash.len_in_bytes();
+        let rest = body.get(12..).ok_or(ParseError::TooSmall)?;
+        let fixed_len = STAT_LEN.saturating_add(id_len).saturating_add(2);
+        let names_len = count
+            .checked_mul(fixed_len)
+            .and_then(|fixed| rest.len().checked_sub(fixed))
+            .ok_or(ParseError::Corrupt)?;
+        Ok(Self {
+            rest,
+            is_compressed: version == 4,
+            id_len,
+            entries: Vec::with_capacity(count),
+            paths: Vec::with_capacity(names_len),
+            paths_max: body
+                .len()
+                .saturating_mul(PATHS_GROWTH_MAX)
+                .min(u32::MAX as usize),
+        })
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<(), ParseError> {
+        let entry = self.rest;
+        let (stat, rest) = entry
+            .split_first_chunk::<STAT_LEN>()
+            .ok_or(ParseError::Corrupt)?;
+        let (id, rest) = rest
+            .split_at_checked(self.id_len)
+            .ok_or(ParseError::Corrupt)?;
+        let id = ObjectId::try_from(id).map_err(|_| ParseError::Corrupt)?;
+        let (low, mut rest) = rest.split_first_chunk::<2>().ok_or(ParseError::Corrupt)?;
+        let low = u16::from_be_bytes(*low);
+        let mut flags = u32::from(low & !NAME_MASK);
+        if flags & EntryFlags::EXTENDED != 0 {
+            let (high, after) = rest.split_first_chunk::<2>().ok_or(ParseError::Corrupt)?;
+            let high = u32::from(u16::from_be_bytes(*high)) << 16;
+            if high & !EXTENDED_KNOWN != 0 {
+                return Err(ParseError::UnknownEntryFormat(high));
+            }
+            flags |= high;
+            rest = after;
+        }
+
+        let path_start = self.paths.len();
+        if self.is_compressed {
+            self.copy_shared_prefix(&mut rest)?;
+        }
+        let shared_len = self.paths.len().saturating_sub(path_start);
+        let own_len = if low & NAME_MASK == NAME_MASK {
+            rest.find_byte(0).ok_or(ParseError::Corrupt)?
+        } else {
+            usize::from(low & NAME_MASK)
+                .checked_sub(shared_len)
+                .ok_or(ParseError::Corrupt)?
+        };
+        let (name, rest) = rest.split_at_checked(own_len).ok_or(ParseError::Corrupt)?;
+        self.paths.extend_from_slice(name);
+        if self.paths.len() > self.paths_max {
+            return Err(ParseError::Corrupt);
+        }
+
+        // At least one NUL follows; without compression as many as make the entry's length a multiple of 8.
+        let padding = if self.is_compressed {
+            1
+        } else {
+            8 - (entry.len().saturating_sub(rest.len()) & 7)
+        };
+        self.rest = rest.get(padding..).ok_or(ParseError::Corrupt)?;
+        let (stat, mode) = decode_stat(stat);
+        self.entries.push(Entry {
+            stat,
+            mode,
+            id,
+            flags: EntryFlags(flags),
+            // Both fit: `paths_max` is a `u32`.
+            path_start: path_start as u32,
+            path_len: self.paths.len().saturating_sub(path_start) as u32,
+        });
+        Ok(())
+    }
+
+    /// Takes the number of bytes to drop from the previous path off `rest`, and copies what remains of it.
+    fn copy_shared_prefix(&mut self, rest: &mut &[u8]) -> Result<(), ParseError> {
+        let dropped = decode_varint(rest).ok_or(ParseError::Corrupt)?;
+        let Some(previous) = self.entries.last() else {
+            return Ok(());
+        };
+        let start = previous.path_start as usize;
+        let end = self.paths.len();
+        let shared_end = usize::try_from(dropped)
+            .ok()
+            .and_then(|dropped| end.checked_sub(dropped))
+            .filter(|&shared_end| shared_end >= start);
+        match shared_end {
+            Some(shared_end) => {
+                self.paths.extend_from_within(start..shared_end);
+                Ok(())
+            }
+            None => Err(ParseError::MalformedName(
+                self.paths.get(start..).unwrap_or_default().into(),
+            )),
+        }
+    }
+
+    fn finish(mut self) -> Result<(Vec<Entry>, Vec<u8>), ParseError> {
+        // A NUL within a path would cut it short in every system call.
+        if self.paths.find_byte(0).is_some() {
+            return Err(ParseError::Corrupt);
+        }
+        self.paths.shrink_to_fit();
+        Ok((self.entries, self.paths))
+    }
+}
+
+#[inline]
+fn decode_stat(bytes: &[u8; STAT_LEN]) -> (RecordedStat, FileMode) {
+    let word = |at: usize| {
+        bytes
+            .as_chunks::<4>()
+            .0
+            .get(at)
+            .map_or(0, |word| u32::from_be_bytes(*word))
+    };
+    let stat = RecordedStat {
+        ctime_s: word(0),
+        ctime_ns: word(1),
+        mtime_s: word(2),
+        mtime_ns: word(3),
+        dev: word(4),
+        ino: word(5),
+        uid: word(7),
+        gid: word(8),
+        size: word(9),
+    };
+    (stat, FileMode(word(6)))
+}
+
+/// git's variable-length integer: seven bits a byte, the most significant first, each continuation adding one.
+fn decode_varint(data: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    loop {
+        let (&byte, rest) = data.split_first()?;
+        *data = rest;
+        value = value.checked_mul(128)?.checked_add(u64::from(byte & 127))?;
+        if byte & 128 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?;
+    }
+}

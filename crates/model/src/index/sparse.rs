@@ -1,0 +1,69 @@
+//! Sparse indexes: one entry for a directory outside of the sparse checkout (extension `sdir`).
+
+use bstr::{BStr, BString};
+use gix_hash::{ObjectId, oid};
+
+use super::{Entry, EntryFlags, Index};
+use crate::facts::RecordedStat;
+use crate::mode::FileMode;
+
+/// A file of a tree, by its whole path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlatEntry {
+    /// The path from the top of the working tree.
+    pub path: BString,
+    /// Its mode; never that of a directory.
+    pub mode: FileMode,
+    /// The blob, or the commit of a submodule.
+    pub id: ObjectId,
+}
+
+impl Index {
+    /// This index with sparse directories replaced by the files that `contents` gives for them, called with the
+    /// directory's path (`/` at its end) and tree. Directories for which it gives `None` stay as they are.
+    ///
+    /// The new entries are marked `skip-worktree` and have no stat facts, as git makes them. An index without
+    /// sparse directories comes back as it is.
+    pub fn expand_sparse_directories<E>(
+        self,
+        mut contents: impl FnMut(&BStr, &oid) -> Result<Option<Vec<FlatEntry>>, E>,
+    ) -> Result<Self, E> {
+        if !self.entries.iter().any(Entry::is_sparse_directory) {
+            return Ok(self);
+        }
+        let mut entries = Vec::with_capacity(self.entries.len());
+        let mut new_paths = Vec::new();
+        let old_paths_len = self.paths.len();
+        for entry in &self.entries {
+            let files = if entry.is_sparse_directory() {
+                contents(self.path(entry), entry.id())?
+            } else {
+                None
+            };
+            let Some(files) = files else {
+                entries.push(*entry);
+                continue;
+            };
+            for file in files {
+                let path_start = old_paths_len.saturating_add(new_paths.len());
+                new_paths.extend_from_slice(&file.path);
+                entries.push(Entry {
+                    stat: RecordedStat::default(),
+                    mode: file.mode,
+                    id: file.id,
+                    flags: EntryFlags(EntryFlags::SKIP_WORKTREE | EntryFlags::EXTENDED),
+                    path_start: u32::try_from(path_start).unwrap_or(u32::MAX),
+                    path_len: u32::try_from(file.path.len()).unwrap_or(u32::MAX),
+                });
+            }
+        }
+        let mut paths = self.paths;
+        paths.append(&mut new_paths);
+        Ok(Self {
+            is_sparse: entries.iter().any(Entry::is_sparse_directory),
+            entries,
+            paths,
+            ..self
+        })
+    }
+}
