@@ -9,6 +9,7 @@ pub mod objects;
 pub mod prompt;
 pub mod scan;
 pub mod session;
+mod stamp;
 pub mod status;
 
 pub use vigil_model as model;

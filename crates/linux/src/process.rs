@@ -32,7 +32,9 @@ pub fn die_of_broken_pipe() -> ! {
 /// Whether `text` matches the shell pattern `pattern` (fnmatch(3) without flags). A NUL in either never matches.
 #[allow(unsafe_code, reason = "the C library's own matching is the rule here")]
 pub fn matches_glob(pattern: &[u8], text: &CStr) -> bool {
-    let Ok(pattern) = CString::new(pattern) else { return false };
+    let Ok(pattern) = CString::new(pattern) else {
+        return false;
+    };
     // SAFETY: both are NUL-terminated strings that live through the call.
     unsafe { libc::fnmatch(pattern.as_ptr(), text.as_ptr(), 0) == 0 }
 }

@@ -139,7 +139,11 @@ pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
             };
             let (letter, full, takes) = find_long(name, key, argument)?;
             let value = match (takes, value) {
-                (false, Some(_)) => return fail(format!("{name}: option '--{full}' doesn't allow an argument")),
+                (false, Some(_)) => {
+                    return fail(format!(
+                        "{name}: option '--{full}' doesn't allow an argument"
+                    ));
+                }
                 (true, None) => match rest.next() {
                     Some(value) => Some(value),
                     None => return fail(format!("{name}: option '--{full}' requires an argument")),
@@ -149,7 +153,10 @@ pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
             if let Some(done) = options.set(letter, value.unwrap_or_default())? {
                 return Ok(done);
             }
-        } else if let Some(letters) = argument.strip_prefix(b"-").filter(|letters| !letters.is_empty()) {
+        } else if let Some(letters) = argument
+            .strip_prefix(b"-")
+            .filter(|letters| !letters.is_empty())
+        {
             let mut letters = letters.iter().enumerate();
             while let Some((at, &letter)) = letters.next() {
                 let Some(&(_, _, takes)) = KNOWN.iter().find(|known| known.0 == letter) else {
@@ -164,7 +171,9 @@ pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
                         Some(value) => value,
                         None => {
                             let shown = BString::from(vec![letter]);
-                            return fail(format!("{name}: option requires an argument -- '{shown}'"));
+                            return fail(format!(
+                                "{name}: option requires an argument -- '{shown}'"
+                            ));
                         }
                     },
                 };
@@ -180,23 +189,37 @@ pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
         }
     }
     match positional {
-        Some(argument) => fail(format!("unexpected positional argument: {}", argument.as_bstr())),
+        Some(argument) => fail(format!(
+            "unexpected positional argument: {}",
+            argument.as_bstr()
+        )),
         None => Ok(Parsed::Options(options)),
     }
 }
 
 /// The option whose name is `key` or starts with it, if only one does.
 fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
-    let starts: Vec<&Known> = KNOWN.iter().filter(|known| known.1.as_bytes().starts_with(key)).collect();
+    let starts: Vec<&Known> = KNOWN
+        .iter()
+        .filter(|known| known.1.as_bytes().starts_with(key))
+        .collect();
     let exact = starts.iter().find(|known| known.1.as_bytes() == key);
     match (exact, starts.as_slice()) {
         (Some(known), _) => Ok(**known),
         (None, [known]) => Ok(**known),
-        (None, []) => fail(format!("{name}: unrecognized option '{}'", argument.as_bstr())),
+        (None, []) => fail(format!(
+            "{name}: unrecognized option '{}'",
+            argument.as_bstr()
+        )),
         (None, several) => {
-            let all: Vec<String> = several.iter().map(|known| format!("'--{}'", known.1)).collect();
+            let all: Vec<String> = several
+                .iter()
+                .map(|known| format!("'--{}'", known.1))
+                .collect();
             let (argument, all) = (argument.as_bstr(), all.join(" "));
-            fail(format!("{name}: option '{argument}' is ambiguous; possibilities: {all}"))
+            fail(format!(
+                "{name}: option '{argument}' is ambiguous; possibilities: {all}"
+            ))
         }
     }
 }
@@ -248,8 +271,14 @@ fn fail<T>(message: impl Into<BString>) -> Result<T, UsageError> {
 fn long(value: &[u8]) -> Result<i64, UsageError> {
     let text = value.trim_start_with(|c| c.is_ascii_whitespace() || c == '\x0b');
     let digits = text.strip_prefix(b"+").unwrap_or(text);
-    let is_plain = digits.first().is_some_and(|c| c.is_ascii_digit() || *c == b'-');
-    let parsed = digits.to_str().ok().filter(|_| is_plain && !text.starts_with(b"+-")).and_then(|text| text.parse().ok());
+    let is_plain = digits
+        .first()
+        .is_some_and(|c| c.is_ascii_digit() || *c == b'-');
+    let parsed = digits
+        .to_str()
+        .ok()
+        .filter(|_| is_plain && !text.starts_with(b"+-"))
+        .and_then(|text| text.parse().ok());
     match parsed {
         Some(number) => Ok(number),
         None => fail(format!("gitstatusd: not an integer: {}", BStr::new(value))),
@@ -259,7 +288,10 @@ fn long(value: &[u8]) -> Result<i64, UsageError> {
 fn int(value: &[u8]) -> Result<i32, UsageError> {
     match i32::try_from(long(value)?) {
         Ok(number) => Ok(number),
-        Err(_) => fail(format!("gitstatusd: integer out of bounds: {}", BStr::new(value))),
+        Err(_) => fail(format!(
+            "gitstatusd: integer out of bounds: {}",
+            BStr::new(value)
+        )),
     }
 }
 
@@ -291,7 +323,8 @@ mod tests {
     #[test]
     fn the_options_of_powerlevel10k_are_taken() {
         let got = options(&[
-            "-G", "v1.5.5", "-s", "-1", "-u", "2", "-d", "3", "-c", "4", "-m", "5", "-e", "-v", "FATAL", "-t", "32",
+            "-G", "v1.5.5", "-s", "-1", "-u", "2", "-d", "3", "-c", "4", "-m", "5", "-e", "-v",
+            "FATAL", "-t", "32",
         ]);
         let want = Options {
             staged_max: usize::MAX,
@@ -311,16 +344,37 @@ mod tests {
     fn long_short_attached_abbreviated_and_clustered_forms_are_one() {
         let want = options(&["-e", "-U", "-s", "7", "-p", "12"]);
         assert_eq!(options(&["-eUs7", "-p12"]), want);
-        assert_eq!(options(&["--rec", "--ignore-status", "--max-num-staged=7", "--parent-pid", "12"]), want);
+        assert_eq!(
+            options(&[
+                "--rec",
+                "--ignore-status",
+                "--max-num-staged=7",
+                "--parent-pid",
+                "12"
+            ]),
+            want
+        );
     }
 
     #[test]
     fn what_the_c_library_says_of_bad_options() {
         assert_eq!(complaint(&["-x"]), "gitstatusd: invalid option -- 'x'");
-        assert_eq!(complaint(&["-s"]), "gitstatusd: option requires an argument -- 's'");
-        assert_eq!(complaint(&["--nope=1"]), "gitstatusd: unrecognized option '--nope=1'");
-        assert_eq!(complaint(&["--help=1"]), "gitstatusd: option '--help' doesn't allow an argument");
-        assert_eq!(complaint(&["--lock-fd"]), "gitstatusd: option '--lock-fd' requires an argument");
+        assert_eq!(
+            complaint(&["-s"]),
+            "gitstatusd: option requires an argument -- 's'"
+        );
+        assert_eq!(
+            complaint(&["--nope=1"]),
+            "gitstatusd: unrecognized option '--nope=1'"
+        );
+        assert_eq!(
+            complaint(&["--help=1"]),
+            "gitstatusd: option '--help' doesn't allow an argument"
+        );
+        assert_eq!(
+            complaint(&["--lock-fd"]),
+            "gitstatusd: option '--lock-fd' requires an argument"
+        );
         assert_eq!(
             complaint(&["--ver"]),
             "gitstatusd: option '--ver' is ambiguous; possibilities: '--version' '--version-glob'"
@@ -333,14 +387,20 @@ mod tests {
             (["-s", "x"], "gitstatusd: not an integer: x"),
             (["-s", ""], "gitstatusd: not an integer: "),
             (["-s", "+-1"], "gitstatusd: not an integer: +-1"),
-            (["-l", "9999999999"], "gitstatusd: integer out of bounds: 9999999999"),
+            (
+                ["-l", "9999999999"],
+                "gitstatusd: integer out of bounds: 9999999999",
+            ),
             (["-t", "0"], "invalid number of threads: 0"),
             (["-v", "LOUD"], "invalid log level: LOUD"),
             (["a", "-e"], "unexpected positional argument: a"),
             (["--", "-e"], "unexpected positional argument: -e"),
         ] {
             let error = take(&arguments).unwrap_err();
-            assert_eq!((error.to_string().as_str(), error.exit_code()), (message, 10));
+            assert_eq!(
+                (error.to_string().as_str(), error.exit_code()),
+                (message, 10)
+            );
         }
         assert_eq!(take(&["-G", "v1.4.*"]).unwrap_err().exit_code(), 11);
         assert_eq!(take(&["-V", "-x"]), Ok(Parsed::Version));

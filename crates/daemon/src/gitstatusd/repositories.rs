@@ -37,6 +37,10 @@ impl Repositories {
             ignore_bash_show_dirty_state: options.ignore_bash_show_dirty_state,
             threads_max: Some(options.threads),
         };
-        Self { environment, request, open: HashMap::new() }
+        Self {
+            environment,
+            request,
+            open: HashMap::new(),
+        }
     }
 }

@@ -44,12 +44,19 @@ impl Request {
             b"1" => true,
             _ => return None,
         };
-        Some(Self { id: id.into(), dir: dir.into(), from_git_dir, skip_index })
+        Some(Self {
+            id: id.into(),
+            dir: dir.into(),
+            from_git_dir,
+            skip_index,
+        })
     }
 
     /// The directory, if it can be one: an absolute path.
     pub(super) fn path(&self) -> Option<&Path> {
-        self.dir.starts_with(b"/").then(|| Path::new(OsStr::from_bytes(&self.dir)))
+        self.dir
+            .starts_with(b"/")
+            .then(|| Path::new(OsStr::from_bytes(&self.dir)))
     }
 }
 
@@ -73,17 +80,26 @@ impl Records {
                 Some(at) => (bytes.get(..at), bytes.get(at.saturating_add(1)..), true),
                 None => (Some(bytes), None, false),
             };
-            let open = self.buffer.rfind_byte(RECORD_SEPARATOR).map_or(0, |at| at.saturating_add(1));
+            let open = self
+                .buffer
+                .rfind_byte(RECORD_SEPARATOR)
+                .map_or(0, |at| at.saturating_add(1));
             let room = RECORD_LEN_MAX.saturating_sub(self.buffer.len().saturating_sub(open));
             let head = head.unwrap_or_default();
             self.is_cut |= head.len() > room;
-            self.buffer.extend_from_slice(head.get(..room.min(head.len())).unwrap_or_default());
+            self.buffer
+                .extend_from_slice(head.get(..room.min(head.len())).unwrap_or_default());
             if ends {
                 if self.is_cut {
                     // What remains of it is its id, if it has one, and a directory that is none.
-                    let id_len = self.buffer.get(open..).and_then(|record| record.find_byte(FIELD_SEPARATOR));
+                    let id_len = self
+                        .buffer
+                        .get(open..)
+                        .and_then(|record| record.find_byte(FIELD_SEPARATOR));
                     match id_len {
-                        Some(len) => self.buffer.truncate(open.saturating_add(len).saturating_add(1)),
+                        Some(len) => self
+                            .buffer
+                            .truncate(open.saturating_add(len).saturating_add(1)),
                         None => self.buffer.truncate(open),
                     }
                     self.is_cut = false;
@@ -113,11 +129,26 @@ mod tests {
 
     #[test]
     fn a_request_has_an_id_a_directory_and_perhaps_a_flag() {
-        let want = Request { id: "7".into(), dir: "/a b".into(), from_git_dir: false, skip_index: false };
+        let want = Request {
+            id: "7".into(),
+            dir: "/a b".into(),
+            from_git_dir: false,
+            skip_index: false,
+        };
         assert_eq!(request("7\x1f/a b"), Some(want.clone()));
         assert_eq!(request("7\x1f/a b\x1f0"), Some(want.clone()));
-        assert_eq!(request("7\x1f:/a b\x1f1"), Some(Request { from_git_dir: true, skip_index: true, ..want }));
-        assert_eq!(request("}hello\x1f").map(|r| r.path().is_none()), Some(true));
+        assert_eq!(
+            request("7\x1f:/a b\x1f1"),
+            Some(Request {
+                from_git_dir: true,
+                skip_index: true,
+                ..want
+            })
+        );
+        assert_eq!(
+            request("}hello\x1f").map(|r| r.path().is_none()),
+            Some(true)
+        );
         for bad in ["", "7", "7\x1f/a\x1f", "7\x1f/a\x1f2", "7\x1f/a\x1f0\x1f"] {
             assert_eq!(request(bad), None, "{bad:?}");
         }
@@ -137,13 +168,22 @@ mod tests {
 
     #[test]
     fn records_are_cut_wherever_the_pieces_end() {
-        assert_eq!(cut(&[b"a\x1f/x\x1eb", b"\x1f/", b"y\x1e\x1ec"]), ["a\x1f/x", "b\x1f/y", ""]);
+        assert_eq!(
+            cut(&[b"a\x1f/x\x1eb", b"\x1f/", b"y\x1e\x1ec"]),
+            ["a\x1f/x", "b\x1f/y", ""]
+        );
     }
 
     #[test]
     fn an_endless_record_keeps_its_id_and_costs_bounded_memory() {
         let long = vec![b'x'; RECORD_LEN_MAX];
-        assert_eq!(cut(&[b"id\x1f/", &long, &long, b"\x1enext\x1f/\x1e"]), ["id\x1f", "next\x1f/"]);
-        assert_eq!(cut(&[&long, &long, b"\x1enext\x1f/\x1e"]), ["", "next\x1f/"]);
+        assert_eq!(
+            cut(&[b"id\x1f/", &long, &long, b"\x1enext\x1f/\x1e"]),
+            ["id\x1f", "next\x1f/"]
+        );
+        assert_eq!(
+            cut(&[&long, &long, b"\x1enext\x1f/\x1e"]),
+            ["", "next\x1f/"]
+        );
     }
 }

@@ -18,11 +18,20 @@ pub(super) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8
     let upstream = prompt.upstream.as_ref().unwrap_or(&no_remote);
     let push = prompt.push.as_ref().unwrap_or(&no_remote);
     let counts = &prompt.counts;
-    let summary = prompt.commit_summary.get(..summary_len_max).unwrap_or(&prompt.commit_summary);
+    let summary = prompt
+        .commit_summary
+        .get(..summary_len_max)
+        .unwrap_or(&prompt.commit_summary);
     let mut record = Record::new(id);
     record.text(b"1");
     record.text(&prompt.work_tree);
-    record.text(prompt.commit.map(|id| id.to_hex().to_string()).unwrap_or_default().as_bytes());
+    record.text(
+        prompt
+            .commit
+            .map(|id| id.to_hex().to_string())
+            .unwrap_or_default()
+            .as_bytes(),
+    );
     record.text(&prompt.branch);
     record.text(&upstream.branch);
     record.text(&upstream.remote);
@@ -71,7 +80,13 @@ impl Record {
 
     /// ASCII that does not print becomes `?`, so that no field holds a separator; all other bytes stay.
     fn printable(&mut self, text: &[u8]) {
-        self.0.extend(text.bytes().map(|byte| if byte < b' ' || byte == 0x7f { b'?' } else { byte }));
+        self.0.extend(text.bytes().map(|byte| {
+            if byte < b' ' || byte == 0x7f {
+                b'?'
+            } else {
+                byte
+            }
+        }));
     }
 
     fn end(mut self) -> Vec<u8> {
@@ -129,6 +144,9 @@ mod tests {
 
     #[test]
     fn bytes_beyond_ascii_stay_as_they_are() {
-        assert_eq!(none(BStr::new(b"\xc3\xa9\xff\x7f")), b"\xc3\xa9\xff?\x1f0\x1e");
+        assert_eq!(
+            none(BStr::new(b"\xc3\xa9\xff\x7f")),
+            b"\xc3\xa9\xff?\x1f0\x1e"
+        );
     }
 }

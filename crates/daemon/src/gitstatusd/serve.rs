@@ -16,7 +16,10 @@ use super::request::{Records, Request};
 use super::response;
 
 /// How long it waits for a request before it looks whether anybody is still there.
-const IDLE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const IDLE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// Answers requests from `input` on `output` until there is nobody to answer, and returns the exit code.
 pub(super) fn serve(
@@ -25,7 +28,9 @@ pub(super) fn serve(
     input: BorrowedFd<'_>,
     output: BorrowedFd<'_>,
 ) -> u8 {
-    let log = Log { least: options.log_level };
+    let log = Log {
+        least: options.log_level,
+    };
     let lock = options.lock_fd.map(LockFile::new);
     let mut repositories = Repositories::new(options, environment);
     let mut records = Records::default();
@@ -41,7 +46,10 @@ pub(super) fn serve(
                 Ok(()) => {}
                 Err(Errno::PIPE) => die_of_broken_pipe(),
                 Err(error) => {
-                    log.say(Level::Fatal, format_args!("cannot write a response: {error}"));
+                    log.say(
+                        Level::Fatal,
+                        format_args!("cannot write a response: {error}"),
+                    );
                     return 1;
                 }
             }
@@ -65,7 +73,10 @@ pub(super) fn serve(
             Ok(_) => {}
             Err(Errno::INTR) => continue,
             Err(error) => {
-                log.say(Level::Fatal, format_args!("cannot wait for requests: {error}"));
+                log.say(
+                    Level::Fatal,
+                    format_args!("cannot wait for requests: {error}"),
+                );
                 return 1;
             }
         }
@@ -81,9 +92,16 @@ pub(super) fn serve(
     }
 }
 
-fn answer(options: &Options, repositories: &mut Repositories, request: &Request, log: Log) -> Vec<u8> {
+fn answer(
+    options: &Options,
+    repositories: &mut Repositories,
+    request: &Request,
+    log: Log,
+) -> Vec<u8> {
     let id = request.id.as_ref();
-    let Some(path) = request.path() else { return response::none(id) };
+    let Some(path) = request.path() else {
+        return response::none(id);
+    };
     match repositories.prompt(path, request.from_git_dir, request.skip_index) {
         Ok(Some(prompt)) => response::some(id, &prompt, options.summary_len_max),
         Ok(None) => response::none(id),

@@ -4,46 +4,10 @@ use std::sync::Arc;
 
 use bstr::BString;
 use parking_lot::Mutex;
-use vigil_linux::stat::Stat;
-use vigil_model::timestamp::{Timestamp, is_racy};
 
 use super::tree::DirId;
 use crate::git::ignore::IgnoreRules;
-
-/// What identifies one state of a file or directory: any change of its contents moves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    dev: u64,
-    ino: u64,
-    size: u64,
-    mtime: Timestamp,
-    ctime: Timestamp,
-}
-
-impl Stamp {
-    /// The stamp of `stat`, or `None` if a change after `observed_at` might bear the same one.
-    pub(super) fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
-        let stamp = Self::of(stat);
-        (!is_racy(stamp.mtime, observed_at) && !is_racy(stamp.ctime, observed_at)).then_some(stamp)
-    }
-
-    /// The stamp of `stat`, to be compared with a trusted one.
-    pub(super) fn of(stat: &Stat) -> Self {
-        Self {
-            dev: stat.dev,
-            ino: stat.ino,
-            size: stat.size,
-            mtime: Timestamp {
-                s: stat.mtime_s,
-                ns: stat.mtime_ns,
-            },
-            ctime: Timestamp {
-                s: stat.ctime_s,
-                ns: stat.ctime_ns,
-            },
-        }
-    }
-}
+use crate::stamp::Stamp;
 
 /// A file whose contents were compared.
 #[derive(Clone, Copy, Debug)]

@@ -14,9 +14,10 @@ use vigil_model::mode::FileMode;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Verdict, compare, worktree_mode};
 
-use super::cache::{Compared, Stamp};
+use super::cache::Compared;
 use super::surroundings::ContentError;
 use super::{Observed, Scan};
+use crate::stamp::Stamp;
 
 /// Contents that were compared in one directory: earlier ones, and those of this scan. In order of entries, as
 /// long as entries are asked for in order.
@@ -45,7 +46,7 @@ pub(super) fn check(
 ) -> Result<Option<Observed>, ContentError> {
     let flags = entry.flags;
     if flags.is_skip_worktree() && !(scan.looks_at_present_skipped_files && !entry.mode.is_tree())
-        || flags.is_assume_valid() && !flags.is_intent_to_add() && flags.stage() == 0
+        || flags.is_assume_valid() && flags.stage() == 0
     {
         return Ok(None);
     }
@@ -125,7 +126,7 @@ fn is_unchanged(
     stat: &Stat,
     comparisons: &mut Comparisons,
 ) -> Result<bool, ContentError> {
-    let stamp = Stamp::of(stat);
+    let stamp = Stamp::from(stat);
     if let Ok(at) = comparisons
         .earlier
         .binary_search_by_key(&number, |known| known.entry)

@@ -14,13 +14,14 @@ use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::stat_fd;
 use vigil_model::index::Entry;
 
-use super::cache::{Stamp, Witness};
+use super::cache::Witness;
 use super::filter::DirMatch;
 use super::open::{CName, OpenDir};
 use super::pool::Local;
 use super::tree::DirId;
 use super::walk::{Task, Walk, Worker, describe};
 use crate::git::ignore::IgnoreRules;
+use crate::stamp::Stamp;
 use crate::status::{IgnoredMode, UntrackedMode};
 
 /// The largest ignore file that git reads, in bytes.
@@ -463,7 +464,7 @@ impl<'a> Walk<'a> {
         if is_excluded {
             return (above.clone(), None);
         }
-        if listing.find(c".gitignore").is_none() {
+        if listing.find(b".gitignore").is_none() {
             let contents = tracked.and_then(|id| self.ignore_file_not_checked_out(id));
             let rules = contents.map_or_else(
                 || above.clone(),

@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
-use rustix::time::{ClockId, clock_gettime};
 use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::timestamp::Timestamp;
 
-use super::cache::{DirMemory, Listed, Others, Stamp};
+use super::cache::{DirMemory, Listed, Others};
 use super::entries::{Comparisons, Place, check, name_of};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
@@ -22,6 +21,7 @@ use super::tree::{DirId, ROOT};
 use super::untracked::{Found, UntrackedDir};
 use super::{Findings, Observed, Scan, ScanError};
 use crate::git::ignore::IgnoreRules;
+use crate::stamp::{Stamp, now};
 use crate::status::{IgnoredMode, UntrackedMode};
 
 /// Trees with fewer entries are begun by the calling thread alone.
@@ -400,8 +400,7 @@ impl<'a> Walk<'a> {
                     continue;
                 };
                 let path = self.scan.index.path(entry);
-                let is_expected = !entry.flags.is_skip_worktree()
-                    && (!entry.flags.is_assume_valid() || entry.flags.is_intent_to_add());
+                let is_expected = !entry.flags.is_skip_worktree() && !entry.flags.is_assume_valid();
                 let is_asked_for = self
                     .scan
                     .filter
@@ -457,7 +456,7 @@ impl<'a> Walk<'a> {
         if let Some(listed) = memory.as_deref().and_then(|memory| memory.listed.as_ref())
             && Arc::ptr_eq(&listed.rules_above, rules_above)
             && listed.is_excluded == is_excluded
-            && listed.stamp == Stamp::of(&stat)
+            && listed.stamp == Stamp::from(&stat)
             && self.holds(&listed.others, dir.fd())
         {
             self.push_subdirs(
@@ -526,7 +525,7 @@ impl<'a> Walk<'a> {
     /// Whether all that remembered findings rest on is still as it was.
     fn holds(&self, others: &Others, dir: BorrowedFd<'_>) -> bool {
         let gitignore_holds = others.gitignore.is_none_or(|stamp| {
-            stat_at(dir, c".gitignore").is_ok_and(|stat| Stamp::of(&stat) == stamp)
+            stat_at(dir, c".gitignore").is_ok_and(|stat| Stamp::from(&stat) == stamp)
         });
         gitignore_holds
             && others.witnesses.iter().all(|witness| {
@@ -535,7 +534,7 @@ impl<'a> Walk<'a> {
                     witness.path.as_bytes(),
                     rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
                 )
-                .is_ok_and(|stat| Stamp::of(&Stat::from(stat)) == witness.stamp)
+                .is_ok_and(|stat| Stamp::from(&Stat::from(stat)) == witness.stamp)
             })
     }
 
@@ -648,12 +647,4 @@ pub(super) fn describe(error: Errno) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
-}
-
-fn now() -> Timestamp {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
-    Timestamp {
-        s: now.tv_sec,
-        ns: u32::try_from(now.tv_nsec).unwrap_or(0),
-    }
 }

@@ -1,0 +1,44 @@
+# Everything by one command each. `make run` and `make test` need nothing but a Rust toolchain and git; what
+# the tests need beside that is installed where that is allowed.
+
+CARGO ?= cargo
+# How much the long testers do.
+COMPARISONS ?= 100000
+FUZZ_SECONDS ?= 600
+
+.PHONY: run build test test-tools test-plugins random fuzz bench docs
+
+# The status of the repository this stands in.
+run: build
+	target/release/vigil status
+
+build:
+	$(CARGO) build --release --locked -p vigil
+
+test: test-tools
+	$(CARGO) build --locked -p vigil
+	$(CARGO) test --locked --workspace
+
+# The shells and tools that end-to-end tests drive.
+test-tools:
+	sh tests/install-tools
+
+# The unmodified gitstatus plugin and Powerlevel10k, from checkouts:
+#   make test-plugins GITSTATUS_DIR=/path/to/gitstatus POWERLEVEL10K_DIR=/path/to/powerlevel10k
+test-plugins: build
+	sh tests/plugins/run "$(GITSTATUS_DIR)" "$(POWERLEVEL10K_DIR)"
+
+# Random operations, each step compared with every git that is installed.
+random: build
+	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
+		--vigil target/release/vigil --comparisons $(COMPARISONS)
+
+# Each fuzz target in turn (needs a nightly toolchain and cargo-fuzz).
+fuzz:
+	sh fuzz/run $(FUZZ_SECONDS)
+
+bench: build
+	$(CARGO) run --release --locked -p vigil-bench -- all
+
+docs:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
