@@ -1,0 +1,343 @@
+//! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
+
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use gix_hash::ObjectId;
+use vigil_model::index::{Entry, Index};
+use vigil_model::mode::FileMode;
+
+use super::submodules::{SubmoduleRules, state};
+use super::surroundings::{Host, PathQuestion};
+use super::*;
+use crate::git::renames;
+use crate::git::staged::{StagedChange, StagedDiff};
+use crate::scan::Observed;
+use crate::status::{
+    BranchStatus, Change, ChangeKind, IgnoreSubmodules, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
+};
+
+/// An index entry as it differs from the working tree.
+struct Unstaged {
+    number: usize,
+    kind: Option<ChangeKind>,
+    mode: FileMode,
+    submodule: Option<SubmoduleState>,
+}
+
+impl Session {
+    /// Answers `git status`.
+    pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
+        let mut status = Status::default();
+        let pathspec = self.parse_pathspecs(&request.pathspecs)?;
+        self.refresh_index()?;
+        let head = self.refs.head()?;
+        let diff = self.staged(&head, None)?;
+        let findings = self.scan(request, &pathspec, &mut status.warnings)?;
+        let Some(index) = self.index.as_ref().map(|state| state.loaded.clone()) else { return Ok(status) };
+        let index = &index.index;
+        let is_asked_for = |path: &BStr, mode: FileMode| {
+            pathspec.matches_with(path, mode.is_gitlink(), &*self.attributes)
+        };
+        let staged = self.staged_for(request, &diff, is_asked_for)?;
+        let unstaged = self.unstaged(request, index, &findings)?;
+        status.changes = merge(index, staged, unstaged);
+        add_unmerged(index, &findings, &mut status.changes, is_asked_for, |entry, path| {
+            self.submodule_state(request, index, entry, path)
+        })?;
+        status.changes.sort_by(|(left, _), (right, _)| left.cmp(right));
+        status.untracked = findings.untracked;
+        status.ignored = findings.ignored;
+        status.warnings.extend(findings.warnings);
+        status.warnings.extend(self.messages.take());
+        if request.branch {
+            status.branch = Some(self.branch_status(request)?);
+        }
+        if request.stash {
+            status.stash_count = Some(self.refs.stash_count()?);
+        }
+        Ok(status)
+    }
+
+    fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
+        let settings = pathspec::Settings::of(&self.repository)?;
+        Ok(pathspec::parse(specs, self.repository.prefix.as_bstr(), self.repository.work_tree.as_deref(), &settings)?)
+    }
+
+    fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {
+        Ok(branch::branch_status(&self.repository, &self.refs, &self.objects, request.ahead_behind)?)
+    }
+
+    /// HEAD against the index, from memory if neither moved. With `max`, at least so many changes, if there are.
+    pub(super) fn staged(&mut self, head: &Head, max: Option<usize>) -> Result<Arc<StagedDiff>, SessionError> {
+        let head_tree = self.head_tree(head)?;
+        let Some(state) = self.index.as_mut() else { return Ok(Arc::default()) };
+        if let Some(known) = &state.staged
+            && known.head_tree == head_tree
+            && (known.max.is_none() || known.max == max)
+        {
+            return Ok(known.diff.clone());
+        }
+        let diff = staged::diff(head_tree.as_deref(), &state.loaded.index, &self.objects, max)?;
+        let diff = Arc::new(diff);
+        state.staged = Some(StagedMemory { head_tree, diff: diff.clone(), max });
+        Ok(diff)
+    }
+
+    /// Compares the working tree with the index.
+    pub(super) fn scan(
+        &mut self,
+        request: &StatusRequest,
+        pathspec: &Pathspec,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Findings, SessionError> {
+        self.scan_until(request, pathspec, warnings, true, usize::MAX, usize::MAX)
+    }
+
+    /// [`Self::scan`], until so many changed and untracked paths are found.
+    pub(super) fn scan_until(
+        &mut self,
+        request: &StatusRequest,
+        pathspec: &Pathspec,
+        warnings: &mut Vec<BString>,
+        tracked: bool,
+        tracked_enough: usize,
+        untracked_enough: usize,
+    ) -> Result<Findings, SessionError> {
+        let top = self.top()?.to_owned();
+        let ignore_rules = self.excludes.rules(warnings);
+        let question = Question { untracked: request.untracked, ignored: request.ignored };
+        let Some(state) = self.index.as_mut() else { return Ok(Findings::default()) };
+        if self.is_kept && state.memory.as_ref().is_none_or(|(known, _)| *known != question) {
+            state.memory = Some((question, ScanMemory::new(state.tree.len())));
+        }
+        let filter = PathQuestion { pathspec, attributes: &self.attributes };
+        let host = Host { repository: &self.repository, objects: &self.objects, converter: &self.converter };
+        let findings = Scan {
+            work_tree: &top,
+            index: &state.loaded.index,
+            tree: &state.tree,
+            index_written_at: state.loaded.written_at(),
+            stat_rules: self.settings.stat_rules,
+            ignore_case: self.settings.ignore_case,
+            looks_at_present_skipped_files: self.settings.sparse_checkout,
+            surroundings: &host,
+            ignore_rules,
+            filter: (!pathspec.is_empty()).then_some(&filter),
+            tracked,
+            untracked: request.untracked,
+            ignored: request.ignored,
+            tracked_enough,
+            untracked_enough,
+            threads_max: request.threads_max.or(self.settings.threads_max),
+            memory: state.memory.as_ref().filter(|_| pathspec.is_empty()).map(|(_, memory)| memory),
+        }
+        .run()?;
+        Ok(findings)
+    }
+
+    /// The staged changes that are asked for, with renames.
+    fn staged_for(
+        &self,
+        request: &StatusRequest,
+        diff: &StagedDiff,
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    ) -> Result<Vec<StagedChange>, SessionError> {
+        let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
+        let mut changes: Vec<StagedChange> = diff
+            .changes
+            .iter()
+            .filter(|change| {
+                let mode = if change.index_mode == FileMode::NONE { change.head_mode } else { change.index_mode };
+                let is_hidden = hides_submodules
+                    && [change.head_mode, change.index_mode]
+                        .iter()
+                        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE);
+                !is_hidden && is_asked_for(change.path.as_bstr(), mode)
+            })
+            .cloned()
+            .collect();
+        if let Some(rule) = request.renames {
+            changes = renames::detect(changes, &rule, &self.objects)?;
+        }
+        Ok(changes)
+    }
+
+    /// What the scan found, with submodules asked.
+    fn unstaged(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+        findings: &Findings,
+    ) -> Result<Vec<Unstaged>, SessionError> {
+        let mut all = Vec::with_capacity(findings.tracked.len());
+        let mut rules: Option<SubmoduleRules> = None;
+        for &(number, observed) in &findings.tracked {
+            let number = number as usize;
+            let Some(entry) = index.entries().get(number) else { continue };
+            if entry.flags.stage() > 0 {
+                continue;
+            }
+            let path = index.path(entry);
+            let mut submodule = None;
+            if entry.mode.is_gitlink() {
+                let rules = match &mut rules {
+                    Some(rules) => rules,
+                    none => none.insert(self.submodule_rules(request, index)?),
+                };
+                let ignored = rules.ignored(path)?;
+                if ignored.all && !matches!(observed, Observed::Present(_)) {
+                    continue;
+                }
+                if observed == Observed::Submodule {
+                    let found = state(&self.repository, path, &entry.id, ignored, request.threads_max)?;
+                    if found.is_none() && !entry.flags.is_intent_to_add() {
+                        continue;
+                    }
+                    submodule = Some(found.unwrap_or_default());
+                }
+            }
+            let mode = match observed {
+                Observed::Missing => FileMode::NONE,
+                Observed::Present(mode) => mode,
+                Observed::Submodule => FileMode::GITLINK,
+            };
+            let kind = match observed {
+                Observed::Missing => ChangeKind::Deleted,
+                _ if entry.flags.is_intent_to_add() => ChangeKind::Added,
+                _ if entry.mode.same_type(mode) => ChangeKind::Modified,
+                _ => ChangeKind::TypeChanged,
+            };
+            if mode.is_gitlink() && submodule.is_none() {
+                // A repository in place of a file has other commits than the file, as git sees it.
+                let new_commits = kind == ChangeKind::TypeChanged;
+                submodule = Some(SubmoduleState { new_commits, ..SubmoduleState::default() });
+            }
+            all.push(Unstaged { number, kind: Some(kind), mode, submodule });
+        }
+        Ok(all)
+    }
+
+    fn submodule_rules(&self, request: &StatusRequest, index: &Index) -> Result<SubmoduleRules, SessionError> {
+        SubmoduleRules::new(&self.repository, index, &self.objects, request, self.settings.ignore_submodules)
+    }
+
+    /// The state of a submodule in conflict, by the commit of stage 2.
+    fn submodule_state(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+        ours: &Entry,
+        path: &BStr,
+    ) -> Result<Option<SubmoduleState>, SessionError> {
+        let ignored = self.submodule_rules(request, index)?.ignored(path)?;
+        state(&self.repository, path, &ours.id, ignored, request.threads_max)
+    }
+}
+
+/// One list of both kinds of changes to merged paths; `staged` and `unstaged` are in byte order of paths.
+fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> Vec<(BString, Change)> {
+    let null = ObjectId::null(index.hash_kind());
+    let mut all = Vec::with_capacity(staged.len().saturating_add(unstaged.len()));
+    let mut unstaged = unstaged.into_iter().peekable();
+    let of = |change: &Unstaged| index.entries().get(change.number);
+    let only_unstaged = |change: Unstaged| {
+        let entry = of(&change)?;
+        // Only an intent to add is no place in the index, unless the file is gone again.
+        let is_new = change.kind == Some(ChangeKind::Added);
+        let (mode, id) = if is_new { (FileMode::NONE, null) } else { (entry.mode, entry.id) };
+        let tracked = TrackedChange {
+            staged: None,
+            unstaged: change.kind,
+            head_mode: mode,
+            index_mode: mode,
+            worktree_mode: change.mode,
+            head_id: id,
+            index_id: id,
+            staged_source: None,
+            unstaged_source: None,
+            submodule: submodule_of(&[mode, change.mode], change.submodule),
+        };
+        Some((index.path(entry).to_owned(), Change::Tracked(tracked)))
+    };
+    for change in staged {
+        while let Some(other) = unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) < change.path)) {
+            all.extend(only_unstaged(other));
+        }
+        let same = unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) == change.path));
+        let mut tracked = TrackedChange {
+            staged: Some(change.kind),
+            unstaged: None,
+            head_mode: change.head_mode,
+            index_mode: change.index_mode,
+            worktree_mode: change.index_mode,
+            head_id: change.head_id,
+            index_id: change.index_id,
+            staged_source: change.source,
+            unstaged_source: None,
+            submodule: None,
+        };
+        let mut submodule = None;
+        if let Some(same) = same {
+            tracked.unstaged = same.kind;
+            tracked.worktree_mode = same.mode;
+            submodule = same.submodule;
+        }
+        let modes = [tracked.head_mode, tracked.index_mode, tracked.worktree_mode];
+        tracked.submodule = submodule_of(&modes, submodule);
+        all.push((change.path, Change::Tracked(tracked)));
+    }
+    all.extend(unstaged.filter_map(only_unstaged));
+    all
+}
+
+/// A path is shown as a submodule if it is one on any side.
+fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<SubmoduleState> {
+    modes.iter().any(|mode| mode.is_gitlink()).then(|| state.unwrap_or_default())
+}
+
+/// Adds the paths in conflict.
+fn add_unmerged(
+    index: &Index,
+    findings: &Findings,
+    changes: &mut Vec<(BString, Change)>,
+    is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    submodule_state: impl Fn(&Entry, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
+) -> Result<(), SessionError> {
+    let mut entries = index.entries().iter().enumerate().filter(|(_, entry)| entry.flags.stage() > 0).peekable();
+    while let Some((number, first)) = entries.next() {
+        let path = index.path(first);
+        let mut stages = [None; 3];
+        let mut set = |entry: &Entry| {
+            if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
+                *side = Some((UnmergedSide { mode: entry.mode, id: entry.id }, *entry));
+            }
+        };
+        set(first);
+        while let Some((_, entry)) = entries.next_if(|(_, entry)| index.path(entry) == path) {
+            set(entry);
+        }
+        if !is_asked_for(path, first.mode) {
+            continue;
+        }
+        let found = findings.tracked.binary_search_by_key(&number, |&(number, _)| number as usize);
+        let observed = found.ok().and_then(|at| findings.tracked.get(at)).map(|&(_, observed)| observed);
+        let worktree_mode = match observed {
+            Some(Observed::Present(mode)) => mode,
+            Some(Observed::Submodule) => FileMode::GITLINK,
+            _ => FileMode::NONE,
+        };
+        let ours = stages.get(1).copied().flatten();
+        let submodule = match ours {
+            Some((_, entry)) if entry.mode.is_gitlink() && worktree_mode.is_gitlink() => {
+                submodule_state(&entry, path)?
+            }
+            _ => None,
+        };
+        let stages = stages.map(|side| side.map(|(side, _)| side));
+        let ours_mode = ours.map_or(FileMode::NONE, |(_, entry)| entry.mode);
+        let submodule = submodule_of(&[worktree_mode, ours_mode], submodule);
+        changes.push((path.to_owned(), Change::Unmerged(UnmergedChange { stages, worktree_mode, submodule })));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The state of submodules: which of their changes count, and what they are.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_model::index::Index;
+
+use super::{Session, SessionError, head_id};
+use crate::git::config::Config;
+use crate::git::refs::Refs;
+use crate::git::repository::{Repository, submodule};
+use crate::objects::Objects;
+use crate::status::{Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode};
+
+/// What `.gitmodules` says, and what the configuration says over it.
+pub(super) struct SubmoduleRules {
+    /// Path and the value of `ignore` that counts for it.
+    by_path: Vec<(BString, Option<BString>)>,
+    is_unmerged: bool,
+    /// `--ignore-submodules`, which overrides all else.
+    asked: Option<IgnoreSubmodules>,
+    /// `diff.ignoreSubmodules`.
+    configured: Option<IgnoreSubmodules>,
+    /// Whether untracked files are not asked for at all.
+    without_untracked: bool,
+}
+
+/// Which changes of one submodule are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ignored {
+    pub(super) all: bool,
+    dirty: bool,
+    untracked: bool,
+}
+
+impl From<IgnoreSubmodules> for Ignored {
+    fn from(ignore: IgnoreSubmodules) -> Self {
+        Self {
+            all: ignore == IgnoreSubmodules::All,
+            dirty: ignore == IgnoreSubmodules::Dirty,
+            untracked: ignore == IgnoreSubmodules::Untracked,
+        }
+    }
+}
+
+impl SubmoduleRules {
+    /// The rules for the submodules of `repository`, read only if `index` has any.
+    pub(super) fn new(
+        repository: &Repository,
+        index: &Index,
+        objects: &Objects,
+        request: &StatusRequest,
+        configured: Option<IgnoreSubmodules>,
+    ) -> Result<Self, SessionError> {
+        let mut rules = Self {
+            by_path: Vec::new(),
+            is_unmerged: false,
+            asked: request.ignore_submodules,
+            configured,
+            without_untracked: request.untracked == UntrackedMode::No,
+        };
+        let name = BStr::new(".gitmodules");
+        if rules.asked.is_some() || !index.entries().iter().any(|entry| entry.mode.is_gitlink()) {
+            return Ok(rules);
+        }
+        rules.is_unmerged = index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some());
+        let Some(text) = read_gitmodules(repository, index, objects) else { return Ok(rules) };
+        let modules = Config::from_bytes(&text, ".gitmodules")?;
+        for submodule in modules.subsections("submodule") {
+            let submodule = submodule.as_bstr();
+            let Some(path) = modules.subsection_string("submodule", submodule, "path") else { continue };
+            let ignore = repository
+                .config
+                .subsection_string("submodule", submodule, "ignore")
+                .or_else(|| modules.subsection_string("submodule", submodule, "ignore"));
+            rules.by_path.push((path, ignore));
+        }
+        Ok(rules)
+    }
+
+    /// Which changes of the submodule at `path` are left out between index and working tree.
+    pub(super) fn ignored(&self, path: &BStr) -> Result<Ignored, SessionError> {
+        if let Some(asked) = self.asked {
+            return Ok(asked.into());
+        }
+        let base = match self.configured {
+            Some(configured) => configured.into(),
+            None => Ignored { all: false, dirty: false, untracked: self.without_untracked },
+        };
+        // The last submodule that claims the path is the one.
+        let Some((_, ignore)) = self.by_path.iter().rev().find(|(known, _)| known == path) else { return Ok(base) };
+        match ignore.as_deref().map(|value| value.as_bstr()) {
+            Some(value) => Ok(parse_ignore(value)?.into()),
+            None if self.is_unmerged => Ok(IgnoreSubmodules::All.into()),
+            None => Ok(base),
+        }
+    }
+}
+
+fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
+    match value.as_bytes() {
+        b"all" => Ok(IgnoreSubmodules::All),
+        b"untracked" => Ok(IgnoreSubmodules::Untracked),
+        b"dirty" => Ok(IgnoreSubmodules::Dirty),
+        b"none" => Ok(IgnoreSubmodules::None),
+        _ => Err(crate::git::repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into()),
+    }
+}
+
+/// `.gitmodules` as git reads it: from the working tree, else from the index.
+fn read_gitmodules(repository: &Repository, index: &Index, objects: &Objects) -> Option<Vec<u8>> {
+    let top = repository.work_tree.as_deref()?;
+    if let Ok(text) = std::fs::read(top.join(".gitmodules")) {
+        return Some(text);
+    }
+    let entry = index.find(BStr::new(".gitmodules"), 0)?;
+    let mut text = Vec::new();
+    objects.read(&entry.id, &mut text).ok()??;
+    Some(text)
+}
+
+/// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.
+pub(super) fn state(
+    parent: &Repository,
+    path: &BStr,
+    recorded: &ObjectId,
+    ignored: Ignored,
+    threads_max: Option<usize>,
+) -> Result<Option<SubmoduleState>, SessionError> {
+    if ignored.all {
+        return Ok(None);
+    }
+    let Some(repository) = submodule(parent, path)? else { return Ok(None) };
+    let mut state = SubmoduleState::default();
+    if let Ok(head) = Refs::open(&repository)?.head() {
+        state.new_commits = head_id(&head).is_some_and(|id| id != *recorded);
+    }
+    if !ignored.dirty {
+        let request = StatusRequest {
+            untracked: if ignored.untracked { UntrackedMode::No } else { default_untracked(&repository)? },
+            threads_max,
+            ..StatusRequest::default()
+        };
+        let status = Session::open(repository, false).and_then(|mut session| session.status(&request)).map_err(
+            |source| SessionError::Submodule {
+                text: format!("'git status --porcelain=2' failed in submodule {path}"),
+                source: Box::new(source),
+            },
+        )?;
+        (state.modified, state.untracked) = dirt(&status);
+    }
+    Ok((state != SubmoduleState::default()).then_some(state))
+}
+
+/// What `git status` shows in the submodule by its own configuration.
+fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionError> {
+    Ok(crate::git::repository::Settings::new(repository)?.untracked)
+}
+
+/// Whether a submodule's own status counts as modified, and as having untracked files.
+fn dirt(status: &Status) -> (bool, bool) {
+    let mut is_modified = false;
+    let mut has_untracked = !status.untracked.is_empty();
+    for (_, change) in &status.changes {
+        match change {
+            Change::Tracked(change) => {
+                let nested = change.submodule.unwrap_or_default();
+                has_untracked |= nested.untracked;
+                // A nested submodule with nothing but untracked files is not modified for that, and neither is this.
+                let only_untracked = change.staged_source.is_none()
+                    && change.unstaged_source.is_none()
+                    && nested.untracked
+                    && !nested.modified
+                    && !nested.new_commits;
+                is_modified |= !only_untracked;
+            }
+            Change::Unmerged(change) => {
+                has_untracked |= change.submodule.unwrap_or_default().untracked;
+                is_modified = true;
+            }
+        }
+    }
+    (is_modified, has_untracked)
+}
