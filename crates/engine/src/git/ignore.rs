@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-pub use list::parse;
-use list::{PatternList, Probe};
+use list::Probe;
+pub use list::{PatternList, parse};
 
 /// The most bytes a file of rules may have. git counts the newline that it adds to the file's contents.
 pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;

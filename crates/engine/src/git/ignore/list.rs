@@ -1,5 +1,6 @@
 //! The rules of one file, sorted by kind so that a path is compared only with those that may match it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
@@ -185,7 +186,6 @@ impl PatternList {
     ) {
         let found = index
             .positions(hash)
-            .rev()
             .take_while(|&position| best.is_none_or(|best| position > best))
             .find(|&position| self.is_match(position, probe, relative_start));
         *best = found.or(*best);
@@ -300,27 +300,37 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
 
 /// Positions of rules by the hash of their text.
 #[derive(Debug, Default)]
-struct HashIndex(Vec<(u64, usize)>);
+struct HashIndex {
+    /// By hash, and of one hash the last in the file first.
+    entries: Vec<(u64, Reverse<usize>)>,
+    /// Bit n is set if there is a hash whose highest bits are n: most paths need no search.
+    present: u64,
+}
 
 impl HashIndex {
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     fn insert(&mut self, hash: u64, position: usize) {
-        self.0.push((hash, position));
+        self.entries.push((hash, Reverse(position)));
+        self.present |= 1 << (hash >> 58);
     }
 
     fn sort(&mut self) {
-        self.0.sort_unstable();
+        self.entries.sort_unstable();
     }
 
-    /// The positions with `hash`, ascending.
-    fn positions(&self, hash: u64) -> impl DoubleEndedIterator<Item = usize> {
-        let start = self.0.partition_point(|entry| entry.0 < hash);
-        let tail = self.0.get(start..).unwrap_or_default();
-        let len = tail.partition_point(|entry| entry.0 == hash);
-        tail.iter().take(len).map(|entry| entry.1)
+    /// The positions with `hash`, descending.
+    fn positions(&self, hash: u64) -> impl Iterator<Item = usize> {
+        let start = match self.present >> (hash >> 58) & 1 {
+            0 => self.entries.len(),
+            _ => self.entries.partition_point(|entry| entry.0 < hash),
+        };
+        let tail = self.entries.get(start..).unwrap_or_default();
+        tail.iter()
+            .take_while(move |entry| entry.0 == hash)
+            .map(|entry| entry.1.0)
     }
 }
 

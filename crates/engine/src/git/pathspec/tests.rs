@@ -227,7 +227,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn from_common_prefix(&self) -> Vec<String> {
+    fn start(&self) -> Vec<String> {
         let prefix = self.pathspec.common_prefix().to_string();
         let mut found = Vec::new();
         for (slash, _) in prefix.match_indices('/') {
@@ -430,7 +430,7 @@ fn status_is_that_of_git() {
                 shows_all,
             };
             let mut found: BTreeSet<_> = walk
-                .from_common_prefix()
+                .start()
                 .into_iter()
                 .map(|path| format!("?? {path}"))
                 .collect();
