@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use list::Probe;
+pub(crate) use list::{Line, lines};
 pub use list::{PatternList, parse};
 
 /// The most bytes a file of rules may have. git counts the newline that it adds to the file's contents.
@@ -144,6 +145,16 @@ impl IgnoreRules {
     pub fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
         self.matching(path, is_dir)
             .is_some_and(|rule| !rule.is_negated)
+    }
+}
+
+impl Drop for IgnoreRules {
+    /// Frees the parents in a loop: directories may be nested deeper than a thread's stack.
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some(rules) = parent {
+            parent = Arc::into_inner(rules).and_then(|mut rules| rules.parent.take());
+        }
     }
 }
 
