@@ -3,7 +3,8 @@
 //! Beyond the plain test [`Pathspec::matches`], a walk through the working tree needs to know where to look at all.
 //! git decides that in three steps, each of which shows in what `git status` prints:
 //!
-//! - It starts in [`Pathspec::common_prefix`], if that is a directory it may enter, and looks at nothing else.
+//! - It starts in [`Pathspec::common_prefix`] and looks at nothing beside. The directories that lead there are judged
+//!   one after the other like any others, and one that is not entered is reported if it would be elsewhere.
 //! - Any name for which [`Pathspec::may_concern`] is false is passed over. This is all that keeps git out of a
 //!   directory with tracked files in it.
 //! - An untracked directory is judged by [`Pathspec::directory_relation`], which also says whether it is reported

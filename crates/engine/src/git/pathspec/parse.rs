@@ -11,50 +11,90 @@ use crate::git::wildmatch;
 
 /// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the texts say it")]
 pub enum Error {
+    /// An empty pathspec.
     #[error(
         "empty string is not a valid pathspec. please use . instead if you meant to match all paths"
     )]
     Empty,
+    /// A path that leads out of the working tree.
     #[error("{spec}: '{path}' is outside repository at '{}'", .work_tree.display())]
     Outside {
+        /// The pathspec as given.
         spec: BString,
+        /// The path in it.
         path: BString,
+        /// The top of the working tree.
         work_tree: PathBuf,
     },
+    /// An absolute path with a directory on its way that cannot be looked at.
     #[error("Invalid path '{}': {reason}", .path.display())]
-    InvalidPath { path: PathBuf, reason: String },
+    InvalidPath {
+        /// The path up to the trouble, without symbolic links.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// A letter of short magic that has no meaning yet.
     #[error("Unimplemented pathspec magic '{letter}' in '{spec}'")]
-    UnimplementedMagic { letter: char, spec: BString },
+    UnimplementedMagic {
+        /// The letter.
+        letter: char,
+        /// The pathspec as given.
+        spec: BString,
+    },
+    /// An unknown word of long magic.
     #[error("Invalid pathspec magic '{magic}' in '{spec}'")]
-    InvalidMagic { magic: BString, spec: BString },
+    InvalidMagic {
+        /// The word.
+        magic: BString,
+        /// The pathspec as given.
+        spec: BString,
+    },
+    /// Long magic without its end, with the pathspec as given.
     #[error("Missing ')' at the end of pathspec magic in '{0}'")]
     UnclosedMagic(BString),
+    /// `prefix:` without a number.
     #[error("invalid parameter for pathspec magic 'prefix'")]
     InvalidPrefix,
+    /// `prefix:` from a caller below the top.
     #[error("'prefix' magic is supposed to be used at worktree's root")]
     PrefixNotAtRoot,
+    /// `prefix:` beyond the end of the path.
     #[error("error initializing pathspec_item")]
     PrefixTooLong,
+    /// Magic that contradicts itself, with the pathspec as given.
     #[error("{0}: 'literal' and 'glob' are incompatible")]
     LiteralAndGlob(BString),
+    /// Settings that contradict each other.
     #[error("global 'glob' and 'noglob' pathspec settings are incompatible")]
     GlobalGlobAndNoglob,
+    /// Settings that contradict each other.
     #[error(
         "global 'literal' pathspec setting is incompatible with all other global pathspec settings"
     )]
     GlobalLiteralAndOthers,
+    /// A setting that is no boolean.
     #[error("bad boolean environment value '{value}' for '{name}'")]
-    BadSetting { value: BString, name: &'static str },
+    BadSetting {
+        /// Its value.
+        value: BString,
+        /// The variable.
+        name: &'static str,
+    },
+    /// `attr:` twice.
     #[error("Only one 'attr:' specification is allowed.")]
     SecondAttributes,
+    /// `attr:` with nothing behind it.
     #[error("attr spec must not be empty")]
     EmptyAttributes,
+    /// What cannot be an attribute's name.
     #[error("invalid attribute name {0}")]
     InvalidAttribute(BString),
+    /// An attribute's value that ends in the middle of an escape.
     #[error("Escape character '\\' not allowed as last character in attr value")]
     UnfinishedEscape,
+    /// A byte that may not be in an attribute's value.
     #[error("cannot use '{0}' for value matching")]
     InvalidValue(char),
 }
