@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-pub use list::parse;
-use list::{PatternList, Probe};
+use list::Probe;
+pub(crate) use list::{Line, lines};
+pub use list::{PatternList, parse};
 
 /// The most bytes a file of rules may have. git counts the newline that it adds to the file's contents.
 pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
@@ -144,6 +145,16 @@ impl IgnoreRules {
     pub fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
         self.matching(path, is_dir)
             .is_some_and(|rule| !rule.is_negated)
+    }
+}
+
+impl Drop for IgnoreRules {
+    /// Frees the parents in a loop: directories may be nested deeper than a thread's stack.
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some(rules) = parent {
+            parent = Arc::into_inner(rules).and_then(|mut rules| rules.parent.take());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rules of one file, sorted by kind so that a path is compared only with those that may match it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
@@ -57,23 +58,69 @@ pub struct PatternList {
 /// Parses a file of rules: a rule per line, in which git's additions to gitignore(5) hold too: a leading byte order
 /// mark and a carriage return before the newline are no part of it, and it ends at a NUL.
 pub fn parse(contents: &[u8], ignore_case: bool) -> PatternList {
-    let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
     let mut list = PatternList {
         contents: contents.into(),
         ignore_case,
         ..PatternList::default()
     };
-    let mut line_start = 0;
-    for (index, line) in contents.split(|&byte| byte == b'\n').enumerate() {
-        if line.first() != Some(&b'#') {
-            list.add(line, line_start, index + 1);
-        }
-        line_start += line.len() + 1;
+    for line in lines(contents) {
+        list.add(&line);
     }
     for index in [&mut list.names, &mut list.suffixes, &mut list.paths] {
         index.sort();
     }
     list
+}
+
+/// A line with a rule.
+pub(crate) struct Line<'a> {
+    /// From 1.
+    number: usize,
+    /// Where in the file the text starts.
+    start: usize,
+    text: &'a [u8],
+    /// Whether it begins with `!`.
+    pub(crate) is_negated: bool,
+    /// Whether it ends in `/`.
+    pub(crate) only_directories: bool,
+    /// The text between the two.
+    pub(crate) pattern: &'a [u8],
+}
+
+/// The lines with rules of a file in the format of gitignore(5).
+pub(crate) fn lines(contents: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut next_start = 0;
+    contents
+        .split(|&byte| byte == b'\n')
+        .enumerate()
+        .filter_map(move |(index, line)| {
+            let mut start = next_start;
+            next_start += line.len() + 1;
+            let line = match line.strip_prefix(b"\xef\xbb\xbf") {
+                Some(line) if index == 0 => {
+                    start += 3;
+                    line
+                }
+                _ => line,
+            };
+            if line.is_empty() || line.starts_with(b"#") {
+                return None;
+            }
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
+            let text = without_trailing_spaces(line);
+            let unnegated = text.strip_prefix(b"!");
+            let rest = unnegated.unwrap_or(text);
+            let directory = rest.strip_suffix(b"/");
+            Some(Line {
+                number: index + 1,
+                start,
+                text,
+                is_negated: unnegated.is_some(),
+                only_directories: directory.is_some(),
+                pattern: directory.unwrap_or(rest),
+            })
+        })
 }
 
 impl PatternList {
@@ -91,25 +138,14 @@ impl PatternList {
         self.contents.get(range.clone()).unwrap_or_default()
     }
 
-    /// Adds the rule of `line`, which starts at `start` of the file, if it can ever match.
-    fn add(&mut self, line: &[u8], start: usize, line_number: usize) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
-        let line = without_trailing_spaces(line);
-        let (is_negated, rest) = match line.strip_prefix(b"!") {
-            Some(rest) => (true, rest),
-            None => (false, line),
-        };
-        let (only_directories, rest) = match rest.strip_suffix(b"/") {
-            Some(rest) => (true, rest),
-            None => (false, rest),
-        };
-        let (kind, body) = classify(rest);
+    /// Adds the rule of `line`, if it can ever match.
+    fn add(&mut self, line: &Line<'_>) {
+        let (kind, body) = classify(line.pattern);
         if body.is_empty() && kind != Kind::NameSuffix {
             return;
         }
-        let text_end = start + line.len();
-        let rest_end = text_end - usize::from(only_directories);
+        let text_end = line.start + line.text.len();
+        let body_end = text_end - usize::from(line.only_directories);
         let position = self.patterns.len();
         let hash = hash_backward(HASH_SEED, body);
         match kind {
@@ -122,11 +158,11 @@ impl PatternList {
             Kind::NameSuffix | Kind::NameGlob(_) | Kind::PathGlob(_) => self.globs.push(position),
         }
         self.patterns.push(Pattern {
-            is_negated,
-            line: line_number,
-            only_directories,
-            text: start..text_end,
-            body: rest_end - body.len()..rest_end,
+            is_negated: line.is_negated,
+            line: line.number,
+            only_directories: line.only_directories,
+            text: line.start..text_end,
+            body: body_end - body.len()..body_end,
             kind,
         });
     }
@@ -185,7 +221,6 @@ impl PatternList {
     ) {
         let found = index
             .positions(hash)
-            .rev()
             .take_while(|&position| best.is_none_or(|best| position > best))
             .find(|&position| self.is_match(position, probe, relative_start));
         *best = found.or(*best);
@@ -300,27 +335,37 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
 
 /// Positions of rules by the hash of their text.
 #[derive(Debug, Default)]
-struct HashIndex(Vec<(u64, usize)>);
+struct HashIndex {
+    /// By hash, and of one hash the last in the file first.
+    entries: Vec<(u64, Reverse<usize>)>,
+    /// Bit n is set if there is a hash whose highest bits are n: most paths need no search.
+    present: u64,
+}
 
 impl HashIndex {
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     fn insert(&mut self, hash: u64, position: usize) {
-        self.0.push((hash, position));
+        self.entries.push((hash, Reverse(position)));
+        self.present |= 1 << (hash >> 58);
     }
 
     fn sort(&mut self) {
-        self.0.sort_unstable();
+        self.entries.sort_unstable();
     }
 
-    /// The positions with `hash`, ascending.
-    fn positions(&self, hash: u64) -> impl DoubleEndedIterator<Item = usize> {
-        let start = self.0.partition_point(|entry| entry.0 < hash);
-        let tail = self.0.get(start..).unwrap_or_default();
-        let len = tail.partition_point(|entry| entry.0 == hash);
-        tail.iter().take(len).map(|entry| entry.1)
+    /// The positions with `hash`, descending.
+    fn positions(&self, hash: u64) -> impl Iterator<Item = usize> {
+        let start = match self.present >> (hash >> 58) & 1 {
+            0 => self.entries.len(),
+            _ => self.entries.partition_point(|entry| entry.0 < hash),
+        };
+        let tail = self.entries.get(start..).unwrap_or_default();
+        tail.iter()
+            .take_while(move |entry| entry.0 == hash)
+            .map(|entry| entry.1.0)
     }
 }
 

@@ -94,6 +94,17 @@ fn the_last_of_many_equal_names_decides() {
 }
 
 #[test]
+fn deep_directories_are_freed() {
+    let mut rules = rules(b"a");
+    for depth in 0..200_000 {
+        let contents: &[u8] = if depth % 2 == 0 { b"a" } else { b"b" };
+        rules = rules.with_file("".into(), contents);
+    }
+    assert!(rules.is_ignored("b".into(), false));
+    drop(rules);
+}
+
+#[test]
 fn excessive_files_are_refused() {
     assert!(check_size(Path::new("a"), FILE_SIZE_MAX).is_ok());
     let error = check_size(Path::new("a/.gitignore"), FILE_SIZE_MAX + 1).unwrap_err();

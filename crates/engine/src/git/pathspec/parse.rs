@@ -1,0 +1,413 @@
+//! From pathspecs as given to what is compared.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::location::{self, Failure};
+use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
+use crate::environment::Environment;
+use crate::git::wildmatch;
+
+/// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An empty pathspec.
+    #[error(
+        "empty string is not a valid pathspec. please use . instead if you meant to match all paths"
+    )]
+    Empty,
+    /// A path that leads out of the working tree.
+    #[error("{spec}: '{path}' is outside repository at '{}'", .work_tree.display())]
+    Outside {
+        /// The pathspec as given.
+        spec: BString,
+        /// The path in it.
+        path: BString,
+        /// The top of the working tree.
+        work_tree: PathBuf,
+    },
+    /// An absolute path with a directory on its way that cannot be looked at.
+    #[error("Invalid path '{}': {reason}", .path.display())]
+    InvalidPath {
+        /// The path up to the trouble, without symbolic links.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// A letter of short magic that has no meaning yet.
+    #[error("Unimplemented pathspec magic '{letter}' in '{spec}'")]
+    UnimplementedMagic {
+        /// The letter.
+        letter: char,
+        /// The pathspec as given.
+        spec: BString,
+    },
+    /// An unknown word of long magic.
+    #[error("Invalid pathspec magic '{magic}' in '{spec}'")]
+    InvalidMagic {
+        /// The word.
+        magic: BString,
+        /// The pathspec as given.
+        spec: BString,
+    },
+    /// Long magic without its end, with the pathspec as given.
+    #[error("Missing ')' at the end of pathspec magic in '{0}'")]
+    UnclosedMagic(BString),
+    /// `prefix:` without a number.
+    #[error("invalid parameter for pathspec magic 'prefix'")]
+    InvalidPrefix,
+    /// `prefix:` from a caller below the top.
+    #[error("'prefix' magic is supposed to be used at worktree's root")]
+    PrefixNotAtRoot,
+    /// `prefix:` beyond the end of the path.
+    #[error("error initializing pathspec_item")]
+    PrefixTooLong,
+    /// Magic that contradicts itself, with the pathspec as given.
+    #[error("{0}: 'literal' and 'glob' are incompatible")]
+    LiteralAndGlob(BString),
+    /// Settings that contradict each other.
+    #[error("global 'glob' and 'noglob' pathspec settings are incompatible")]
+    GlobalGlobAndNoglob,
+    /// Settings that contradict each other.
+    #[error(
+        "global 'literal' pathspec setting is incompatible with all other global pathspec settings"
+    )]
+    GlobalLiteralAndOthers,
+    /// A setting that is no boolean.
+    #[error("bad boolean environment value '{value}' for '{name}'")]
+    BadSetting {
+        /// Its value.
+        value: BString,
+        /// The variable.
+        name: &'static str,
+    },
+    /// `attr:` twice.
+    #[error("Only one 'attr:' specification is allowed.")]
+    SecondAttributes,
+    /// `attr:` with nothing behind it.
+    #[error("attr spec must not be empty")]
+    EmptyAttributes,
+    /// What cannot be an attribute's name.
+    #[error("invalid attribute name {0}")]
+    InvalidAttribute(BString),
+    /// An attribute's value that ends in the middle of an escape.
+    #[error("Escape character '\\' not allowed as last character in attr value")]
+    UnfinishedEscape,
+    /// A byte that may not be in an attribute's value.
+    #[error("cannot use '{0}' for value matching")]
+    InvalidValue(char),
+}
+
+impl Error {
+    /// With what git exits.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            // git takes these two for mistakes of its own, and aborts.
+            Self::PrefixNotAtRoot | Self::PrefixTooLong => 134,
+            _ => 128,
+        }
+    }
+}
+
+/// The settings that hold for all pathspecs, off by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `GIT_LITERAL_PATHSPECS`: no magic, no globs.
+    pub literal: bool,
+    /// `GIT_GLOB_PATHSPECS`: as `:(glob)`.
+    pub glob: bool,
+    /// `GIT_NOGLOB_PATHSPECS`: as `:(literal)`, but `:(glob)` is heeded.
+    pub noglob: bool,
+    /// `GIT_ICASE_PATHSPECS`: as `:(icase)`.
+    pub icase: bool,
+}
+
+impl Settings {
+    /// The settings of `environment`. git looks at them only if there is any pathspec.
+    pub fn from_environment(environment: &Environment) -> Result<Self, Error> {
+        let is_on = |name: &'static str| match environment.get(name) {
+            None => Ok(false),
+            Some(value) => match gix_config_value::Boolean::try_from(value) {
+                Ok(boolean) => Ok(boolean.0),
+                Err(_) => Err(Error::BadSetting {
+                    value: value.to_owned(),
+                    name,
+                }),
+            },
+        };
+        Ok(Self {
+            literal: is_on("GIT_LITERAL_PATHSPECS")?,
+            glob: is_on("GIT_GLOB_PATHSPECS")?,
+            noglob: is_on("GIT_NOGLOB_PATHSPECS")?,
+            icase: is_on("GIT_ICASE_PATHSPECS")?,
+        })
+    }
+}
+
+/// Parses `specs` as given by a caller in the directory `prefix`, which is relative to the top of the working tree
+/// and ends in `/` unless it is empty. `work_tree` is that top, absolute and free of symbolic links.
+///
+/// Only absolute paths that do not begin with `work_tree` make this look at the file system, for links that lead
+/// there.
+pub fn parse(
+    specs: &[BString],
+    prefix: &BStr,
+    work_tree: Option<&Path>,
+    settings: Settings,
+) -> Result<Pathspec, Error> {
+    if specs.iter().any(|spec| spec.is_empty()) {
+        return Err(Error::Empty);
+    }
+    let mut items = specs
+        .iter()
+        .map(|spec| parse_item(spec.as_bstr(), prefix, work_tree, settings))
+        .collect::<Result<Vec<_>, _>>()?;
+    if !items.is_empty() && items.iter().all(|item| item.magic.exclude) {
+        items.push(parse_item(".".into(), "".into(), work_tree, settings)?);
+    }
+    Ok(Pathspec { items })
+}
+
+/// What is written before a path.
+#[derive(Default)]
+struct Written {
+    magic: Magic,
+    attributes: Option<Vec<AttributeCondition>>,
+    prefix_len: Option<usize>,
+}
+
+fn parse_item(
+    spec: &BStr,
+    prefix: &BStr,
+    work_tree: Option<&Path>,
+    settings: Settings,
+) -> Result<Item, Error> {
+    let (written, path) = match spec.as_bytes() {
+        [b':', b'(', rest @ ..] if !settings.literal => parse_long_magic(spec, rest)?,
+        [b':', rest @ ..] if !settings.literal => parse_short_magic(spec, rest)?,
+        _ => (Written::default(), spec.as_bytes()),
+    };
+    let magic = with_settings(written.magic, settings)?;
+    if written.prefix_len.is_some() && !prefix.is_empty() {
+        return Err(Error::PrefixNotAtRoot);
+    }
+    if magic.literal && magic.glob {
+        return Err(Error::LiteralAndGlob(spec.to_owned()));
+    }
+    let (pattern, prefix_len) = if let Some(prefix_len) = written.prefix_len {
+        (path.into(), prefix_len)
+    } else if magic.top {
+        (path.into(), 0)
+    } else {
+        location::locate(path.as_bstr(), prefix, work_tree).map_err(|failure| match failure {
+            Failure::Outside => Error::Outside {
+                spec: spec.to_owned(),
+                path: path.into(),
+                work_tree: work_tree.map(Path::to_owned).unwrap_or_default(),
+            },
+            Failure::Invalid(path, error) => Error::InvalidPath {
+                path,
+                reason: os_text(&error),
+            },
+        })?
+    };
+    item(
+        magic,
+        written.attributes.unwrap_or_default(),
+        pattern,
+        prefix_len,
+    )
+}
+
+fn item(
+    magic: Magic,
+    attributes: Vec<AttributeCondition>,
+    pattern: BString,
+    prefix_len: usize,
+) -> Result<Item, Error> {
+    if prefix_len > pattern.len() {
+        return Err(Error::PrefixTooLong);
+    }
+    let literal_len = match magic.literal {
+        true => pattern.len(),
+        false => wildmatch::literal_prefix_len(&pattern).max(prefix_len),
+    };
+    let is_star_and_ending = !magic.glob
+        && match pattern.get(literal_len..) {
+            Some([b'*', ending @ ..]) => wildmatch::literal_prefix_len(ending) == ending.len(),
+            _ => false,
+        };
+    Ok(Item {
+        magic,
+        attributes,
+        pattern,
+        prefix_len,
+        literal_len,
+        is_star_and_ending,
+    })
+}
+
+/// The text of a system error as C prints it.
+fn os_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
+    }
+}
+
+/// `magic` as written, with what the settings add to it.
+fn with_settings(mut magic: Magic, settings: Settings) -> Result<Magic, Error> {
+    if settings.glob && settings.noglob {
+        return Err(Error::GlobalGlobAndNoglob);
+    }
+    let glob = settings.glob && !magic.literal;
+    if settings.literal && (glob || settings.icase) {
+        return Err(Error::GlobalLiteralAndOthers);
+    }
+    magic.literal |= settings.literal || (settings.noglob && !magic.glob);
+    magic.glob |= glob;
+    magic.icase |= settings.icase;
+    Ok(magic)
+}
+
+/// Parses `:/`, `:!`, `:^` and their like; `rest` is what follows the colon.
+fn parse_short_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u8]), Error> {
+    let mut written = Written::default();
+    let mut rest = rest;
+    while let [letter, tail @ ..] = rest {
+        match letter {
+            b':' => return Ok((written, tail)),
+            b'^' | b'!' => written.magic.exclude = true,
+            b'/' => written.magic.top = true,
+            b'"' | b'#' | b'%' | b'&' | b'\'' | b',' | b'-' | b';' | b'<' | b'=' | b'>' | b'@'
+            | b'_' | b'`' | b'~' => {
+                return Err(Error::UnimplementedMagic {
+                    letter: char::from(*letter),
+                    spec: spec.to_owned(),
+                });
+            }
+            _ => break,
+        }
+        rest = tail;
+    }
+    Ok((written, rest))
+}
+
+/// Parses `:(...)`; `rest` is what follows the parenthesis.
+fn parse_long_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u8]), Error> {
+    let mut written = Written::default();
+    let mut rest = rest;
+    loop {
+        let len = unescaped_len(rest);
+        let (word, tail) = rest.split_at_checked(len).unwrap_or((rest, b""));
+        match word {
+            b"" => {}
+            b"top" => written.magic.top = true,
+            b"literal" => written.magic.literal = true,
+            b"glob" => written.magic.glob = true,
+            b"icase" => written.magic.icase = true,
+            b"exclude" => written.magic.exclude = true,
+            b"attr" => {}
+            _ => {
+                if let Some(number) = word.strip_prefix(b"prefix:") {
+                    written.prefix_len = parse_prefix_len(number)?;
+                } else if let Some(conditions) = word.strip_prefix(b"attr:") {
+                    if written.attributes.is_some() {
+                        return Err(Error::SecondAttributes);
+                    }
+                    written.attributes = Some(parse_attributes(conditions)?);
+                } else {
+                    return Err(Error::InvalidMagic {
+                        magic: word.into(),
+                        spec: spec.to_owned(),
+                    });
+                }
+            }
+        }
+        match tail {
+            [b')', path @ ..] => return Ok((written, path)),
+            [b',', tail @ ..] => rest = tail,
+            _ => return Err(Error::UnclosedMagic(spec.to_owned())),
+        }
+    }
+}
+
+/// How many bytes of `text` come before a comma or closing parenthesis that no backslash escapes.
+fn unescaped_len(text: &[u8]) -> usize {
+    let mut bytes = text.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => {
+                bytes.next();
+            }
+            b',' | b')' => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The number behind `prefix:`, as C's strtol reads one (nothing is 0); negative ones count as not given.
+fn parse_prefix_len(number: &[u8]) -> Result<Option<usize>, Error> {
+    if number.is_empty() {
+        return Ok(Some(0));
+    }
+    let number: i32 = number
+        .trim_start()
+        .to_str()
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .ok_or(Error::InvalidPrefix)?;
+    Ok(usize::try_from(number).ok())
+}
+
+fn parse_attributes(conditions: &[u8]) -> Result<Vec<AttributeCondition>, Error> {
+    if conditions.is_empty() {
+        return Err(Error::EmptyAttributes);
+    }
+    conditions
+        .split(|&byte| byte == b' ')
+        .filter(|condition| !condition.is_empty())
+        .map(parse_attribute)
+        .collect()
+}
+
+fn parse_attribute(condition: &[u8]) -> Result<AttributeCondition, Error> {
+    let (name, state) = match condition {
+        [b'!', name @ ..] => (name, AttributeState::Unspecified),
+        [b'-', name @ ..] => (name, AttributeState::Unset),
+        _ => match condition.split_once_str("=") {
+            None => (condition, AttributeState::Set),
+            Some((name, value)) => (name, AttributeState::Value(unescape(value)?)),
+        },
+    };
+    let is_valid = !name.is_empty()
+        && !name.starts_with(b"-")
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+    if !is_valid {
+        return Err(Error::InvalidAttribute(name.into()));
+    }
+    Ok(AttributeCondition {
+        name: name.into(),
+        state,
+    })
+}
+
+fn unescape(value: &[u8]) -> Result<BString, Error> {
+    let mut unescaped = BString::default();
+    let mut bytes = value.iter();
+    while let Some(mut byte) = bytes.next() {
+        if *byte == b'\\' {
+            byte = bytes.next().ok_or(Error::UnfinishedEscape)?;
+        }
+        if !(byte.is_ascii_alphanumeric() || matches!(byte, b',' | b'-' | b'_')) {
+            return Err(Error::InvalidValue(char::from(*byte)));
+        }
+        unescaped.push(*byte);
+    }
+    Ok(unescaped)
+}
