@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn a_value_may_come_from_a_variable() {
         let mut environment = Environment::new([("NAME".into(), "it's".into())], "/");
-        assert_eq!(environment.push_config_env(BStr::new("a.b=c.d=NAME")), Ok(()));
+        assert_eq!(
+            environment.push_config_env(BStr::new("a.b=c.d=NAME")),
+            Ok(())
+        );
         assert_eq!(
             environment.get(CONFIG_PARAMETERS),
             Some(BStr::new(r"'a.b=c.d'='it'\''s'"))

@@ -40,6 +40,18 @@ impl Error {
             Self::Explained { said, .. } => said,
         }
     }
+
+    /// The same error after git has `said` some lines.
+    fn after(self, mut earlier: Vec<String>) -> Self {
+        earlier.extend_from_slice(self.said());
+        match self {
+            Self::Bad(text) if earlier.is_empty() => Self::Bad(text),
+            Self::Bad(text) | Self::Explained { text, .. } => Self::Explained {
+                said: earlier,
+                text,
+            },
+        }
+    }
 }
 
 /// Where an entry comes from; later scopes win.
@@ -170,7 +182,7 @@ pub struct Config {
     home: Option<BString>,
     sources: Vec<Source>,
     branch: Option<Branch>,
-    warnings: Vec<String>,
+    said: Vec<String>,
 }
 
 impl Config {
@@ -181,12 +193,11 @@ impl Config {
             files: vec![name.into()],
             ..Self::default()
         };
-        let bad_line = |line| format!("bad config line {line} in file {name}");
         for line in text.lines {
-            parameters::canonical_key(line.key.as_bstr()).map_err(|said| Error::Explained {
-                said: vec![said],
-                text: bad_line(line.number),
-            })?;
+            if let Err(said) = parameters::canonical_key(line.key.as_bstr()) {
+                config.said.push(said);
+                continue;
+            }
             config.push(
                 line.key.as_bstr(),
                 line.value,
@@ -196,7 +207,7 @@ impl Config {
             );
         }
         match text.bad_line {
-            Some(line) => Err(Error::Bad(bad_line(line))),
+            Some(line) => Err(Error::Bad(format!("bad config line {line} in file {name}"))),
             None => Ok(config),
         }
     }
@@ -225,9 +236,10 @@ impl Config {
         }
     }
 
-    /// What git says on stderr while it finds the repository and reads its configuration, without "warning: ".
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// The lines that git writes to stderr while it finds the repository and reads its configuration, though it
+    /// goes on: whole lines with their "error: " or "warning: ".
+    pub fn said(&self) -> &[String] {
+        &self.said
     }
 
     /// All entries in the order in which they were read.
@@ -368,7 +380,8 @@ impl Config {
     ///
     /// Costs one `stat(2)` per file, and a second reading of files that were changed when they were first read.
     pub fn is_fresh(&self) -> bool {
-        self.sources.iter().all(Source::is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
+        self.sources.iter().all(Source::is_fresh)
+            && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }
 
@@ -376,7 +389,8 @@ impl Config {
 fn folded(key: &[u8]) -> Option<BString> {
     let section = key.find_byte(b'.')?;
     let name = key.rfind_byte(b'.')?;
-    let has_upper = |part: Option<&[u8]>| part.is_some_and(|part| part.iter().any(u8::is_ascii_uppercase));
+    let has_upper =
+        |part: Option<&[u8]>| part.is_some_and(|part| part.iter().any(u8::is_ascii_uppercase));
     if !has_upper(key.get(..section)) && !has_upper(key.get(name..)) {
         return None;
     }

@@ -21,7 +21,7 @@ pub mod settings;
 mod setup;
 mod submodule;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use self::find::Location;
 pub use self::submodule::submodule;
@@ -35,6 +35,14 @@ pub enum Error {
     /// A repository that git refuses to use: unsafe ownership, unknown format, broken `.git` file.
     #[error("{0}")]
     Refused(String),
+    /// The same, where git says more before it gives up.
+    #[error("{text}")]
+    Explained {
+        /// Whole lines for stderr, with their "error: " or "warning: ".
+        said: Vec<String>,
+        /// The last words, without "fatal: ".
+        text: String,
+    },
     /// Its configuration cannot be read.
     #[error(transparent)]
     Config(#[from] super::config::Error),
@@ -45,6 +53,7 @@ impl Error {
     pub fn said(&self) -> &[String] {
         match self {
             Self::NotFound(_) | Self::Refused(_) => &[],
+            Self::Explained { said, .. } => said,
             Self::Config(error) => error.said(),
         }
     }
@@ -133,10 +142,12 @@ pub fn discover_git_dir(
 ) -> Result<Option<Location>, Error> {
     let mut reader = Reader::new(environment);
     let found = if from_dotgit {
-        find::explicit(&mut reader, Path::new("/"), &bytes_of(start).to_owned()).map(|name| Location {
-            kind: find::Kind::Alone,
-            name,
-            directory: PathBuf::from("/"),
+        find::explicit(&mut reader, Path::new("/"), &bytes_of(start).to_owned()).map(|name| {
+            Location {
+                kind: find::Kind::Alone,
+                name,
+                directory: PathBuf::from("/"),
+            }
         })
     } else {
         physical(start).and_then(|start| find::find(&mut reader, &start))

@@ -14,7 +14,9 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Branch, Config, Error, Scope, parameters, parse};
 use crate::environment::Environment;
 use crate::git::repository::RefFormat;
-use crate::git::repository::paths::{absolute_path, bytes_of, errno_text, is_missing, path_of, real_path};
+use crate::git::repository::paths::{
+    absolute_path, bytes_of, errno_text, is_missing, path_of, real_path,
+};
 
 /// How deep includes may nest, in git.
 const INCLUDE_DEPTH_MAX: usize = 10;
@@ -27,8 +29,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) environment: &'a Environment,
     texts: Vec<(BString, Rc<Text>)>,
     sources: Vec<Source>,
-    /// What git would warn of, without "warning: ".
-    pub(crate) warnings: Vec<String>,
+    /// The lines that git writes to stderr meanwhile.
+    pub(crate) said: Vec<String>,
 }
 
 /// The repository whose configuration is read, by the names that git has for its folders.
@@ -81,7 +83,7 @@ impl<'a> Reader<'a> {
             environment,
             texts: Vec::new(),
             sources: Vec::new(),
-            warnings: Vec::new(),
+            said: Vec::new(),
         }
     }
 
@@ -94,6 +96,9 @@ impl<'a> Reader<'a> {
 
     /// The parsed file `name`, read but once.
     pub(crate) fn text(&mut self, directory: &Path, name: &BStr) -> Result<Rc<Text>, Errno> {
+        if name.is_empty() {
+            return Err(Errno::NOENT);
+        }
         let path = directory.join(path_of(name));
         let key = bytes_of(&path);
         if let Some((_, text)) = self.texts.iter().find(|(path, _)| path == key) {
@@ -106,14 +111,14 @@ impl<'a> Reader<'a> {
 
     /// Reads what git reads of the system's and the user's files before it looks for a repository.
     pub(crate) fn check_early(&mut self) -> Result<(), Error> {
-        let mut loader = Loader::new(self, None);
+        let mut loader = Loader::new(self, None, Purpose::Check);
         loader.is_gentle = true;
         loader.trusted_files()
     }
 
     /// The scopes that a repository cannot write: system, global and command line.
     pub(crate) fn protected(&mut self) -> Result<Config, Error> {
-        let mut loader = Loader::new(self, None);
+        let mut loader = Loader::new(self, None, Purpose::Entries);
         loader.is_gentle = true;
         loader.trusted_files()?;
         loader.command_line()?;
@@ -122,18 +127,24 @@ impl<'a> Reader<'a> {
 
     /// All scopes. The files that were read so far belong to the answer.
     pub(crate) fn config(mut self, place: &Place<'_>) -> Result<Config, Error> {
-        let mut loader = Loader::new(&mut self, Some(place));
-        loader.all()?;
-        let mut config = loader.config;
-        config.sources = self.sources;
-        config.warnings = self.warnings;
-        Ok(config)
+        let mut loader = Loader::new(&mut self, Some(place), Purpose::Entries);
+        match loader.all() {
+            Ok(()) => {
+                let mut config = loader.config;
+                config.sources = self.sources;
+                config.said = self.said;
+                Ok(config)
+            }
+            Err(error) => Err(error.after(self.said)),
+        }
     }
 }
 
 /// Where the entries go.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Purpose {
+    /// Nowhere: only damage counts.
+    Check,
     /// Into the configuration.
     Entries,
     /// Only remote URLs count, for `hasconfig:remote.*.url`, and every such condition holds.
@@ -164,7 +175,7 @@ struct Position<'p> {
 }
 
 impl<'a, 'e> Loader<'a, 'e> {
-    fn new(reader: &'a mut Reader<'e>, place: Option<&'a Place<'a>>) -> Self {
+    fn new(reader: &'a mut Reader<'e>, place: Option<&'a Place<'a>>, purpose: Purpose) -> Self {
         let config = Config {
             home: reader.environment.get("HOME").map(BStr::to_owned),
             ..Config::default()
@@ -173,7 +184,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             reader,
             place,
             config,
-            purpose: Purpose::Entries,
+            purpose,
             forbids_remote_urls: false,
             remote_urls: None,
             depth: 0,
@@ -183,7 +194,9 @@ impl<'a, 'e> Loader<'a, 'e> {
 
     fn directory(&self) -> &Path {
         self.place
-            .map_or(self.reader.environment.working_directory(), |place| place.directory)
+            .map_or(self.reader.environment.working_directory(), |place| {
+                place.directory
+            })
     }
 
     fn all(&mut self) -> Result<(), Error> {
@@ -192,7 +205,9 @@ impl<'a, 'e> Loader<'a, 'e> {
             let local: BString = [place.common_dir.as_bytes(), b"/config"].concat().into();
             self.top_file(local.as_bstr(), Scope::Local, false)?;
             if place.has_worktree_config {
-                let own: BString = [place.git_dir.as_bytes(), b"/config.worktree"].concat().into();
+                let own: BString = [place.git_dir.as_bytes(), b"/config.worktree"]
+                    .concat()
+                    .into();
                 self.top_file(own.as_bstr(), Scope::Worktree, false)?;
             }
         }
@@ -202,7 +217,9 @@ impl<'a, 'e> Loader<'a, 'e> {
     fn trusted_files(&mut self) -> Result<(), Error> {
         let environment = self.reader.environment;
         if !environment_boolean(environment, "GIT_CONFIG_NOSYSTEM", false)? {
-            let name = environment.get("GIT_CONFIG_SYSTEM").unwrap_or(SYSTEM.into());
+            let name = environment
+                .get("GIT_CONFIG_SYSTEM")
+                .unwrap_or(SYSTEM.into());
             self.top_file(name, Scope::System, self.is_gentle)?;
         }
         if let Some(name) = environment.get("GIT_CONFIG_GLOBAL") {
@@ -297,19 +314,8 @@ impl<'a, 'e> Loader<'a, 'e> {
                         .into(),
                 )));
             }
-        } else if self.purpose == Purpose::RemoteUrls {
-            if let (true, Some(url)) = (is_remote_url, value) {
-                self.remote_urls.get_or_insert_default().push(url.clone());
-            }
         } else {
-            parameters::canonical_key(key.as_bstr()).map_err(Stop::say)?;
-            self.config.push(
-                key.as_bstr(),
-                value.cloned(),
-                position.scope,
-                position.file.map(|(number, _)| number),
-                position.line,
-            );
+            self.take(key, value, position, is_remote_url);
         }
         if key == "include.path" {
             return self.include(value, position);
@@ -330,6 +336,32 @@ impl<'a, 'e> Loader<'a, 'e> {
         outcome
     }
 
+    fn take(
+        &mut self,
+        key: &BString,
+        value: Option<&BString>,
+        position: Position<'_>,
+        is_remote_url: bool,
+    ) {
+        match (self.purpose, value) {
+            (Purpose::RemoteUrls, Some(url)) if is_remote_url => {
+                self.remote_urls.get_or_insert_default().push(url.clone());
+            }
+            (Purpose::RemoteUrls | Purpose::Check, _) => {}
+            (Purpose::Entries, _) => match parameters::canonical_key(key.as_bstr()) {
+                Ok(_) => self.config.push(
+                    key.as_bstr(),
+                    value.cloned(),
+                    position.scope,
+                    position.file.map(|(number, _)| number),
+                    position.line,
+                ),
+                // Such as an entry before the first section: git complains, and goes on.
+                Err(complaint) => self.reader.said.push(complaint),
+            },
+        }
+    }
+
     fn include(&mut self, value: Option<&BString>, position: Position<'_>) -> Result<(), Stop> {
         let Some(path) = value else {
             return Err(Stop::say("error: missing value for 'include.path'"));
@@ -344,10 +376,14 @@ impl<'a, 'e> Loader<'a, 'e> {
                 ));
             };
             let folder = from.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-            name = [from.get(..folder).unwrap_or_default(), &name].concat().into();
+            name = [from.get(..folder).unwrap_or_default(), &name]
+                .concat()
+                .into();
         }
         if self.depth == INCLUDE_DEPTH_MAX && self.is_there(name.as_bstr()) {
-            let from = position.file.map_or("the command line".into(), |(_, name)| name);
+            let from = position
+                .file
+                .map_or("the command line".into(), |(_, name)| name);
             return Err(Stop::Fatal(Error::Bad(format!(
                 "exceeded maximum include depth ({INCLUDE_DEPTH_MAX}) while including\n\t{name}\nfrom\n\t{from}\n\
                  This might be due to circular includes."
@@ -378,7 +414,12 @@ impl<'a, 'e> Loader<'a, 'e> {
         }
     }
 
-    fn is_git_dir(&self, pattern: &BStr, position: Position<'_>, mode: Mode) -> Result<bool, Stop> {
+    fn is_git_dir(
+        &mut self,
+        pattern: &BStr,
+        position: Position<'_>,
+        mode: Mode,
+    ) -> Result<bool, Stop> {
         let Some(place) = self.place else {
             return Ok(false);
         };
@@ -390,14 +431,18 @@ impl<'a, 'e> Loader<'a, 'e> {
         let mut literal = 0;
         if pattern.starts_with(b"./") {
             let Some((_, name)) = position.file else {
-                return Err(Stop::say(
-                    "error: relative config include conditionals must come from files",
-                ));
+                // git complains, and takes its own complaint for a yes.
+                self.reader.said.push(
+                    "error: relative config include conditionals must come from files".into(),
+                );
+                return Ok(true);
             };
             let file = real_path(place.directory, name).map_err(Error::Bad)?;
             let folder = file.parent().map_or("/".into(), bytes_of);
             literal = folder.len() + 1;
-            pattern = [folder.as_bytes(), pattern.get(1..).unwrap_or_default()].concat().into();
+            pattern = [folder.as_bytes(), pattern.get(1..).unwrap_or_default()]
+                .concat()
+                .into();
         } else if pattern.first() != Some(&b'/') {
             pattern = [b"**/", pattern.as_bytes()].concat().into();
         }
@@ -437,7 +482,11 @@ impl<'a, 'e> Loader<'a, 'e> {
         };
         let mut pattern = pattern.to_owned();
         match_trailing_folder(&mut pattern);
-        wildmatch(pattern.as_bstr(), name.as_bstr(), Mode::NO_MATCH_SLASH_LITERAL)
+        wildmatch(
+            pattern.as_bstr(),
+            name.as_bstr(),
+            Mode::NO_MATCH_SLASH_LITERAL,
+        )
     }
 
     fn has_remote_url(&mut self, pattern: &BStr) -> Result<bool, Stop> {
@@ -445,8 +494,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             return Ok(true);
         }
         if self.remote_urls.is_none() {
-            let mut inner = Loader::new(self.reader, self.place);
-            inner.purpose = Purpose::RemoteUrls;
+            let mut inner = Loader::new(self.reader, self.place, Purpose::RemoteUrls);
             inner.is_gentle = self.is_gentle;
             if inner.is_gentle {
                 inner.trusted_files()?;

@@ -20,7 +20,11 @@ pub(super) fn read(environment: &Environment) -> Result<Vec<Pair>, String> {
     Ok(pairs)
 }
 
-fn read_counted(environment: &Environment, count: &BStr, pairs: &mut Vec<Pair>) -> Result<(), String> {
+fn read_counted(
+    environment: &Environment,
+    count: &BStr,
+    pairs: &mut Vec<Pair>,
+) -> Result<(), String> {
     let text = count.trim_start();
     let (is_negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -32,7 +36,9 @@ fn read_counted(environment: &Environment, count: &BStr, pairs: &mut Vec<Pair>) 
     }
     let count = digits
         .iter()
-        .try_fold(0_i32, |sum, digit| sum.checked_mul(10)?.checked_add(i32::from(*digit - b'0')))
+        .try_fold(0_i32, |sum, digit| {
+            sum.checked_mul(10)?.checked_add(i32::from(*digit - b'0'))
+        })
         .filter(|count| !is_negative || *count == 0)
         .ok_or("error: too many entries in GIT_CONFIG_COUNT")?;
     for number in 0..count {
@@ -212,8 +218,10 @@ mod tests {
             ("GIT_CONFIG_VALUE_0", "x"),
             ("GIT_CONFIG_PARAMETERS", "'a.b'='y'"),
         ];
-        let mut environment =
-            Environment::new(variables.map(|(name, value)| (name.into(), value.into())), "/");
+        let mut environment = Environment::new(
+            variables.map(|(name, value)| (name.into(), value.into())),
+            "/",
+        );
         assert_eq!(
             read(&environment).unwrap(),
             [

@@ -30,7 +30,11 @@ pub(super) fn boolean_word(value: Option<&BStr>) -> Option<bool> {
     let Some(value) = value else {
         return Some(true);
     };
-    let is_any = |words: &[&str]| words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    let is_any = |words: &[&str]| {
+        words
+            .iter()
+            .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    };
     if is_any(&["true", "yes", "on"]) {
         Some(true)
     } else if value.is_empty() || is_any(&["false", "no", "off"]) {
@@ -42,7 +46,11 @@ pub(super) fn boolean_word(value: Option<&BStr>) -> Option<bool> {
 
 /// A boolean: a word or a number.
 pub(super) fn boolean(value: Option<&BStr>) -> Option<bool> {
-    boolean_word(value).or_else(|| number(value, i64::from(i32::MAX)).ok().map(|number| number != 0))
+    boolean_word(value).or_else(|| {
+        number(value, i64::from(i32::MAX))
+            .ok()
+            .map(|number| number != 0)
+    })
 }
 
 /// A number between `-max - 1` and `max`, as C reads one (`0x` and `0` prefixes, leading space, sign), with a unit.
@@ -55,7 +63,9 @@ pub(super) fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
         _ => (false, text),
     };
     let (radix, text) = match text {
-        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => (16, rest),
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => {
+            (16, rest)
+        }
         [b'0', ..] => (8, text),
         _ => (10, text),
     };
@@ -133,9 +143,15 @@ fn home_of(user: &BStr) -> Option<BString> {
 pub(crate) fn xdg_config(environment: &Environment, name: &str) -> Option<BString> {
     let folder = match environment.get("XDG_CONFIG_HOME") {
         Some(folder) if !folder.is_empty() => folder.to_owned(),
-        _ => [environment.get("HOME")?.as_bytes(), b"/.config"].concat().into(),
+        _ => [environment.get("HOME")?.as_bytes(), b"/.config"]
+            .concat()
+            .into(),
     };
-    Some([folder.as_bytes(), b"/git/", name.as_bytes()].concat().into())
+    Some(
+        [folder.as_bytes(), b"/git/", name.as_bytes()]
+            .concat()
+            .into(),
+    )
 }
 
 /// A boolean environment variable. The error is git's text, without "fatal: ".
@@ -148,7 +164,9 @@ pub(crate) fn environment_boolean(
         return Ok(default);
     };
     boolean(Some(value)).ok_or_else(|| {
-        super::Error::Bad(format!("bad boolean environment value '{value}' for '{name}'"))
+        super::Error::Bad(format!(
+            "bad boolean environment value '{value}' for '{name}'"
+        ))
     })
 }
 
@@ -170,7 +188,10 @@ mod tests {
         for bad in ["", "k", "1kb", "1 k", "0x", "08", "-", "x"] {
             assert_eq!(read(bad), Err(BadNumber::InvalidUnit), "{bad:?}");
         }
-        assert_eq!(number(Some("3g".into()), i64::from(i32::MAX)), Err(BadNumber::OutOfRange));
+        assert_eq!(
+            number(Some("3g".into()), i64::from(i32::MAX)),
+            Err(BadNumber::OutOfRange)
+        );
         assert_eq!(number(None, i64::MAX), Err(BadNumber::InvalidUnit));
     }
 
@@ -194,7 +215,8 @@ mod tests {
     #[test]
     fn homes_are_expanded() {
         let home = Some(BStr::new("/home/me"));
-        let expand = |text: &str| interpolate(home, text.into(), false).map(|path| path.to_string());
+        let expand =
+            |text: &str| interpolate(home, text.into(), false).map(|path| path.to_string());
         assert_eq!(expand("~/x").as_deref(), Some("/home/me/x"));
         assert_eq!(expand("~").as_deref(), Some("/home/me"));
         assert_eq!(expand("~root/x").as_deref(), Some("/root/x"));

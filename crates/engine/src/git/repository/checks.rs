@@ -163,11 +163,21 @@ pub(super) fn check(config: &Config, entry: &Entry<'_>) -> Result<(), Error> {
         let has_word = MORE_WORDS
             .iter()
             .any(|(name, word)| *name == key && is_word(entry, word));
-        return if has_word { Ok(()) } else { entry.boolean().map(drop) };
+        return if has_word {
+            Ok(())
+        } else {
+            entry.boolean().map(drop)
+        };
     }
     if COLORS.contains(&key) {
-        let has_word = ["always", "never", "auto"].iter().any(|word| is_word(entry, word));
-        return if has_word { Ok(()) } else { entry.boolean().map(drop) };
+        let has_word = ["always", "never", "auto"]
+            .iter()
+            .any(|word| is_word(entry, word));
+        return if has_word {
+            Ok(())
+        } else {
+            entry.boolean().map(drop)
+        };
     }
     if REQUIRED.contains(&key) {
         return entry.required().map(drop);
@@ -206,7 +216,9 @@ fn is_word(entry: &Entry<'_>, word: &str) -> bool {
 
 fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {
     entry.required()?;
-    let is_off = ["false", "no", "off", ""].iter().any(|word| is_word(entry, word));
+    let is_off = ["false", "no", "off", ""]
+        .iter()
+        .any(|word| is_word(entry, word));
     if is_word(entry, "auto") || is_off {
         return Ok(());
     }

@@ -133,7 +133,11 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
 }
 
 /// Looks for a repository in one directory; `start` is git's working directory meanwhile.
-fn look(reader: &mut Reader<'_>, directory: &Path, start: &Path) -> Result<Option<Location>, Error> {
+fn look(
+    reader: &mut Reader<'_>,
+    directory: &Path,
+    start: &Path,
+) -> Result<Option<Location>, Error> {
     let dot_git = directory.join(".git");
     let location = |kind, name: &BStr| {
         Some(Location {
@@ -144,7 +148,14 @@ fn look(reader: &mut Reader<'_>, directory: &Path, start: &Path) -> Result<Optio
     };
     match read_gitfile(reader, directory, bytes_of(&dot_git), start)? {
         Ok(git_dir) => {
-            ownership::check(reader, Some(&dot_git), Some(directory), &git_dir, directory, start)?;
+            ownership::check(
+                reader,
+                Some(&dot_git),
+                Some(directory),
+                &git_dir,
+                directory,
+                start,
+            )?;
             return Ok(location(Kind::Discovered, bytes_of(&git_dir)));
         }
         Err(gitfile::Reason::Missing) => {}
@@ -251,7 +262,11 @@ pub(super) fn common_dir_file<E>(
     }
     let name = contents.trim_end_with(|c| matches!(c, '\n' | '\r'));
     let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
-    let path = if name.first() == Some(&b'/') { name } else { &joined };
+    let path = if name.first() == Some(&b'/') {
+        name
+    } else {
+        &joined
+    };
     real_path(git_dir, path).map(Some).map_err(Error::Refused)
 }
 
@@ -261,7 +276,8 @@ fn is_head(path: &Path) -> bool {
         return false;
     };
     if stat.is_symlink() {
-        return std::fs::read_link(path).is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
+        return std::fs::read_link(path)
+            .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
     }
     if stat.is_dir() {
         return false;

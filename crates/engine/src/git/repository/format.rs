@@ -141,7 +141,8 @@ impl Format {
     }
 
     fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), Stop> {
-        let invalid = |value: &BStr| Stop::Complaint(format!("invalid value for '{}': '{value}'", entry.key));
+        let invalid =
+            |value: &BStr| Stop::Complaint(format!("invalid value for '{}': '{value}'", entry.key));
         match extension.as_bytes() {
             // These four were respected before versions meant anything.
             b"noop" => return Ok(()),
@@ -188,7 +189,10 @@ impl Format {
             )));
         }
         if version >= 1 && !self.unknown.is_empty() {
-            return Err(Error::Refused(list("unknown repository extension", &self.unknown)));
+            return Err(Error::Refused(list(
+                "unknown repository extension",
+                &self.unknown,
+            )));
         }
         if version == 0 && !self.newer.is_empty() {
             return Err(Error::Refused(list(
@@ -225,7 +229,9 @@ fn hash_kind(name: &BStr) -> Option<Kind> {
 
 /// The format that `uri` names: `files` or `reftable`, perhaps with a place after `://`.
 pub(super) fn ref_format(uri: &BStr) -> Option<RefFormat> {
-    let name = uri.split_once_str("://").map_or(uri.as_bytes(), |(name, _)| name);
+    let name = uri
+        .split_once_str("://")
+        .map_or(uri.as_bytes(), |(name, _)| name);
     match name {
         b"files" => Some(RefFormat::Files),
         b"reftable" => Some(RefFormat::Reftable),

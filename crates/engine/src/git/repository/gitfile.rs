@@ -107,7 +107,9 @@ pub(super) fn read_gitfile(
     if !is_git_directory(reader.environment, &directory.join(path_of(&folder)), cwd)? {
         return Ok(Err(Reason::NotARepository(folder)));
     }
-    real_path(directory, &folder).map(Ok).map_err(Error::Refused)
+    real_path(directory, &folder)
+        .map(Ok)
+        .map_err(Error::Refused)
 }
 
 /// The first bytes of a file.

@@ -31,12 +31,15 @@ pub(super) fn check(
         return Ok(());
     }
     let directory = bytes_of(directory);
-    Err(Error::Refused(format!(
-        "detected dubious ownership in repository at '{directory}'\n\
-         To add an exception for this directory, call:\n\n\
-         \tgit config --global --add safe.directory {}",
-        quoted_if_needed(directory)
-    )))
+    Err(Error::Explained {
+        said: reader.said.clone(),
+        text: format!(
+            "detected dubious ownership in repository at '{directory}'\n\
+             To add an exception for this directory, call:\n\n\
+             \tgit config --global --add safe.directory {}",
+            quoted_if_needed(directory)
+        ),
+    })
 }
 
 /// Whether the user who runs this owns `path`; for root, also whether the user who called `sudo` does.
@@ -62,7 +65,10 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
     let path = bytes_of(&path);
     let config = reader.protected()?;
     let mut is_safe = false;
-    for entry in config.entries().filter(|entry| entry.key == "safe.directory") {
+    for entry in config
+        .entries()
+        .filter(|entry| entry.key == "safe.directory")
+    {
         let value = entry.value.unwrap_or_default();
         if value.is_empty() {
             is_safe = false;
@@ -76,8 +82,8 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
             continue;
         };
         if !allowed.is_absolute() && bytes_of(&allowed) != "." {
-            reader.warnings.push(format!(
-                "safe.directory '{}' not absolute",
+            reader.said.push(format!(
+                "warning: safe.directory '{}' not absolute",
                 allowed.display()
             ));
             continue;

@@ -98,14 +98,19 @@ impl Settings {
         }
         let place = |path: Option<PathBuf>, default| {
             let path = path
-                .or_else(|| Some(path_of(&xdg_config(&repository.environment, default)?).to_owned()))
+                .or_else(|| {
+                    Some(path_of(&xdg_config(&repository.environment, default)?).to_owned())
+                })
                 .filter(|path| !path.as_os_str().is_empty())?;
             Some(repository.directory().join(path))
         };
         settings.excludes_file = place(draft.excludes_file, "ignore");
         settings.attributes_file = place(draft.attributes_file, "attributes");
         settings.renames = draft.renames.unwrap_or(settings.renames);
-        if let Some(limit) = draft.rename_limit.and_then(|limit| usize::try_from(limit).ok()) {
+        if let Some(limit) = draft
+            .rename_limit
+            .and_then(|limit| usize::try_from(limit).ok())
+        {
             settings.rename_limit = limit;
         }
         Ok(settings)
@@ -121,7 +126,12 @@ impl Settings {
     }
 
     /// Takes one entry; false if it is not about a setting here.
-    fn read(&mut self, draft: &mut Draft, repository: &Repository, entry: &Entry<'_>) -> Result<bool, Error> {
+    fn read(
+        &mut self,
+        draft: &mut Draft,
+        repository: &Repository,
+        entry: &Entry<'_>,
+    ) -> Result<bool, Error> {
         let config = &repository.config;
         match entry.key.as_bytes() {
             b"core.filemode" => self.stat_rules.trust_executable_bit = entry.boolean()?,
@@ -134,7 +144,9 @@ impl Settings {
                 } else if value.eq_ignore_ascii_case(b"minimal") {
                     false
                 } else {
-                    return Err(entry.complaint(format!("invalid value for '{}': '{value}'", entry.key)));
+                    return Err(
+                        entry.complaint(format!("invalid value for '{}': '{value}'", entry.key))
+                    );
                 };
             }
             b"core.ignorecase" => self.ignore_case = entry.boolean()?,
@@ -173,7 +185,9 @@ impl Settings {
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
             b"vigil.threads" => {
-                self.threads_max = usize::try_from(entry.int()?).ok().filter(|count| *count > 0);
+                self.threads_max = usize::try_from(entry.int()?)
+                    .ok()
+                    .filter(|count| *count > 0);
             }
             _ => return Ok(false),
         }
@@ -209,7 +223,10 @@ impl Default for Settings {
 }
 
 fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
-    match (entry.boolean().ok(), entry.value.unwrap_or_default().as_bytes()) {
+    match (
+        entry.boolean().ok(),
+        entry.value.unwrap_or_default().as_bytes(),
+    ) {
         (Some(false), _) | (_, b"no") => Ok(UntrackedMode::No),
         (Some(true), _) | (_, b"normal") => Ok(UntrackedMode::Normal),
         (_, b"all") => Ok(UntrackedMode::All),
@@ -240,6 +257,8 @@ fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
         b"untracked" => Ok(IgnoreSubmodules::Untracked),
         b"dirty" => Ok(IgnoreSubmodules::Dirty),
         b"none" => Ok(IgnoreSubmodules::None),
-        _ => Err(Error::Bad(format!("bad --ignore-submodules argument: {value}"))),
+        _ => Err(Error::Bad(format!(
+            "bad --ignore-submodules argument: {value}"
+        ))),
     }
 }

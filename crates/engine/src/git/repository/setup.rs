@@ -13,7 +13,6 @@ use super::paths::{bytes_of, errno_text, part_inside, path_of, real_path};
 use super::{Error, Repository, join, name_from};
 use crate::git::config::load::{Place, Reader};
 use crate::git::config::value::environment_boolean;
-use crate::git::config::{self};
 
 /// What was decided.
 struct Layout {
@@ -43,8 +42,7 @@ pub(super) fn open(
     cwd: &Path,
 ) -> Result<Repository, Error> {
     let environment = reader.environment;
-    let has_implicit_work_tree =
-        environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?;
+    let has_implicit_work_tree = environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?;
     let mut setup = Setup {
         reader: &mut reader,
         cwd,
@@ -105,10 +103,10 @@ impl Setup<'_, '_> {
             real_path(cwd, path).map_err(Error::Refused)?
         } else if self.is_bare {
             if self.core_work_tree.is_some() {
-                return Err(Error::Config(config::Error::Explained {
+                return Err(Error::Explained {
                     said: vec!["warning: core.bare and core.worktree do not make sense".into()],
                     text: "unable to set up work tree using invalid config".into(),
-                }));
+                });
             }
             return Ok(self.without_work_tree(name));
         } else if let Some(path) = &self.core_work_tree {
@@ -237,7 +235,9 @@ fn common_name(
         return Ok(Some(name.to_owned()));
     }
     let git_dir = directory.join(path_of(git_dir));
-    let common = common_dir_file(&git_dir.join("commondir"), &git_dir, |path| reader.bytes(&path))?;
+    let common = common_dir_file(&git_dir.join("commondir"), &git_dir, |path| {
+        reader.bytes(&path)
+    })?;
     Ok(common.map(|path| bytes_of(&path).to_owned()))
 }
 
@@ -281,7 +281,9 @@ fn finish(
     let backend = environment.get("GIT_REFERENCE_BACKEND");
     let ref_format = match backend {
         Some(uri) => ref_format(uri).ok_or_else(|| {
-            let name = uri.split_once_str("://").map_or(uri.as_bytes(), |(name, _)| name);
+            let name = uri
+                .split_once_str("://")
+                .map_or(uri.as_bytes(), |(name, _)| name);
             Error::Refused(format!("unknown ref storage format: '{}'", name.as_bstr()))
         })?,
         None => format.ref_format,

@@ -10,7 +10,6 @@ use super::gitfile::read_gitfile;
 use super::paths::{bytes_of, path_of};
 use super::{Error, LOCAL_VARIABLES, Repository, join, setup};
 use crate::environment::Environment;
-use crate::git::config;
 use crate::git::config::load::Reader;
 
 /// The repository that is checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
@@ -42,17 +41,16 @@ pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>,
     open(parent, top, path).map(Some).map_err(|error| {
         let mut said = error.said().to_vec();
         said.push(format!("fatal: {error}"));
-        Error::Config(config::Error::Explained {
+        Error::Explained {
             said,
             text: format!("'git status --porcelain=2' failed in submodule {path}"),
-        })
+        }
     })
 }
 
 fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Error> {
-    let directory = std::fs::canonicalize(top.join(path_of(path))).map_err(|error| {
-        Error::Refused(format!("cannot change to '{path}': {error}"))
-    })?;
+    let directory = std::fs::canonicalize(top.join(path_of(path)))
+        .map_err(|error| Error::Refused(format!("cannot change to '{path}': {error}")))?;
     let mut environment = Environment::new(
         parent
             .environment
@@ -75,7 +73,8 @@ fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Erro
 
 /// A submodule is not looked for behind a symbolic link.
 fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
-    let is_link = |path: &[u8]| lstat_path(&top.join(path_of(path))).is_ok_and(|stat| stat.is_symlink());
+    let is_link =
+        |path: &[u8]| lstat_path(&top.join(path_of(path))).is_ok_and(|stat| stat.is_symlink());
     let complain = |complaint: String| {
         // git says no last word here, and exits with the same code.
         Err(Error::Refused(complaint))
