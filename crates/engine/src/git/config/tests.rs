@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::environment::Environment;
-use crate::git::repository::tests::{Sandbox, run, same_as_git};
+use crate::git::repository::tests::sandbox::{Sandbox, run, same_as_git};
 use crate::git::repository::{Repository, discover};
 
 fn open(environment: &Environment) -> Repository {
