@@ -89,8 +89,16 @@ impl<'a> Reader<'a> {
 
     /// Reads a file that is no configuration, and remembers it too.
     pub(crate) fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
+        let known = self.sources.iter().find(|source| source.path() == path);
+        if let Some(errno) = known.and_then(Source::errno) {
+            return Err(errno);
+        }
+        let is_known = known.is_some();
         let (source, bytes) = Source::read(path);
-        self.sources.push(source);
+        // Of two readings the first is kept, since what came of it counts.
+        if !is_known {
+            self.sources.push(source);
+        }
         bytes
     }
 

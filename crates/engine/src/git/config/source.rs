@@ -47,8 +47,8 @@ impl From<Stat> for Identity {
 #[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
-    /// `None` for a file that was not there, or could not be read.
-    identity: Option<Identity>,
+    /// The error for a file that was not there, or could not be read.
+    identity: Result<Identity, Errno>,
     /// The contents, where the identity alone proves nothing: the file changed when it was read.
     contents: Option<Vec<u8>>,
     /// The contents were found unchanged when the file had long been at rest: from then on the identity is proof.
@@ -60,46 +60,59 @@ impl Source {
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
-            let identity = Identity::from(stat_fd(file.as_fd())?);
-            Ok((identity, read_all(file)?))
+            let stat = stat_fd(file.as_fd())?;
+            Ok((Identity::from(stat), read_all(file, stat.size)?))
         });
-        let mut source = Self {
+        let (identity, bytes) = match outcome {
+            Ok((identity, bytes)) => (Ok(identity), Ok(bytes)),
+            Err(errno) => (Err(errno), Err(errno)),
+        };
+        let is_proof = identity.is_ok_and(|identity| !is_unproven(&identity, read_at));
+        let source = Self {
             path: path.to_owned(),
-            identity: None,
-            contents: None,
+            identity,
+            contents: bytes.as_ref().ok().filter(|_| !is_proof).cloned(),
             is_settled: AtomicBool::new(false),
         };
-        let bytes = outcome.map(|(identity, bytes)| {
-            source.identity = Some(identity);
-            if is_unproven(&identity, read_at) {
-                source.contents = Some(bytes.clone());
-            }
-            bytes
-        });
         (source, bytes)
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why it could not be read, if it could not.
+    pub(crate) fn errno(&self) -> Option<Errno> {
+        self.identity.err()
     }
 
     /// Whether the file is still what it was.
     pub(crate) fn is_fresh(&self) -> bool {
-        let looked_at = now();
-        let identity = stat_path(&self.path).ok().map(Identity::from);
-        let (Some(then), Some(now)) = (self.identity, identity) else {
-            // A file that could not be read may have been there all along.
-            return self.identity.is_none() && (identity.is_none() || open(&self.path).is_err());
+        let identity = stat_path(&self.path).map(Identity::from);
+        let (then, now) = match (self.identity, identity) {
+            (Ok(then), Ok(now)) => (then, now),
+            (Ok(_), Err(_)) => return false,
+            (Err(_), Err(_)) => return true,
+            // A file that cannot be read may have been there all along.
+            (Err(_), Ok(_)) => return open(&self.path).is_err(),
         };
-        if then != now {
-            return false;
-        }
-        let Some(contents) = &self.contents else {
-            return true;
-        };
+        then == now
+            && self
+                .contents
+                .as_ref()
+                .is_none_or(|contents| self.still_says(contents, &now))
+    }
+
+    fn still_says(&self, contents: &[u8], identity: &Identity) -> bool {
         if self.is_settled.load(Ordering::Relaxed) {
             return true;
         }
+        let looked_at = now();
         let is_same = open(&self.path)
-            .and_then(read_all)
-            .is_ok_and(|bytes| bytes == *contents);
-        if is_same && !is_unproven(&now, looked_at) {
+            .and_then(|file| read_all(file, identity.size))
+            .is_ok_and(|bytes| bytes == contents);
+        if is_same && !is_unproven(identity, looked_at) {
             self.is_settled.store(true, Ordering::Relaxed);
         }
         is_same
@@ -124,8 +137,11 @@ fn open(path: &Path) -> Result<File, Errno> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(File::from)
 }
 
-fn read_all(file: File) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
+/// Reads to the end; `size` says how much that is likely to be.
+fn read_all(file: File, size: u64) -> Result<Vec<u8>, Errno> {
+    // A little more than the file has lets the second reading find the end without growing.
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(size.min(SIZE_MAX)).unwrap_or_default() + 64);
     match file.take(SIZE_MAX + 1).read_to_end(&mut bytes) {
         Ok(_) if bytes.len() as u64 > SIZE_MAX => Err(Errno::FBIG),
         Ok(_) => Ok(bytes),
@@ -160,11 +176,12 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "one").unwrap();
         let (mut source, _) = Source::read(&path);
+        let identity = source.identity.unwrap();
         let later = Timestamp {
-            s: source.identity.unwrap().ctime.s + 10,
+            s: identity.ctime.s + 10,
             ns: 0,
         };
-        assert!(!is_unproven(&source.identity.unwrap(), later));
+        assert!(!is_unproven(&identity, later));
         source.contents = None;
         assert!(source.is_fresh());
         std::fs::remove_file(&path).unwrap();

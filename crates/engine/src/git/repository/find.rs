@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, access};
+use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::gitfile::{self, read_gitfile};
-use super::paths::{bytes_of, errno_text, path_of, real_path};
+use super::paths::{bytes_of, errno_text, is_missing, path_of, real_path};
 use super::{Error, ownership};
 use crate::environment::Environment;
 use crate::git::config::load::Reader;
+use crate::git::config::source::Source;
 use crate::git::config::value::environment_boolean;
 
 /// Where a repository was found: enough to open it, and equal for all directories from which it is found alike.
@@ -54,10 +56,10 @@ pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
     let has_parent = path
         .components()
         .any(|component| component == std::path::Component::ParentDir);
-    match std::fs::canonicalize(&path) {
-        Ok(real) if has_parent => real,
-        _ => path.components().collect(),
-    }
+    has_parent
+        .then(|| std::fs::canonicalize(&path).ok())
+        .flatten()
+        .unwrap_or_else(|| path.components().collect())
 }
 
 /// Finds the repository for the physical directory `start`.
@@ -230,7 +232,7 @@ pub(super) fn is_git_directory(
     }
     let common = match environment.get("GIT_COMMON_DIR") {
         Some(name) => cwd.join(path_of(name)),
-        None => match common_dir_file(&path.join("commondir"), path, std::fs::read)? {
+        None => match common_dir_file(path, |file| Source::read(file).1)? {
             Some(common) => common,
             None => path.to_owned(),
         },
@@ -245,21 +247,22 @@ pub(super) fn is_git_directory(
 }
 
 /// The folder that the file `commondir` of `git_dir` names, if there is such a file.
-pub(super) fn common_dir_file<E>(
-    file: &Path,
+pub(super) fn common_dir_file(
     git_dir: &Path,
-    read: impl FnOnce(PathBuf) -> Result<Vec<u8>, E>,
+    read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
 ) -> Result<Option<PathBuf>, Error> {
-    let Ok(contents) = read(file.to_owned()) else {
-        // git asks whether the name is there at all, even if it cannot be read.
-        return match lstat_path(file) {
-            Ok(_) => Err(Error::Refused(format!("failed to read {}", file.display()))),
-            Err(_) => Ok(None),
-        };
+    let file = git_dir.join("commondir");
+    let contents = match read(&file) {
+        Ok(contents) if !contents.is_empty() => contents,
+        Err(errno) if is_missing(errno) => return Ok(None),
+        outcome => {
+            let why = outcome.err().map_or("Success".into(), errno_text);
+            return Err(Error::Refused(format!(
+                "failed to read {}: {why}",
+                file.display()
+            )));
+        }
     };
-    if contents.is_empty() {
-        return Err(Error::Refused(format!("failed to read {}", file.display())));
-    }
     let name = contents.trim_end_with(|c| matches!(c, '\n' | '\r'));
     let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
     let path = if name.first() == Some(&b'/') {
@@ -282,7 +285,8 @@ fn is_head(path: &Path) -> bool {
     if stat.is_dir() {
         return false;
     }
-    let Ok(start) = gitfile::read_start(path, 255) else {
+    let mut buffer = [0; 255];
+    let Ok(start) = gitfile::read_start(path, &mut buffer) else {
         return false;
     };
     if let Some(target) = start.strip_prefix(b"ref:")

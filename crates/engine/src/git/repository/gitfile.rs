@@ -112,9 +112,8 @@ pub(super) fn read_gitfile(
         .map_err(Error::Refused)
 }
 
-/// The first bytes of a file.
-pub(super) fn read_start(path: &Path, length: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// The first bytes of a file, at most as many as `buffer` holds.
+pub(super) fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> std::io::Result<&'b [u8]> {
+    let length = File::open(path)?.read(buffer)?;
+    Ok(buffer.get(..length).unwrap_or_default())
 }

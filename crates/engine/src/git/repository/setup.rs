@@ -140,17 +140,17 @@ impl Setup<'_, '_> {
         let name = location.name.as_bstr();
         let top = location.directory.as_path();
         self.read_format(top, name)?;
-        let is_here = top == self.cwd;
-        let name_from_cwd = if is_here {
-            name.to_owned()
-        } else {
-            bytes_of(&real_path(top, name).map_err(Error::Refused)?).to_owned()
-        };
-        if self.names_work_tree() {
-            return self.explicit(name_from_cwd.as_bstr());
-        }
-        if self.is_bare {
-            return Ok(self.without_work_tree(name_from_cwd.as_bstr()));
+        if self.names_work_tree() || self.is_bare {
+            let name = if top == self.cwd {
+                name.to_owned()
+            } else {
+                bytes_of(&real_path(top, name).map_err(Error::Refused)?).to_owned()
+            };
+            return if self.names_work_tree() {
+                self.explicit(name.as_bstr())
+            } else {
+                Ok(self.without_work_tree(name.as_bstr()))
+            };
         }
         let prefix = match part_inside(self.cwd, top) {
             Some(inside) if !inside.is_empty() => join(inside, ""),
@@ -235,9 +235,7 @@ fn common_name(
         return Ok(Some(name.to_owned()));
     }
     let git_dir = directory.join(path_of(git_dir));
-    let common = common_dir_file(&git_dir.join("commondir"), &git_dir, |path| {
-        reader.bytes(&path)
-    })?;
+    let common = common_dir_file(&git_dir, |file| reader.bytes(file))?;
     Ok(common.map(|path| bytes_of(&path).to_owned()))
 }
 
