@@ -3,7 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
+
+const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
+
+/// Appends `text` in single quotes, as git quotes for a shell.
+pub(crate) fn quote(text: &[u8], quoted: &mut BString) {
+    quoted.push(b'\'');
+    for byte in text {
+        if matches!(byte, b'\'' | b'!') {
+            quoted.extend_from_slice(&[b'\'', b'\\', *byte, b'\'']);
+        } else {
+            quoted.push(*byte);
+        }
+    }
+    quoted.push(b'\'');
+}
 
 /// Environment variables and the working directory, as one value: the engine looks at nothing else.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +54,54 @@ impl Environment {
         self.variables.remove(BStr::new(name));
     }
 
+    /// Adds `key=value`, or a `key` alone (which stands for true), to the configuration of the command line, as
+    /// `git -c` does: in `GIT_CONFIG_PARAMETERS`.
+    pub fn push_config_parameter(&mut self, key_value: &BStr) {
+        let (key, value) = match key_value.split_once_str("=") {
+            Some((key, value)) => (key, Some(value)),
+            None => (key_value.as_bytes(), None),
+        };
+        self.push_config_pair(key, value);
+    }
+
+    /// Adds the configuration `key=NAME`, whose value is that of the environment variable `NAME`, as
+    /// `git --config-env` does. The error is git's text, without "fatal: ".
+    pub fn push_config_env(&mut self, key_name: &BStr) -> Result<(), String> {
+        let Some((key, name)) = key_name.rsplit_once_str("=") else {
+            return Err(format!("invalid config format: {key_name}"));
+        };
+        let key = key.as_bstr();
+        if name.is_empty() {
+            return Err(format!(
+                "missing environment variable name for configuration '{key}'"
+            ));
+        }
+        let name = name.as_bstr();
+        let Some(value) = self.variables.get(name).cloned() else {
+            return Err(format!(
+                "missing environment variable '{name}' for configuration '{key}'"
+            ));
+        };
+        self.push_config_pair(key, Some(&value));
+        Ok(())
+    }
+
+    fn push_config_pair(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let mut list = self
+            .variables
+            .remove(BStr::new(CONFIG_PARAMETERS))
+            .unwrap_or_default();
+        if !list.is_empty() {
+            list.push(b' ');
+        }
+        quote(key, &mut list);
+        list.push(b'=');
+        if let Some(value) = value {
+            quote(value, &mut list);
+        }
+        self.set(CONFIG_PARAMETERS, list);
+    }
+
     /// All variables in byte order of their names.
     pub fn variables(&self) -> impl Iterator<Item = (&BStr, &BStr)> {
         self.variables
@@ -49,5 +112,39 @@ impl Environment {
     /// The absolute working directory.
     pub fn working_directory(&self) -> &Path {
         &self.working_directory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_may_come_from_a_variable() {
+        let mut environment = Environment::new([("NAME".into(), "it's".into())], "/");
+        assert_eq!(
+            environment.push_config_env(BStr::new("a.b=c.d=NAME")),
+            Ok(())
+        );
+        assert_eq!(
+            environment.get(CONFIG_PARAMETERS),
+            Some(BStr::new(r"'a.b=c.d'='it'\''s'"))
+        );
+        for (text, expected) in [
+            ("a.b", "invalid config format: a.b"),
+            (
+                "a.b=",
+                "missing environment variable name for configuration 'a.b'",
+            ),
+            (
+                "a.b=NONE",
+                "missing environment variable 'NONE' for configuration 'a.b'",
+            ),
+        ] {
+            assert_eq!(
+                environment.push_config_env(BStr::new(text)),
+                Err(expected.into())
+            );
+        }
     }
 }

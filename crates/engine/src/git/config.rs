@@ -1,53 +1,408 @@
 //! git's configuration (git-config(1)): all scopes, includes, and typed values.
 
-use bstr::{BStr, BString};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use self::branch::Branch;
+use self::source::Source;
+use self::value::BadNumber;
+
+mod branch;
+pub(crate) mod load;
+mod parameters;
+mod parse;
+pub(crate) mod source;
+pub(crate) mod value;
 
 /// Why the configuration could not be used. The text is git's own, without "fatal: ".
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read or parsed, or a value of the wrong kind.
     #[error("{0}")]
     Bad(String),
+    /// The same, where git says more before it gives up.
+    #[error("{text}")]
+    Explained {
+        /// Whole lines for stderr, with their "error: " or "warning: ".
+        said: Vec<String>,
+        /// The last words, without "fatal: ".
+        text: String,
+    },
+}
+
+impl Error {
+    /// The lines that git writes to stderr before the one that begins with "fatal: ".
+    pub fn said(&self) -> &[String] {
+        match self {
+            Self::Bad(_) => &[],
+            Self::Explained { said, .. } => said,
+        }
+    }
+
+    /// The same error after git has `said` some lines.
+    fn after(self, mut earlier: Vec<String>) -> Self {
+        earlier.extend_from_slice(self.said());
+        match self {
+            Self::Bad(text) if earlier.is_empty() => Self::Bad(text),
+            Self::Bad(text) | Self::Explained { text, .. } => Self::Explained {
+                said: earlier,
+                text,
+            },
+        }
+    }
+}
+
+/// Where an entry comes from; later scopes win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The file for all users.
+    System,
+    /// The user's files.
+    Global,
+    /// The repository's file.
+    Local,
+    /// The working tree's own file.
+    Worktree,
+    /// `-c`, or the environment.
+    Command,
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// `section.subsection.name`, section and name in lower case.
+    pub key: &'a BStr,
+    /// The value; `None` for a key without `=`.
+    pub value: Option<&'a BStr>,
+    /// Where it comes from.
+    pub scope: Scope,
+    /// The file and the line in it, from 1; `None` for the command line.
+    pub position: Option<(&'a BStr, usize)>,
+}
+
+impl Entry<'_> {
+    /// The value as a boolean.
+    pub fn boolean(&self) -> Result<bool, Error> {
+        value::boolean(self.value).ok_or_else(|| {
+            Error::Bad(format!(
+                "bad boolean config value '{}' for '{}'",
+                self.value.unwrap_or_default(),
+                self.key
+            ))
+        })
+    }
+
+    /// The value as an integer of 64 bits.
+    pub fn integer(&self) -> Result<i64, Error> {
+        self.number(i64::MAX)
+    }
+
+    /// The value as a C `int`, as most of git's numbers are.
+    pub fn int(&self) -> Result<i32, Error> {
+        let number = self.number(i64::from(i32::MAX))?;
+        i32::try_from(number).map_err(|_| self.bad_number(BadNumber::OutOfRange))
+    }
+
+    /// The value as a boolean if it is a word for one, else as an integer.
+    pub fn bool_or_int(&self) -> Result<BoolOrInt, Error> {
+        match value::boolean_word(self.value) {
+            Some(boolean) => Ok(BoolOrInt::Bool(boolean)),
+            None => self.int().map(BoolOrInt::Int),
+        }
+    }
+
+    /// The value, which must be given.
+    pub fn required(&self) -> Result<&BStr, Error> {
+        self.value
+            .ok_or_else(|| self.complaint(format!("missing value for '{}'", self.key)))
+    }
+
+    /// What git answers when the value fails a check which says why in `complaint`.
+    pub fn complaint(&self, complaint: impl Into<String>) -> Error {
+        Error::Explained {
+            said: vec![format!("error: {}", complaint.into())],
+            text: self.refusal(),
+        }
+    }
+
+    /// What git answers when the value fails a check which says nothing.
+    pub fn refusal(&self) -> String {
+        match self.position {
+            Some((file, line)) => format!(
+                "bad config variable '{}' in file '{file}' at line {line}",
+                self.key
+            ),
+            None => format!("unable to parse '{}' from command-line config", self.key),
+        }
+    }
+
+    fn number(&self, max: i64) -> Result<i64, Error> {
+        value::number(self.value, max).map_err(|bad| self.bad_number(bad))
+    }
+
+    fn bad_number(&self, bad: BadNumber) -> Error {
+        let place = self
+            .position
+            .map_or(String::new(), |(file, _)| format!(" in file {file}"));
+        Error::Bad(format!(
+            "bad numeric config value '{}' for '{}'{place}: {}",
+            self.value.unwrap_or_default(),
+            self.key,
+            bad.text()
+        ))
+    }
+}
+
+/// A value that may be either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoolOrInt {
+    /// One of the words for true and false.
+    Bool(bool),
+    /// A number.
+    Int(i32),
+}
+
+#[derive(Debug)]
+struct Stored {
+    key: BString,
+    value: Option<BString>,
+    scope: Scope,
+    file: Option<usize>,
+    line: usize,
 }
 
 /// The merged configuration of one repository, last value wins.
 #[derive(Debug, Default)]
-pub struct Config {}
+pub struct Config {
+    entries: Vec<Stored>,
+    by_key: HashMap<BString, Vec<usize>>,
+    files: Vec<BString>,
+    home: Option<BString>,
+    sources: Vec<Source>,
+    branch: Option<Branch>,
+    said: Vec<String>,
+}
 
 impl Config {
+    /// What `text` says, without includes: for files in the same format, such as `.gitmodules`. `name` is for errors.
+    pub fn from_bytes(text: &[u8], name: &str) -> Result<Self, Error> {
+        let text = parse::parse(text);
+        let mut config = Self {
+            files: vec![name.into()],
+            ..Self::default()
+        };
+        for line in text.lines {
+            if let Err(said) = parameters::canonical_key(line.key.as_bstr()) {
+                config.said.push(said);
+                continue;
+            }
+            config.push(
+                line.key.as_bstr(),
+                line.value,
+                Scope::Local,
+                Some(0),
+                line.number,
+            );
+        }
+        match text.bad_line {
+            Some(line) => Err(Error::Bad(format!("bad config line {line} in file {name}"))),
+            None => Ok(config),
+        }
+    }
+
+    fn push(
+        &mut self,
+        key: &BStr,
+        value: Option<BString>,
+        scope: Scope,
+        file: Option<usize>,
+        line: usize,
+    ) {
+        let number = self.entries.len();
+        self.entries.push(Stored {
+            key: key.to_owned(),
+            value,
+            scope,
+            file,
+            line,
+        });
+        match self.by_key.get_mut(key) {
+            Some(numbers) => numbers.push(number),
+            None => {
+                self.by_key.insert(key.to_owned(), vec![number]);
+            }
+        }
+    }
+
+    /// The lines that git writes to stderr while it finds the repository and reads its configuration, though it
+    /// goes on: whole lines with their "error: " or "warning: ".
+    pub fn said(&self) -> &[String] {
+        &self.said
+    }
+
+    /// All entries in the order in which they were read.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.entries.iter().map(|stored| self.entry_of(stored))
+    }
+
+    fn entry_of<'a>(&'a self, stored: &'a Stored) -> Entry<'a> {
+        let file = stored.file.and_then(|number| self.files.get(number));
+        Entry {
+            key: stored.key.as_bstr(),
+            value: stored.value.as_ref().map(|value| value.as_bstr()),
+            scope: stored.scope,
+            position: file.map(|file| (file.as_bstr(), stored.line)),
+        }
+    }
+
+    /// The last entry for `key`.
+    pub fn entry(&self, key: &str) -> Option<Entry<'_>> {
+        self.all(key.as_bytes()).next_back()
+    }
+
+    fn all(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = Entry<'_>> {
+        let numbers = match folded(key) {
+            Some(key) => self.by_key.get(&key),
+            None => self.by_key.get(key.as_bstr()),
+        };
+        numbers
+            .into_iter()
+            .flatten()
+            .filter_map(|number| self.entries.get(*number))
+            .map(|stored| self.entry_of(stored))
+    }
+
     /// The last value of `key` (`core.filemode`, `branch.main.remote`; section and name in any case), as bytes.
     /// A key without `=` yields an empty value.
-    pub fn string(&self, _key: &str) -> Option<BString> {
-        None
+    pub fn string(&self, key: &str) -> Option<BString> {
+        self.entry(key)
+            .map(|entry| entry.value.unwrap_or_default().to_owned())
     }
 
     /// All values of `key`, in order.
-    pub fn strings(&self, _key: &str) -> Vec<BString> {
-        Vec::new()
+    pub fn strings(&self, key: &str) -> Vec<BString> {
+        self.all(key.as_bytes())
+            .map(|entry| entry.value.unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// The last value of `key` as a boolean, as git reads one.
-    pub fn boolean(&self, _key: &str) -> Result<Option<bool>, Error> {
-        Ok(None)
+    pub fn boolean(&self, key: &str) -> Result<Option<bool>, Error> {
+        self.entry(key).map(|entry| entry.boolean()).transpose()
     }
 
     /// The last value of `key` as an integer with `k`, `m`, `g` suffixes.
-    pub fn integer(&self, _key: &str) -> Result<Option<i64>, Error> {
-        Ok(None)
+    pub fn integer(&self, key: &str) -> Result<Option<i64>, Error> {
+        self.entry(key).map(|entry| entry.integer()).transpose()
+    }
+
+    /// The last value of `key` as a boolean or a C `int`.
+    pub fn bool_or_int(&self, key: &str) -> Result<Option<BoolOrInt>, Error> {
+        self.entry(key).map(|entry| entry.bool_or_int()).transpose()
+    }
+
+    /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative one relates to
+    /// git's working directory: the top of the working tree. `None` also for an `:(optional)` file that is not there.
+    pub fn path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
+        match self.entry(key) {
+            Some(entry) => self.path_of(&entry),
+            None => Ok(None),
+        }
+    }
+
+    /// The value of `entry` as [`Config::path`] reads it.
+    pub(crate) fn path_of(&self, entry: &Entry<'_>) -> Result<Option<PathBuf>, Error> {
+        self.path_from(entry.required()?)
+    }
+
+    /// `value` as [`Config::path`] reads it.
+    pub(crate) fn path_from(&self, value: &BStr) -> Result<Option<PathBuf>, Error> {
+        use crate::git::repository::paths::{is_missing, path_of};
+        let (is_optional, value) = match value.strip_prefix(b":(optional)") {
+            Some(rest) => (true, rest.as_bstr()),
+            None => (false, value),
+        };
+        let home = self.home.as_ref().map(|home| home.as_bstr());
+        let path = value::interpolate(home, value, false)
+            .ok_or_else(|| Error::Bad(format!("failed to expand user dir in: '{value}'")))?;
+        let path = path_of(&path);
+        if is_optional && vigil_linux::stat::stat_path(path).is_err_and(is_missing) {
+            return Ok(None);
+        }
+        Ok(Some(path.to_owned()))
     }
 
     /// The last value of `section.subsection.name` where the subsection may hold any bytes.
     pub fn subsection_string(
         &self,
-        _section: &str,
-        _subsection: &BStr,
-        _name: &str,
+        section: &str,
+        subsection: &BStr,
+        name: &str,
     ) -> Option<BString> {
-        None
+        self.subsection_entry(section, subsection, name)
+            .map(|entry| entry.value.unwrap_or_default().to_owned())
+    }
+
+    /// The last entry for `section.subsection.name`.
+    pub fn subsection_entry(
+        &self,
+        section: &str,
+        subsection: &BStr,
+        name: &str,
+    ) -> Option<Entry<'_>> {
+        let key = [section.as_bytes(), subsection, name.as_bytes()].join(&b'.');
+        self.all(&key).next_back()
     }
 
     /// The names of all subsections of `section`, in order of first appearance.
-    pub fn subsections(&self, _section: &str) -> Vec<BString> {
-        Vec::new()
+    pub fn subsections(&self, section: &str) -> Vec<BString> {
+        let section = section.to_ascii_lowercase();
+        let mut names: Vec<BString> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for stored in &self.entries {
+            let name = stored
+                .key
+                .strip_prefix(section.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"."))
+                .and_then(|rest| rest.get(..rest.rfind_byte(b'.')?));
+            if let Some(name) = name
+                && seen.insert(name)
+            {
+                names.push(name.into());
+            }
+        }
+        names
+    }
+
+    /// Whether all that was read to build this configuration (or to find the repository) still says the same.
+    ///
+    /// Costs one `stat(2)` per file, and a second reading of files that were changed when they were first read.
+    pub fn is_fresh(&self) -> bool {
+        self.sources.iter().all(Source::is_fresh)
+            && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }
+
+/// `key` with section and name in lower case; `None` if it is so already.
+fn folded(key: &[u8]) -> Option<BString> {
+    let section = key.find_byte(b'.')?;
+    let name = key.rfind_byte(b'.')?;
+    let has_upper =
+        |part: Option<&[u8]>| part.is_some_and(|part| part.iter().any(u8::is_ascii_uppercase));
+    if !has_upper(key.get(..section)) && !has_upper(key.get(name..)) {
+        return None;
+    }
+    let mut folded = BString::from(key);
+    if let Some(part) = folded.get_mut(..section) {
+        part.make_ascii_lowercase();
+    }
+    if let Some(part) = folded.get_mut(name..) {
+        part.make_ascii_lowercase();
+    }
+    Some(folded)
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,11 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
+use vigil_linux::stat::stat_path;
 
+use self::paths::{bytes_of, errno_text};
 use super::config::Config;
+use super::config::load::Reader;
 use crate::environment::Environment;
+
+mod checks;
+mod find;
+mod format;
+mod gitfile;
+mod ownership;
+pub(crate) mod paths;
+pub mod settings;
+mod setup;
+mod submodule;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use self::find::Location;
+pub use self::submodule::submodule;
 
 /// Why there is no usable repository. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -17,9 +35,28 @@ pub enum Error {
     /// A repository that git refuses to use: unsafe ownership, unknown format, broken `.git` file.
     #[error("{0}")]
     Refused(String),
+    /// The same, where git says more before it gives up.
+    #[error("{text}")]
+    Explained {
+        /// Whole lines for stderr, with their "error: " or "warning: ".
+        said: Vec<String>,
+        /// The last words, without "fatal: ".
+        text: String,
+    },
     /// Its configuration cannot be read.
     #[error(transparent)]
     Config(#[from] super::config::Error),
+}
+
+impl Error {
+    /// The lines that git writes to stderr before the one that begins with "fatal: ".
+    pub fn said(&self) -> &[String] {
+        match self {
+            Self::NotFound(_) | Self::Refused(_) => &[],
+            Self::Explained { said, .. } => said,
+            Self::Config(error) => error.said(),
+        }
+    }
 }
 
 /// How a repository stores its references (`extensions.refStorage`).
@@ -56,10 +93,114 @@ pub struct Repository {
     pub environment: Environment,
 }
 
+impl Repository {
+    /// The top of the working tree, which must be there to be entered: what `git status` insists on.
+    pub fn require_work_tree(&self) -> Result<&Path, Error> {
+        self.work_tree
+            .as_deref()
+            .filter(|path| {
+                stat_path(path).is_ok_and(|stat| stat.is_dir())
+                    && rustix::fs::access(*path, rustix::fs::Access::EXEC_OK).is_ok()
+            })
+            .ok_or_else(|| Error::Refused("this operation must be run in a work tree".into()))
+    }
+
+    /// Whether the configuration, and the files that say where the repository is, are what they were when it was opened.
+    pub fn is_fresh(&self) -> bool {
+        self.config.is_fresh()
+    }
+
+    /// What `git status` takes from the configuration; to be read once and kept.
+    pub fn settings(&self) -> Result<settings::Settings, Error> {
+        Ok(settings::Settings::new(self)?)
+    }
+
+    /// Where a path that the configuration gives relates to: git's working directory.
+    fn directory(&self) -> &Path {
+        self.work_tree.as_deref().unwrap_or(&self.git_dir)
+    }
+}
+
 /// Finds the repository for `start` as git does, by the environment's `GIT_*` variables or by walking up.
-pub fn discover(_environment: &Environment, start: &Path) -> Result<Repository, Error> {
-    Err(Error::NotFound(format!(
-        "not a git repository (or any of the parent directories): {}",
-        start.display()
-    )))
+pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, Error> {
+    let start = physical(start)?;
+    let mut reader = Reader::new(environment);
+    reader.check_early()?;
+    let location = find::find(&mut reader, &start)?;
+    setup::open(reader, &location, &start)
+}
+
+/// Finds only where the repository for `start` is, without reading its configuration.
+///
+/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder (or a file that names one),
+/// and nothing is searched, whatever `GIT_DIR` says; such a repository works in `core.worktree`, or in the directory
+/// that holds it.
+pub fn discover_git_dir(
+    environment: &Environment,
+    start: &Path,
+    from_dotgit: bool,
+) -> Result<Option<Location>, Error> {
+    let mut reader = Reader::new(environment);
+    let found = if from_dotgit {
+        find::explicit(&mut reader, Path::new("/"), &bytes_of(start).to_owned()).map(|name| {
+            Location {
+                kind: find::Kind::Alone,
+                name,
+                directory: PathBuf::from("/"),
+            }
+        })
+    } else {
+        physical(start).and_then(|start| find::find(&mut reader, &start))
+    };
+    match found {
+        Ok(location) => Ok(Some(location)),
+        Err(Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the repository that was found at `location`, as seen from where the search ended.
+pub fn open(environment: &Environment, location: &Location) -> Result<Repository, Error> {
+    setup::open(Reader::new(environment), location, &location.directory)
+}
+
+/// The directory without symbolic links, as the kernel names a working directory.
+fn physical(start: &Path) -> Result<PathBuf, Error> {
+    std::fs::canonicalize(start).map_err(|error| {
+        let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
+        Error::NotFound(format!(
+            "Unable to read current working directory: {}",
+            errno_text(errno)
+        ))
+    })
+}
+
+/// Variables that are about one repository, and mean nothing in another.
+const LOCAL_VARIABLES: [&str; 13] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+];
+
+/// git's name for `path` once it works in `directory`.
+fn name_from(path: &Path, directory: &Path) -> BString {
+    match paths::part_inside(path, directory) {
+        Some(inside) if !inside.is_empty() => inside.to_owned(),
+        _ => bytes_of(path).to_owned(),
+    }
+}
+
+/// Joins git's names of a folder and of something in it.
+fn join(folder: &BStr, name: &str) -> BString {
+    [folder.as_bytes(), b"/", name.as_bytes()].concat().into()
 }

@@ -1,0 +1,264 @@
+//! What `git status` takes from the configuration, read once.
+
+use std::path::PathBuf;
+
+use bstr::ByteSlice;
+use vigil_model::verdict::StatRules;
+
+use super::Repository;
+use super::checks;
+use super::paths::path_of;
+use crate::git::config::value::xdg_config;
+use crate::git::config::{BoolOrInt, Entry, Error};
+use crate::status::{IgnoreSubmodules, RenameRule, UntrackedMode};
+
+/// git's scale of similarity: half of its 60,000.
+const HALF_SIMILAR: u32 = 30_000;
+
+/// How many candidates git compares if nothing is configured.
+const RENAME_LIMIT: usize = 1000;
+
+/// Whether renames are looked for (`status.renames`, `diff.renames`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renames {
+    /// No.
+    No,
+    /// Renames only.
+    Renames,
+    /// Renames and copies.
+    Copies,
+}
+
+/// What `git status` takes from the configuration; files as absolute paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `core.fileMode`, `core.symlinks`, `core.trustctime`, `core.checkStat`.
+    pub stat_rules: StatRules,
+    /// `core.ignoreCase`.
+    pub ignore_case: bool,
+    /// `core.precomposeUnicode`.
+    pub precompose_unicode: bool,
+    /// `core.quotePath`.
+    pub quote_path: bool,
+    /// `core.excludesFile`, or `git/ignore` in the user's configuration folder. It need not be there.
+    pub excludes_file: Option<PathBuf>,
+    /// `core.attributesFile`, or `git/attributes` in the user's configuration folder. It need not be there.
+    pub attributes_file: Option<PathBuf>,
+    /// `core.sparseCheckout`.
+    pub sparse_checkout: bool,
+    /// `core.sparseCheckoutCone`.
+    pub sparse_checkout_cone: bool,
+    /// `status.showUntrackedFiles`.
+    pub untracked: UntrackedMode,
+    /// `status.relativePaths`.
+    pub relative_paths: bool,
+    /// `status.short`; formats that are asked for override it.
+    pub short: bool,
+    /// `status.branch`; it does not count for porcelain formats.
+    pub branch: bool,
+    /// `status.showStash`.
+    pub show_stash: bool,
+    /// `status.aheadBehind`; it does not count for porcelain formats.
+    pub ahead_behind: Option<bool>,
+    /// `status.displayCommentPrefix`.
+    pub display_comment_prefix: bool,
+    /// `status.submoduleSummary`: how many commits are listed, -1 for all, 0 for no summary.
+    pub submodule_summary: i32,
+    /// `status.renames`, or `diff.renames`.
+    pub renames: Renames,
+    /// `status.renameLimit`, or `diff.renameLimit`; 0 is no limit.
+    pub rename_limit: usize,
+    /// `diff.ignoreSubmodules`.
+    pub ignore_submodules: Option<IgnoreSubmodules>,
+    /// `vigil.threads`: the most threads that a scan may use.
+    pub threads_max: Option<usize>,
+}
+
+/// Settings for which an unset value is not the same as the default.
+#[derive(Default)]
+struct Draft {
+    excludes_file: Option<PathBuf>,
+    attributes_file: Option<PathBuf>,
+    renames: Option<Renames>,
+    rename_limit: Option<i32>,
+}
+
+impl Settings {
+    /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
+    /// values that a later one overrides must be valid, since git looks at each.
+    pub fn new(repository: &Repository) -> Result<Self, Error> {
+        let config = &repository.config;
+        checks::check_last_values(config)?;
+        let mut settings = Self::default();
+        let mut draft = Draft::default();
+        for entry in config.entries() {
+            if !settings.read(&mut draft, repository, &entry)? {
+                checks::check(config, &entry)?;
+            }
+        }
+        let place = |path: Option<PathBuf>, default| {
+            let path = path
+                .or_else(|| {
+                    Some(path_of(&xdg_config(&repository.environment, default)?).to_owned())
+                })
+                .filter(|path| !path.as_os_str().is_empty())?;
+            Some(repository.directory().join(path))
+        };
+        settings.excludes_file = place(draft.excludes_file, "ignore");
+        settings.attributes_file = place(draft.attributes_file, "attributes");
+        settings.renames = draft.renames.unwrap_or(settings.renames);
+        if let Some(limit) = draft
+            .rename_limit
+            .and_then(|limit| usize::try_from(limit).ok())
+        {
+            settings.rename_limit = limit;
+        }
+        Ok(settings)
+    }
+
+    /// How renames are looked for if nothing else is asked.
+    pub fn rename_rule(&self) -> Option<RenameRule> {
+        (self.renames != Renames::No).then_some(RenameRule {
+            copies: self.renames == Renames::Copies,
+            min_score: HALF_SIMILAR,
+            limit: self.rename_limit,
+        })
+    }
+
+    /// Takes one entry; false if it is not about a setting here.
+    fn read(
+        &mut self,
+        draft: &mut Draft,
+        repository: &Repository,
+        entry: &Entry<'_>,
+    ) -> Result<bool, Error> {
+        let config = &repository.config;
+        match entry.key.as_bytes() {
+            b"core.filemode" => self.stat_rules.trust_executable_bit = entry.boolean()?,
+            b"core.symlinks" => self.stat_rules.has_symlinks = entry.boolean()?,
+            b"core.trustctime" => self.stat_rules.trust_ctime = entry.boolean()?,
+            b"core.checkstat" => {
+                let value = entry.required()?;
+                self.stat_rules.check_all = if value.eq_ignore_ascii_case(b"default") {
+                    true
+                } else if value.eq_ignore_ascii_case(b"minimal") {
+                    false
+                } else {
+                    return Err(
+                        entry.complaint(format!("invalid value for '{}': '{value}'", entry.key))
+                    );
+                };
+            }
+            b"core.ignorecase" => self.ignore_case = entry.boolean()?,
+            b"core.precomposeunicode" => self.precompose_unicode = entry.boolean()?,
+            b"core.quotepath" => self.quote_path = entry.boolean()?,
+            b"core.excludesfile" => draft.excludes_file = config.path_of(entry)?,
+            b"core.attributesfile" => draft.attributes_file = config.path_of(entry)?,
+            b"core.sparsecheckout" => self.sparse_checkout = entry.boolean()?,
+            b"core.sparsecheckoutcone" => self.sparse_checkout_cone = entry.boolean()?,
+            b"status.showuntrackedfiles" => self.untracked = untracked(entry)?,
+            b"status.relativepaths" => self.relative_paths = entry.boolean()?,
+            b"status.short" => self.short = entry.boolean()?,
+            b"status.branch" => self.branch = entry.boolean()?,
+            b"status.showstash" => self.show_stash = entry.boolean()?,
+            b"status.aheadbehind" => self.ahead_behind = Some(entry.boolean()?),
+            b"status.displaycommentprefix" => self.display_comment_prefix = entry.boolean()?,
+            b"status.submodulesummary" => {
+                self.submodule_summary = match entry.bool_or_int()? {
+                    BoolOrInt::Bool(true) => -1,
+                    BoolOrInt::Bool(false) => 0,
+                    BoolOrInt::Int(count) => count,
+                };
+            }
+            b"status.renames" => draft.renames = Some(renames(entry)?),
+            // Of those that stand in for the status's own, the first counts.
+            b"diff.renames" => {
+                if draft.renames.is_none() {
+                    draft.renames = Some(renames(entry)?);
+                }
+            }
+            b"status.renamelimit" => draft.rename_limit = Some(entry.int()?),
+            b"diff.renamelimit" => {
+                if draft.rename_limit.is_none_or(|limit| limit == -1) {
+                    draft.rename_limit = Some(entry.int()?);
+                }
+            }
+            b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
+            b"vigil.threads" => {
+                self.threads_max = usize::try_from(entry.int()?)
+                    .ok()
+                    .filter(|count| *count > 0);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            stat_rules: StatRules::default(),
+            ignore_case: false,
+            precompose_unicode: false,
+            quote_path: true,
+            excludes_file: None,
+            attributes_file: None,
+            sparse_checkout: false,
+            sparse_checkout_cone: false,
+            untracked: UntrackedMode::default(),
+            relative_paths: true,
+            short: false,
+            branch: false,
+            show_stash: false,
+            ahead_behind: None,
+            display_comment_prefix: false,
+            submodule_summary: 0,
+            renames: Renames::Renames,
+            rename_limit: RENAME_LIMIT,
+            ignore_submodules: None,
+            threads_max: None,
+        }
+    }
+}
+
+fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
+    match (
+        entry.boolean().ok(),
+        entry.value.unwrap_or_default().as_bytes(),
+    ) {
+        (Some(false), _) | (_, b"no") => Ok(UntrackedMode::No),
+        (Some(true), _) | (_, b"normal") => Ok(UntrackedMode::Normal),
+        (_, b"all") => Ok(UntrackedMode::All),
+        (_, value) => {
+            let value = value.as_bstr();
+            Err(entry.complaint(format!("Invalid untracked files mode '{value}'")))
+        }
+    }
+}
+
+fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
+    let is_copies = |value: &bstr::BStr| {
+        value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy")
+    };
+    if entry.value.is_some_and(is_copies) {
+        Ok(Renames::Copies)
+    } else if entry.boolean()? {
+        Ok(Renames::Renames)
+    } else {
+        Ok(Renames::No)
+    }
+}
+
+fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
+    let value = entry.required()?;
+    match value.as_bytes() {
+        b"all" => Ok(IgnoreSubmodules::All),
+        b"untracked" => Ok(IgnoreSubmodules::Untracked),
+        b"dirty" => Ok(IgnoreSubmodules::Dirty),
+        b"none" => Ok(IgnoreSubmodules::None),
+        _ => Err(Error::Bad(format!(
+            "bad --ignore-submodules argument: {value}"
+        ))),
+    }
+}

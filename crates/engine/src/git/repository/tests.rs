@@ -1,0 +1,524 @@
+//! Against real git: what it finds, and what it says where it refuses.
+
+use std::os::unix::fs::symlink;
+
+use self::sandbox::{Sandbox, run, same_as_git};
+use super::*;
+
+pub(crate) mod sandbox;
+mod settings;
+
+#[test]
+fn a_plain_repository_is_found_from_everywhere_in_it() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.folder("main/a/b");
+    sandbox.folder("nothing");
+    symlink("main/a", sandbox.root.join("link")).unwrap();
+    for cwd in ["main", "main/a", "main/a/b", "link", "link/b"] {
+        let repository = same_as_git(&sandbox, cwd, &[]).unwrap();
+        assert_eq!(repository.git_dir, sandbox.root.join("main/.git"));
+        assert_eq!(repository.index_path, sandbox.root.join("main/.git/index"));
+        assert_eq!(
+            repository.object_dir,
+            sandbox.root.join("main/.git/objects")
+        );
+    }
+    for cwd in ["main/.git", "main/.git/refs", "nothing", ""] {
+        assert!(same_as_git(&sandbox, cwd, &[]).is_none());
+    }
+    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main/a")]).unwrap();
+    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "..")]).unwrap();
+    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
+    same_as_git(&sandbox, "main/.git", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
+    same_as_git(&sandbox, "main/.git/refs", &[("GIT_WORK_TREE", "..")]).unwrap();
+    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none")]).is_none());
+    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none/x")]).is_none());
+    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "")]).is_none());
+}
+
+#[test]
+fn the_search_ends_at_ceilings() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.folder("main/a/b");
+    symlink("main", sandbox.root.join("link")).unwrap();
+    for (ceilings, is_found) in [
+        ("@", true),
+        ("@/main", false),
+        ("@/main/", false),
+        ("@/main/a", false),
+        ("@/main/a/b", true),
+        ("@/mai", true),
+        ("@/link", false),
+        (":@/link", true),
+        ("x:@/none:@/link/a", false),
+        ("/", true),
+        ("", true),
+    ] {
+        let found = same_as_git(
+            &sandbox,
+            "main/a/b",
+            &[("GIT_CEILING_DIRECTORIES", ceilings)],
+        );
+        assert_eq!(found.is_some(), is_found, "{ceilings}");
+    }
+    same_as_git(&sandbox, "main", &[("GIT_CEILING_DIRECTORIES", "@/main")]).unwrap();
+    assert!(
+        same_as_git(
+            &sandbox,
+            "main",
+            &[("GIT_DISCOVERY_ACROSS_FILESYSTEM", "x")]
+        )
+        .is_none()
+    );
+}
+
+#[test]
+fn a_named_folder_is_taken_as_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
+    sandbox.folder("main/a/b");
+    sandbox.folder("tree/a");
+    let found = [
+        ("main", ".git"),
+        ("main", "./.git"),
+        ("main/a", "../.git"),
+        ("tree", "@/main/.git"),
+        ("tree/a", "../../main/.git"),
+        ("main/.git", "."),
+    ];
+    for (cwd, git_dir) in found {
+        same_as_git(&sandbox, cwd, &[("GIT_DIR", git_dir)]).unwrap();
+        same_as_git(
+            &sandbox,
+            cwd,
+            &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "@/tree")],
+        )
+        .unwrap();
+        same_as_git(
+            &sandbox,
+            cwd,
+            &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "@/tree/a")],
+        )
+        .unwrap();
+        same_as_git(
+            &sandbox,
+            cwd,
+            &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "..")],
+        )
+        .unwrap();
+        let variables = [("GIT_DIR", git_dir), ("GIT_IMPLICIT_WORK_TREE", "0")];
+        assert!(same_as_git(&sandbox, cwd, &variables).is_none());
+    }
+    for git_dir in ["", "none", "@/tree", "@/bare.git", "@/home/x/y"] {
+        assert!(same_as_git(&sandbox, "main", &[("GIT_DIR", git_dir)]).is_none());
+    }
+    same_as_git(
+        &sandbox,
+        "main",
+        &[("GIT_DIR", "@/bare.git"), ("GIT_WORK_TREE", ".")],
+    )
+    .unwrap();
+    assert!(same_as_git(&sandbox, "bare.git", &[]).is_none());
+    assert!(same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
+    same_as_git(&sandbox, "bare.git/refs", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
+
+    let index = [
+        ("GIT_INDEX_FILE", "x/index"),
+        ("GIT_OBJECT_DIRECTORY", "@/main/.git/objects"),
+    ];
+    let repository = same_as_git(&sandbox, "main/a", &index).unwrap();
+    assert_eq!(repository.index_path, sandbox.root.join("main/x/index"));
+}
+
+#[test]
+fn a_configured_work_tree_counts() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.folder("main/a");
+    sandbox.folder("tree/a");
+    for work_tree in [
+        "../../tree",
+        "@/tree",
+        "../a",
+        "..",
+        ".",
+        "@/none",
+        "../../none",
+        "@/none/x",
+    ] {
+        sandbox.write(
+            "main/.git/config",
+            &format!("[core]\nrepositoryformatversion=0\nworktree={work_tree}\n"),
+        );
+        for (cwd, git_dir) in [
+            ("main", None),
+            ("main/a", None),
+            ("main/.git", None),
+            ("main/.git/refs", None),
+            ("tree/a", Some("../../main/.git")),
+            ("tree", Some("@/main/.git")),
+            ("main", Some(".git")),
+        ] {
+            let variables: Vec<_> = git_dir
+                .map(|git_dir| ("GIT_DIR", git_dir))
+                .into_iter()
+                .collect();
+            same_as_git(&sandbox, cwd, &variables);
+        }
+    }
+    sandbox.write(
+        "main/.git/config",
+        "[core]\nrepositoryformatversion=0\nworktree=../a\nbare\n",
+    );
+    same_as_git(&sandbox, "main", &[]);
+    same_as_git(&sandbox, "main", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
+    // Without a version neither key counts at first.
+    sandbox.write("main/.git/config", "[core]\nworktree=../a\nbare\n");
+    same_as_git(&sandbox, "main", &[]);
+    sandbox.write(
+        "main/.git/config",
+        "[core]\nrepositoryformatversion=0\nbare\n",
+    );
+    same_as_git(&sandbox, "main", &[]);
+    same_as_git(&sandbox, "main/a", &[]);
+    std::fs::remove_file(sandbox.root.join("main/.git/config")).unwrap();
+    same_as_git(&sandbox, "main", &[]).unwrap();
+}
+
+#[test]
+fn a_file_may_name_the_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.git(
+        "",
+        &["init", "-q", "--separate-git-dir", "separate.git", "main"],
+    );
+    sandbox.folder("main/a");
+    let repository = same_as_git(&sandbox, "main/a", &[]).unwrap();
+    assert_eq!(repository.git_dir, sandbox.root.join("separate.git"));
+    same_as_git(&sandbox, "main", &[("GIT_DIR", "@/main/.git")]).unwrap();
+    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main")]).unwrap();
+    for contents in [
+        "gitdir: ../separate.git\r\n",
+        "gitdir: ../none",
+        "gitdir: ",
+        "gitdir: \n",
+        "gitdir:x",
+        "x",
+        "",
+    ] {
+        sandbox.write("main/.git", contents);
+        let found = same_as_git(&sandbox, "main", &[]);
+        assert_eq!(
+            found.is_some(),
+            contents.contains("separate"),
+            "{contents:?}"
+        );
+        same_as_git(&sandbox, "main", &[("GIT_DIR", ".git")]);
+        same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
+    }
+    sandbox.write("main/.git", &"x".repeat((1 << 20) + 1));
+    assert!(same_as_git(&sandbox, "main", &[]).is_none());
+    std::fs::remove_file(sandbox.root.join("main/.git")).unwrap();
+    // Not compared: before 2.53 git passed over what is neither file nor folder.
+    symlink("/dev/null", sandbox.root.join("main/.git")).unwrap();
+    let error = discover(&sandbox.environment, &sandbox.root.join("main")).unwrap_err();
+    let expected = format!("not a regular file: '{}/main/.git'", sandbox.root.display());
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn linked_work_trees_share_a_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.git("main", &["commit", "-q", "--allow-empty", "-m", "x"]);
+    sandbox.git("main", &["worktree", "add", "-q", "../linked"]);
+    sandbox.folder("linked/a");
+    let repository = same_as_git(&sandbox, "linked/a", &[]).unwrap();
+    assert_eq!(repository.common_dir, sandbox.root.join("main/.git"));
+    assert!(same_as_git(&sandbox, "main/.git/worktrees/linked", &[]).is_none());
+    // The shared file's core.bare and core.worktree are about the main working tree.
+    sandbox.append("main/.git/config", "[core]\nbare = true\n");
+    same_as_git(&sandbox, "linked/a", &[]).unwrap();
+    assert!(same_as_git(&sandbox, "main", &[]).is_none());
+    sandbox.append(
+        "main/.git/config",
+        "[core]\nworktree = /none\nbare=false\n[extensions]\nworktreeConfig\n",
+    );
+    sandbox.write("main/.git/config.worktree", "[core]\nworktree = ..\n");
+    same_as_git(&sandbox, "main", &[]);
+    same_as_git(&sandbox, "linked/a", &[]);
+    sandbox.write(
+        "main/.git/worktrees/linked/config.worktree",
+        "[core]\nbare = x\n",
+    );
+    same_as_git(&sandbox, "linked/a", &[]);
+    sandbox.write(
+        "main/.git/worktrees/linked/config.worktree",
+        "[core]\nworktree\n",
+    );
+    same_as_git(&sandbox, "linked/a", &[]);
+    sandbox.write(
+        "main/.git/worktrees/linked/config.worktree",
+        "[core]\nworktree=@/home\n[status]\nshort=x\n",
+    );
+    same_as_git(&sandbox, "linked/a", &[]);
+    sandbox.write("main/.git/worktrees/linked/commondir", "../none");
+    same_as_git(&sandbox, "linked/a", &[]);
+    let git_dir = [("GIT_COMMON_DIR", "@/main/.git")];
+    same_as_git(&sandbox, "linked/a", &git_dir);
+}
+
+#[test]
+fn formats_are_judged_as_git_does() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    for format in [
+        "[core]\nrepositoryformatversion=1\n",
+        "[core]\nrepositoryformatversion=2\n",
+        "[core]\nrepositoryformatversion=-1\n",
+        "[core]\nrepositoryformatversion=x\n",
+        "[core]\nrepositoryformatversion=9g\n",
+        "[core]\nrepositoryformatversion\n",
+        "[extensions]\nfuture\n",
+        "[core]\nrepositoryformatversion=0\n[extensions]\nfuture\npreciousObjects=x",
+        "[core]\nrepositoryformatversion=0\n[extensions]\nfuture\nnoop",
+        "[core]\nrepositoryformatversion=0\n[extensions]\nnoop-v1",
+        "[core]\nrepositoryformatversion=0\n[extensions]\nnoop-v1\nobjectFormat=sha1",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nfuture\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nfuture\nnext=1\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nobjectFormat=sha256\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nobjectFormat=sha512\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\n\nobjectFormat\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nrefStorage=files\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\nrefStorage=none\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\npartialClone\n",
+        "[core]\nrepositoryformatversion=1\n[extensions]\npartialClone=x\nworktreeConfig=x\n",
+        "[core]\nrepositoryformatversion=1\n[core]\nbare=maybe\n",
+        "[core]\nrepositoryformatversion=1\n[core]\nworktree\n",
+        "[core]\nrepositoryformatversion=0\n[",
+    ] {
+        sandbox.write("main/.git/config", format);
+        same_as_git(&sandbox, "main", &[]);
+        same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
+    }
+}
+
+#[test]
+fn reftable_and_sha256_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "--object-format=sha256", "long"]);
+    assert_eq!(
+        same_as_git(&sandbox, "long", &[]).unwrap().hash,
+        Kind::Sha256
+    );
+    if run(
+        &sandbox.environment,
+        &["init", "-q", "--ref-format=reftable", "tables"],
+    )
+    .status
+    .success()
+    {
+        let repository = same_as_git(&sandbox, "tables", &[]).unwrap();
+        assert_eq!(repository.ref_format, RefFormat::Reftable);
+    }
+}
+
+#[test]
+fn others_repositories_need_the_users_word() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "ma in"]);
+    sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
+    sandbox.git(
+        "",
+        &["init", "-q", "--separate-git-dir", "separate.git", "apart"],
+    );
+    sandbox.folder("ma in/a");
+    symlink("ma in", sandbox.root.join("link")).unwrap();
+    let foreign = [("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")];
+    for (directories, is_safe) in [
+        (&[][..], false),
+        (&["@/ma in"], true),
+        (&["@/link"], true),
+        (&["@/ma in/.git"], false),
+        (&["@"], false),
+        (&["@/*"], true),
+        (&["@/m*"], false),
+        (&["*"], true),
+        (&["*", ""], false),
+        (&["", "*"], true),
+        (&["~/../ma in"], true),
+        (&["ma in", "@/ma in"], true),
+        (&["@/none/x"], false),
+    ] {
+        let text: String = directories
+            .iter()
+            .map(|directory| format!("directory=\"{directory}\"\n"))
+            .collect();
+        sandbox.write("home/.gitconfig", &format!("[safe]\n{text}"));
+        for cwd in ["ma in", "ma in/a", "link"] {
+            let found = same_as_git(&sandbox, cwd, &foreign);
+            assert_eq!(found.is_some(), is_safe, "{directories:?} {cwd}");
+        }
+        same_as_git(&sandbox, "apart", &foreign);
+        same_as_git(&sandbox, "bare.git", &foreign);
+    }
+    sandbox.write("home/.gitconfig", "[safe]\ndirectory=.\n");
+    same_as_git(&sandbox, "ma in", &foreign).unwrap();
+    same_as_git(&sandbox, "ma in/a", &foreign);
+    // The repository's own word does not count, the command line's does.
+    sandbox.write("home/.gitconfig", "");
+    sandbox.append("ma in/.git/config", "[safe]\ndirectory=*\n");
+    assert!(same_as_git(&sandbox, "ma in", &foreign).is_none());
+    let named = [
+        foreign[0],
+        ("GIT_CONFIG_PARAMETERS", "'safe.directory'='*'"),
+    ];
+    same_as_git(&sandbox, "ma in", &named).unwrap();
+    // Who names the folder vouches for it.
+    same_as_git(&sandbox, "ma in", &[foreign[0], ("GIT_DIR", ".git")]).unwrap();
+}
+
+#[test]
+fn bare_repositories_may_have_to_be_named() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
+    sandbox.git("", &["init", "-q", "main"]);
+    for value in ["= explicit", "= all", "= x"] {
+        sandbox.write(
+            "home/.gitconfig",
+            &format!("[safe]\n\tbareRepository {value}\n"),
+        );
+        assert!(same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
+        assert!(same_as_git(&sandbox, "main/.git/refs", &[]).is_none());
+        same_as_git(&sandbox, "bare.git", &[("GIT_WORK_TREE", "@/home")]);
+        same_as_git(
+            &sandbox,
+            "main",
+            &[("GIT_DIR", "@/bare.git"), ("GIT_WORK_TREE", ".")],
+        )
+        .unwrap();
+    }
+    let named = [("GIT_CONFIG_PARAMETERS", "'safe.bareRepository'='x'")];
+    assert!(same_as_git(&sandbox, "bare.git", &named).is_none());
+}
+
+#[test]
+fn the_door_for_prompts_finds_without_opening() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.git("main", &["commit", "-q", "--allow-empty", "-m", "x"]);
+    sandbox.git("main", &["worktree", "add", "-q", "../linked"]);
+    sandbox.folder("main/a/b");
+    sandbox.folder("tree");
+    let environment = &sandbox.environment;
+    let find = |path: &str, from_dotgit| {
+        discover_git_dir(environment, &sandbox.root.join(path), from_dotgit)
+    };
+    let location = find("main/a/b", false).unwrap().unwrap();
+    assert_eq!(find("main", false).unwrap(), Some(location.clone()));
+    assert_eq!(location.git_dir(), sandbox.root.join("main/.git"));
+    assert_eq!(location.directory(), sandbox.root.join("main"));
+    assert_eq!(find("tree", false).unwrap(), None);
+    assert_eq!(find("none", false).unwrap(), None);
+    let repository = open(environment, &location).unwrap();
+    assert_eq!(repository.work_tree, Some(sandbox.root.join("main")));
+    assert_eq!(repository.prefix, "");
+
+    let open_alone = |path: &str| open(environment, &find(path, true).unwrap().unwrap()).unwrap();
+    assert_eq!(
+        open_alone("main/.git").work_tree,
+        Some(sandbox.root.join("main"))
+    );
+    assert_eq!(
+        open_alone("linked/.git").work_tree,
+        Some(sandbox.root.join("linked"))
+    );
+    assert_eq!(find("main", true).unwrap(), None);
+    sandbox.append("main/.git/config", "[core]\nworktree=../../tree\n");
+    assert_eq!(
+        open_alone("main/.git").work_tree,
+        Some(sandbox.root.join("tree"))
+    );
+    sandbox.append("main/.git/config", "[core]\nbare\n");
+    assert_eq!(open_alone("main/.git").work_tree, None);
+}
+
+#[test]
+fn what_was_read_is_watched() {
+    let sandbox = Sandbox::new();
+    sandbox.git(
+        "",
+        &["init", "-q", "--separate-git-dir", "separate.git", "main"],
+    );
+    sandbox.write("home/.gitconfig", "[include]\npath=more\n");
+    let open = || discover(&sandbox.environment, &sandbox.root.join("main")).unwrap();
+    for change in [
+        "home/.gitconfig",
+        "home/more",
+        "home/.config/git/config",
+        "separate.git/config",
+    ] {
+        let repository = open();
+        assert!(repository.is_fresh());
+        let path = sandbox.root.join(change);
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        sandbox.write(change, &(before + "# x\n"));
+        assert!(!repository.is_fresh(), "{change}");
+    }
+    let repository = open();
+    sandbox.write("main/.git", "gitdir: ../separate.git\n");
+    assert!(!repository.is_fresh());
+    let repository = open();
+    sandbox.write("separate.git/commondir", "../separate.git\n");
+    assert!(!repository.is_fresh());
+}
+
+#[test]
+fn submodules_open_in_an_environment_of_their_own() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.git("main", &["init", "-q", "sub"]);
+    sandbox.folder("main/.git/modules");
+    sandbox.git(
+        "main",
+        &["init", "-q", "--separate-git-dir", ".git/modules/b", "a/b"],
+    );
+    sandbox.folder("main/empty");
+    symlink("a", sandbox.root.join("main/link")).unwrap();
+    let variables = [
+        ("GIT_INDEX_FILE", "x"),
+        ("GIT_WORK_TREE", "."),
+        ("GIT_CONFIG_PARAMETERS", "'a.b'='c'"),
+        ("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1"),
+        ("GIT_DIR", ".git"),
+    ];
+    let environment = sandbox.with(&variables, "main");
+    let parent = discover(&environment, environment.working_directory()).unwrap();
+    let sub = submodule(&parent, "sub".into()).unwrap().unwrap();
+    assert_eq!(sub.work_tree, Some(sandbox.root.join("main/sub")));
+    assert_eq!(sub.index_path, sandbox.root.join("main/sub/.git/index"));
+    assert_eq!(sub.config.string("a.b"), Some("c".into()));
+    assert_eq!(sub.environment.get("GIT_INDEX_FILE"), None);
+    let inner = submodule(&parent, "a/b".into()).unwrap().unwrap();
+    assert_eq!(inner.git_dir, sandbox.root.join("main/.git/modules/b"));
+    assert_eq!(inner.prefix, "");
+    assert!(submodule(&parent, "empty".into()).unwrap().is_none());
+    assert!(submodule(&parent, "none".into()).unwrap().is_none());
+    assert_eq!(
+        submodule(&parent, "link/b".into()).unwrap_err().to_string(),
+        "expected 'link' in submodule path 'link/b' not to be a symbolic link"
+    );
+    sandbox.write("main/a/b/.git", "gitdir: none");
+    assert_eq!(
+        submodule(&parent, "a/b".into()).unwrap_err().to_string(),
+        "not a git repository: a/b/none"
+    );
+    std::fs::remove_dir_all(sandbox.root.join("main/sub/.git/refs")).unwrap();
+    assert_eq!(
+        submodule(&parent, "sub".into()).unwrap_err().to_string(),
+        "'sub/.git' not recognized as a git repository"
+    );
+}
