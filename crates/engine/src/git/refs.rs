@@ -19,7 +19,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
-use self::loose::Loose;
+use self::loose::{Item, Loose};
 use self::packed::Packed;
 use self::stamp::Observation;
 use super::reftable::{self, Stack};
@@ -333,6 +333,39 @@ impl Refs {
         Ok(count)
     }
 
+    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now;
+    /// and whether one of these is symbolic, and so may lead elsewhere when none of the files changed.
+    pub(crate) fn sources_of(
+        &self,
+        prefix: &BStr,
+    ) -> Result<(Vec<(PathBuf, Observation)>, bool), Error> {
+        let observe = |path: PathBuf| match Observation::of(&path) {
+            Ok(observation) => Ok((path, observation)),
+            Err(error) => Err(Error::read(&path, error.into())),
+        };
+        let packed_path = match &self.store {
+            Store::Files { packed_path, .. } => packed_path,
+            Store::Reftable { shared, .. } => {
+                return Ok((vec![observe(shared.list_path().to_owned())?], false));
+            }
+        };
+        let mut sources = vec![observe(packed_path.clone())];
+        let mut is_symbolic = false;
+        let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
+        loose::list(&self.common_dir, folder, &mut |item| {
+            let path = match item {
+                Item::Folder(path) => path,
+                Item::File(name) => self.common_dir.join(OsStr::from_bytes(&name)),
+            };
+            sources.push(observe(path.clone()));
+            is_symbolic |= matches!(
+                loose::read(&path, self.hash),
+                Loose::Found(Raw::Symbolic(_))
+            );
+        });
+        Ok((sources.into_iter().collect::<Result<_, _>>()?, is_symbolic))
+    }
+
     /// Reads `name`, following nothing.
     pub(crate) fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
@@ -385,10 +418,9 @@ impl Refs {
             .get(..prefix.rfind_byte(b'/').unwrap_or(0))
             .unwrap_or_default();
         let mut names = Vec::new();
-        let mut keep = |name: BString| {
-            if name.starts_with(prefix) {
-                names.push(name);
-            }
+        let mut keep = |item| match item {
+            Item::File(name) if name.starts_with(prefix) => names.push(name),
+            Item::File(_) | Item::Folder(_) => {}
         };
         loose::list(&self.common_dir, folder, &mut keep);
         if self.git_dir != self.common_dir {

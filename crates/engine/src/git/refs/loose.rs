@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::BString;
 use gix_hash::{Kind, ObjectId};
@@ -83,13 +83,23 @@ fn parse(content: &[u8], hash: Kind) -> Raw {
     }
 }
 
-/// Calls `found` with the full name of every file under `root`/`prefix`, where `prefix` is a folder without a
-/// trailing slash. Lock files and names that are no reference's are left out. Unreadable folders are empty.
-pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(BString)) {
+/// What a listing of loose references comes by.
+pub(super) enum Item {
+    /// A folder, which is listed next.
+    Folder(PathBuf),
+    /// The full name of what may be a reference.
+    File(BString),
+}
+
+/// Calls `found` with every folder and file under `root`/`prefix`, the folder itself included, where `prefix` has
+/// no trailing slash. Lock files and names that are no reference's are left out. Unreadable folders are empty.
+pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Item)) {
     // A linked folder inside a linked one is not entered, lest links to each other multiply.
     let mut folders = vec![(BString::from(prefix), false)];
     while let Some((folder, is_linked)) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(root.join(OsStr::from_bytes(&folder))) else {
+        let path = root.join(OsStr::from_bytes(&folder));
+        found(Item::Folder(path.clone()));
+        let Ok(entries) = std::fs::read_dir(path) else {
             continue;
         };
         for entry in entries.flatten() {
@@ -106,7 +116,7 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(BString)) {
             if kind.is_dir() {
                 folders.push((full, is_linked));
             } else if !kind.is_symlink() || !entry.path().is_dir() {
-                found(full);
+                found(Item::File(full));
             } else if !is_linked {
                 folders.push((full, true));
             }

@@ -122,7 +122,7 @@ impl Sandbox {
 
     /// Commits nothing new with the given message and committer time.
     pub(crate) fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
-        let date = format!("{time_s} +0000");
+        let date = format!("@{time_s} +0000");
         let args = ["commit", "-q", "--allow-empty", "-m", message];
         let mut command = self.command(&self.work_tree(), &args);
         assert!(
