@@ -1,1 +1,162 @@
-//! Being built.
+//! What is under way in a worktree: a merge, a rebase and so on (git-status(1), long format, and gitstatusd's
+//! field 9).
+
+use std::io::Read;
+use std::path::Path;
+
+use bstr::BString;
+use gix_hash::ObjectId;
+use vigil_linux::stat::stat_path;
+
+use super::refs::{self, Refs};
+use super::repository::Repository;
+
+/// Which program left a rebase's folder behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RebaseKind {
+    /// `git rebase -i` (`rebase-merge/interactive`): what every rebase is since git 2.26.
+    Interactive,
+    /// `rebase-merge` without that mark.
+    Merge,
+    /// `git rebase --apply` (`rebase-apply/rebasing`).
+    Apply,
+    /// `git am` (`rebase-apply/applying`).
+    Am,
+    /// `rebase-apply` without either mark.
+    AmOrRebase,
+}
+
+/// A rebase, or the application of a mailbox, which has the same folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebase {
+    /// Which it is.
+    pub kind: RebaseKind,
+    /// The number of the current step and that of the last, as they are written, where both are known.
+    pub progress: Option<(BString, BString)>,
+}
+
+/// What is under way. Several things may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operation {
+    /// A rebase or `git am`.
+    pub rebase: Option<Rebase>,
+    /// A merge that waits for its commit (`MERGE_HEAD`).
+    pub is_merge: bool,
+    /// The commit that is being reverted.
+    pub revert_head: Option<ObjectId>,
+    /// The commit that is being picked.
+    pub cherry_pick_head: Option<ObjectId>,
+    /// More commits are to be reverted or picked (`sequencer/todo`).
+    pub is_sequence: bool,
+    /// `git bisect` was started.
+    pub is_bisect: bool,
+}
+
+impl Operation {
+    /// Looks at what is under way in the worktree of `repo`.
+    pub fn detect(repo: &Repository, refs: &Refs) -> Result<Self, refs::Error> {
+        let is_file =
+            |name: &str| stat_path(&repo.git_dir.join(name)).is_ok_and(|stat| stat.is_file());
+        let is_dir =
+            |name: &str| stat_path(&repo.git_dir.join(name)).is_ok_and(|stat| stat.is_dir());
+        let word = |name: &str| first_word(&repo.git_dir.join(name));
+
+        let has_merge = is_dir("rebase-merge");
+        let has_apply = is_dir("rebase-apply");
+        let kind = if has_merge && is_file("rebase-merge/interactive") {
+            Some(RebaseKind::Interactive)
+        } else if has_merge {
+            Some(RebaseKind::Merge)
+        } else if has_apply && is_file("rebase-apply/rebasing") {
+            Some(RebaseKind::Apply)
+        } else if has_apply && is_file("rebase-apply/applying") {
+            Some(RebaseKind::Am)
+        } else if has_apply {
+            Some(RebaseKind::AmOrRebase)
+        } else {
+            None
+        };
+        let progress = if has_merge {
+            word("rebase-merge/msgnum").zip(word("rebase-merge/end"))
+        } else if has_apply {
+            word("rebase-apply/next").zip(word("rebase-apply/last"))
+        } else {
+            None
+        };
+        let revert_head = refs.resolve("REVERT_HEAD".into())?;
+        let cherry_pick_head = refs.resolve("CHERRY_PICK_HEAD".into())?;
+        Ok(Self {
+            rebase: kind.map(|kind| Rebase { kind, progress }),
+            is_merge: is_file("MERGE_HEAD"),
+            // Nobody asks unless one of several commits is at work.
+            is_sequence: (revert_head.is_some() || cherry_pick_head.is_some())
+                && is_file("sequencer/todo"),
+            revert_head,
+            cherry_pick_head,
+            is_bisect: is_file("BISECT_LOG"),
+        })
+    }
+
+    /// gitstatusd's name for what is under way; empty for nothing. Of several things the first in the order
+    /// rebase, merge, revert, cherry-pick, bisect counts.
+    pub fn action_name(&self) -> &'static str {
+        if let Some(rebase) = &self.rebase {
+            return match rebase.kind {
+                RebaseKind::Interactive => "rebase-i",
+                RebaseKind::Merge => "rebase-m",
+                RebaseKind::Apply => "rebase",
+                RebaseKind::Am => "am",
+                RebaseKind::AmOrRebase => "am/rebase",
+            };
+        }
+        if self.is_merge {
+            "merge"
+        } else if self.revert_head.is_some() {
+            if self.is_sequence {
+                "revert-seq"
+            } else {
+                "revert"
+            }
+        } else if self.cherry_pick_head.is_some() {
+            if self.is_sequence {
+                "cherry-seq"
+            } else {
+                "cherry"
+            }
+        } else if self.is_bisect {
+            "bisect"
+        } else {
+            ""
+        }
+    }
+
+    /// gitstatusd's field 9: the name, and after a space the progress where it is known (`rebase-i 2/5`).
+    pub fn action(&self) -> BString {
+        let mut action = BString::from(self.action_name());
+        if let Some((next, last)) = self
+            .rebase
+            .as_ref()
+            .and_then(|rebase| rebase.progress.as_ref())
+        {
+            for part in [b" ".as_slice(), next, b"/", last] {
+                action.extend_from_slice(part);
+            }
+        }
+        action
+    }
+}
+
+/// The first word in a small file; `None` where there is none.
+fn first_word(path: &Path) -> Option<BString> {
+    let mut content = Vec::new();
+    std::fs::File::open(path)
+        .ok()?
+        .take(64)
+        .read_to_end(&mut content)
+        .ok()?;
+    let mut words = content.split(u8::is_ascii_whitespace);
+    words.find(|word| !word.is_empty()).map(BString::from)
+}
+
+#[cfg(test)]
+mod tests;

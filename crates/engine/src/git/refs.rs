@@ -1,1 +1,485 @@
-//! Being built.
+//! References: HEAD, branches, tags and whatever else has a name (gitrepository-layout(5), git-check-ref-format(1)).
+//!
+//! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
+//! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
+
+mod loose;
+pub(crate) mod name;
+mod packed;
+mod reflog;
+pub(crate) mod stamp;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId, oid};
+use parking_lot::Mutex;
+
+use self::loose::{Item, Loose};
+use self::packed::Packed;
+use self::stamp::Observation;
+use super::reftable::{self, Stack};
+use super::repository::{RefFormat, Repository};
+use crate::status::Head;
+
+/// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that cannot be read.
+    #[error("unable to read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A line of `packed-refs` that is no record.
+    #[error("unexpected line in {}: {line}", path.display())]
+    UnexpectedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// The last line of `packed-refs` has no end: the file was cut off.
+    #[error("unterminated line in {}: {line}", path.display())]
+    UnterminatedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// A reftable that cannot be read.
+    #[error(transparent)]
+    Reftable(#[from] reftable::Error),
+    /// HEAD leads to the null id, which is no object.
+    #[error("bad object HEAD")]
+    NullHead,
+    /// HEAD is missing, or holds neither an id nor a reference: git takes such a folder for no repository.
+    #[error("not a git repository (or any of the parent directories): .git")]
+    BrokenHead,
+}
+
+impl Error {
+    fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// What a reference holds, before any symbolic reference is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Raw {
+    /// An object.
+    Direct(ObjectId),
+    /// The name of another reference.
+    Symbolic(BString),
+    /// There is no such reference.
+    Missing,
+    /// There is one, but it makes no sense.
+    Broken,
+}
+
+/// How many symbolic references are followed before git gives up.
+const SYMBOLIC_DEPTH_MAX: usize = 5;
+
+/// git's rules for short names, in order of precedence: the parts before and after the short name
+/// (gitrevisions(7), "refname").
+const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
+    (b"", b""),
+    (b"refs/", b""),
+    (b"refs/tags/", b""),
+    (b"refs/heads/", b""),
+    (b"refs/remotes/", b""),
+    (b"refs/remotes/", b"/HEAD"),
+];
+
+/// The references of one repository, as its current worktree sees them.
+///
+/// To be kept for as long as the repository is looked at: a second look costs little when nothing changed.
+#[derive(Debug)]
+pub struct Refs {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    hash: Kind,
+    store: Store,
+    stash: Mutex<Option<(Observation, usize)>>,
+}
+
+#[derive(Debug)]
+enum Store {
+    Files {
+        packed_path: PathBuf,
+        packed: Mutex<Option<(Observation, Arc<Packed>)>>,
+    },
+    Reftable {
+        shared: Stack,
+        /// The worktree's own, where it is a linked one.
+        own: Option<Stack>,
+    },
+}
+
+impl Refs {
+    /// The references of `repo`. Nothing is read yet.
+    pub fn open(repo: &Repository) -> Result<Self, Error> {
+        let is_linked = repo.git_dir != repo.common_dir;
+        let store = match repo.ref_format {
+            RefFormat::Files => Store::Files {
+                packed_path: repo.common_dir.join("packed-refs"),
+                packed: Mutex::new(None),
+            },
+            RefFormat::Reftable => Store::Reftable {
+                shared: Stack::new(repo.common_dir.join("reftable"), repo.hash),
+                own: is_linked.then(|| Stack::new(repo.git_dir.join("reftable"), repo.hash)),
+            },
+        };
+        Ok(Self {
+            git_dir: repo.git_dir.clone(),
+            common_dir: repo.common_dir.clone(),
+            hash: repo.hash,
+            store,
+            stash: Mutex::new(None),
+        })
+    }
+
+    /// Where HEAD points.
+    ///
+    /// A branch that git cannot name, because its reference is broken or of an invalid name ("(unknown)" in
+    /// porcelain v2), has an empty name and no commit.
+    pub fn head(&self) -> Result<Head, Error> {
+        let mut name = BString::from("HEAD");
+        let unknown = Head::Branch {
+            name: BString::default(),
+            id: None,
+        };
+        for depth in 0..SYMBOLIC_DEPTH_MAX {
+            match self.read(name.as_ref())? {
+                Raw::Direct(id) if id.is_null() => return Err(Error::NullHead),
+                Raw::Direct(id) if depth == 0 => return Ok(Head::Detached(id)),
+                Raw::Direct(id) => return Ok(Head::Branch { name, id: Some(id) }),
+                Raw::Symbolic(target) if name::is_valid(&target) => name = target,
+                Raw::Missing | Raw::Broken if depth == 0 => return Err(Error::BrokenHead),
+                Raw::Missing => return Ok(Head::Branch { name, id: None }),
+                Raw::Symbolic(_) | Raw::Broken => return Ok(unknown),
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// The object that `full_name` leads to, through symbolic references; `None` where there is none, or only
+    /// a broken one.
+    pub fn resolve(&self, full_name: &BStr) -> Result<Option<ObjectId>, Error> {
+        Ok(self.resolve_named(full_name)?.map(|(_, id)| id))
+    }
+
+    /// As [`Self::resolve`], with the name at the end of the symbolic references.
+    fn resolve_named(&self, full_name: &BStr) -> Result<Option<(BString, ObjectId)>, Error> {
+        let mut name = BString::from(full_name);
+        for _ in 0..SYMBOLIC_DEPTH_MAX {
+            if !name::is_valid(&name) {
+                return Ok(None);
+            }
+            match self.read(name.as_ref())? {
+                Raw::Direct(id) => return Ok(Some((name, id))),
+                Raw::Symbolic(target) => name = target,
+                Raw::Missing | Raw::Broken => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What `full_name` points to, if it is a symbolic reference.
+    pub fn symbolic_target(&self, full_name: &BStr) -> Result<Option<BString>, Error> {
+        Ok(match self.read(full_name)? {
+            Raw::Symbolic(target) => Some(target),
+            _ => None,
+        })
+    }
+
+    /// The full name that git finds for `short_name`. Where `unique` and more than one rule matches, there is
+    /// none (`core.warnAmbiguousRefs` is git's way to ask for that).
+    pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {
+        let mut found = None;
+        for (before, after) in SHORT_NAME_RULES {
+            let candidate = [before, short_name, after].concat();
+            if let Some((name, _)) = self.resolve_named(candidate.as_bstr())? {
+                if found.is_some() {
+                    return Ok(None);
+                }
+                found = Some(name);
+                if !unique {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The shortest name by which git finds `full_name`, as it is printed for upstreams.
+    pub fn shorten(&self, full_name: &BStr) -> Result<BString, Error> {
+        for (at, (before, after)) in SHORT_NAME_RULES.iter().enumerate().skip(1).rev() {
+            let Some(short) = full_name
+                .strip_prefix(*before)
+                .and_then(|rest| rest.strip_suffix(*after))
+                .filter(|short| !short.is_empty())
+            else {
+                continue;
+            };
+            let mut is_taken = false;
+            for (before, after) in SHORT_NAME_RULES.iter().take(at) {
+                let candidate = [before, short, after].concat();
+                if self.resolve(candidate.as_bstr())?.is_some() {
+                    is_taken = true;
+                    break;
+                }
+            }
+            if !is_taken {
+                return Ok(short.into());
+            }
+        }
+        Ok(full_name.into())
+    }
+
+    /// Calls `found` for each reference whose full name starts with `prefix` (empty, or `refs/` and as many
+    /// folders as wanted, with the slash at the end), in byte order: its name, its object, and the object that
+    /// this peels to (itself, unless it is a tag) where that is known without reading it.
+    ///
+    /// Broken references, symbolic ones that lead nowhere and invalid names are left out, as for git.
+    pub fn for_each(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
+    ) -> Result<(), Error> {
+        let mut emit = |name: &BStr, raw: Raw, peeled: Option<ObjectId>| -> Result<(), Error> {
+            if !name::is_valid(name) {
+                return Ok(());
+            }
+            match raw {
+                Raw::Direct(id) if !id.is_null() => found(name, &id, peeled),
+                Raw::Symbolic(_) => {
+                    if let Some(id) = self.resolve(name)? {
+                        found(name, &id, None);
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        };
+        match &self.store {
+            Store::Files { .. } => {
+                let mut loose = self.loose_under(prefix).into_iter().peekable();
+                let packed = self.packed()?;
+                for record in packed.from(prefix) {
+                    let record = record?;
+                    if !record.name.starts_with(prefix) {
+                        break;
+                    }
+                    while let Some((name, raw)) = loose.next_if(|(name, _)| name < record.name) {
+                        emit(name.as_ref(), raw, None)?;
+                    }
+                    match loose.next_if(|(name, _)| name == record.name) {
+                        Some((name, raw)) => emit(name.as_ref(), raw, None)?,
+                        None => emit(record.name, Raw::Direct(record.id), record.peeled)?,
+                    }
+                }
+                for (name, raw) in loose {
+                    emit(name.as_ref(), raw, None)?;
+                }
+            }
+            Store::Reftable { shared, own } => {
+                let mut all = shared.refs(prefix)?;
+                if let Some(own) = own {
+                    all.retain(|name, _| !is_per_worktree(name));
+                    all.extend(
+                        own.refs(prefix)?
+                            .into_iter()
+                            .filter(|(name, _)| is_per_worktree(name)),
+                    );
+                }
+                for (name, value) in all.range(BString::from("refs/")..BString::from("refs0")) {
+                    emit(name.as_ref(), value.raw(), value.peeled())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of stash entries: the well-formed records in the log of `refs/stash`.
+    pub fn stash_count(&self) -> Result<usize, Error> {
+        let path = match &self.store {
+            Store::Files { .. } => self.common_dir.join("logs/refs/stash"),
+            Store::Reftable { shared, .. } => shared.list_path().to_owned(),
+        };
+        let failed = |error: vigil_linux::Errno| Error::read(&path, error.into());
+        let mut stash = self.stash.lock();
+        if let Some((observation, count)) = &*stash
+            && observation.holds(&path).map_err(failed)?
+        {
+            return Ok(*count);
+        }
+        let observation = Observation::of(&path).map_err(failed)?;
+        let count = match &self.store {
+            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash)?,
+            Store::Files { .. } => 0,
+            Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
+        };
+        *stash = Some((observation, count));
+        Ok(count)
+    }
+
+    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now;
+    /// and whether one of these is symbolic, and so may lead elsewhere when none of the files changed.
+    pub(crate) fn sources_of(
+        &self,
+        prefix: &BStr,
+    ) -> Result<(Vec<(PathBuf, Observation)>, bool), Error> {
+        let observe = |path: PathBuf| match Observation::of(&path) {
+            Ok(observation) => Ok((path, observation)),
+            Err(error) => Err(Error::read(&path, error.into())),
+        };
+        let packed_path = match &self.store {
+            Store::Files { packed_path, .. } => packed_path,
+            Store::Reftable { shared, .. } => {
+                return Ok((vec![observe(shared.list_path().to_owned())?], false));
+            }
+        };
+        let mut sources = vec![observe(packed_path.clone())];
+        let mut is_symbolic = false;
+        let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
+        loose::list(&self.common_dir, folder, &mut |item| {
+            let path = match item {
+                Item::Folder(path) => path,
+                Item::File(name) => self.common_dir.join(OsStr::from_bytes(&name)),
+            };
+            sources.push(observe(path.clone()));
+            is_symbolic |= matches!(
+                loose::read(&path, self.hash),
+                Loose::Found(Raw::Symbolic(_))
+            );
+        });
+        Ok((sources.into_iter().collect::<Result<_, _>>()?, is_symbolic))
+    }
+
+    /// Reads `name`, following nothing.
+    pub(crate) fn read(&self, name: &BStr) -> Result<Raw, Error> {
+        match &self.store {
+            Store::Files { .. } => {
+                let path = self.folder_of(name).join(OsStr::from_bytes(name));
+                match loose::read(&path, self.hash) {
+                    Loose::Found(raw) => Ok(raw),
+                    Loose::Impossible => Ok(Raw::Missing),
+                    Loose::Absent if !name.starts_with(b"refs/") => Ok(Raw::Missing),
+                    Loose::Absent => Ok(match self.packed()?.find(name)? {
+                        Some(record) => Raw::Direct(record.id),
+                        None => Raw::Missing,
+                    }),
+                }
+            }
+            // These two are written as files whatever the format is.
+            Store::Reftable { .. } if name == "FETCH_HEAD" || name == "MERGE_HEAD" => {
+                match loose::read(&self.git_dir.join(OsStr::from_bytes(name)), self.hash) {
+                    Loose::Found(raw) => Ok(raw),
+                    Loose::Absent | Loose::Impossible => Ok(Raw::Missing),
+                }
+            }
+            Store::Reftable { shared, own } => {
+                let stack = match own {
+                    Some(own) if is_per_worktree(name) => own,
+                    _ => shared,
+                };
+                Ok(stack.find(name)?.map_or(Raw::Missing, |value| value.raw()))
+            }
+        }
+    }
+
+    /// The folder in which the loose reference `name` is.
+    fn folder_of(&self, name: &BStr) -> &Path {
+        if is_per_worktree(name) {
+            &self.git_dir
+        } else {
+            &self.common_dir
+        }
+    }
+
+    /// All loose references under `prefix`, by name.
+    fn loose_under(&self, prefix: &BStr) -> BTreeMap<BString, Raw> {
+        let prefix = if prefix.is_empty() {
+            BStr::new(b"refs/")
+        } else {
+            prefix
+        };
+        let folder = prefix
+            .get(..prefix.rfind_byte(b'/').unwrap_or(0))
+            .unwrap_or_default();
+        let mut names = Vec::new();
+        let mut keep = |item| match item {
+            Item::File(name) if name.starts_with(prefix) => names.push(name),
+            Item::File(_) | Item::Folder(_) => {}
+        };
+        loose::list(&self.common_dir, folder, &mut keep);
+        if self.git_dir != self.common_dir {
+            loose::list(&self.git_dir, folder, &mut keep);
+        }
+        // Read by name, so that each comes from the folder that counts for it.
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let path = self.folder_of(name.as_ref()).join(OsStr::from_bytes(&name));
+                match loose::read(&path, self.hash) {
+                    Loose::Found(raw) => Some((name, raw)),
+                    Loose::Absent | Loose::Impossible => None,
+                }
+            })
+            .collect()
+    }
+
+    /// The packed references as they are now.
+    fn packed(&self) -> Result<Arc<Packed>, Error> {
+        let Store::Files {
+            packed_path,
+            packed,
+        } = &self.store
+        else {
+            return Ok(Arc::new(Packed::empty(self.hash)));
+        };
+        let failed = |error: vigil_linux::Errno| Error::read(packed_path, error.into());
+        let mut packed = packed.lock();
+        if let Some((observation, packed)) = &*packed
+            && observation.holds(packed_path).map_err(failed)?
+        {
+            return Ok(Arc::clone(packed));
+        }
+        let observation = Observation::of(packed_path).map_err(failed)?;
+        let read = Arc::new(if observation.exists() {
+            Packed::read(packed_path, self.hash)?
+        } else {
+            Packed::empty(self.hash)
+        });
+        *packed = Some((observation, Arc::clone(&read)));
+        Ok(read)
+    }
+}
+
+/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
+/// "REFS").
+fn is_per_worktree(name: &[u8]) -> bool {
+    !name.starts_with(b"refs/")
+        || [
+            b"refs/bisect/".as_slice(),
+            b"refs/worktree/",
+            b"refs/rewritten/",
+        ]
+        .iter()
+        .any(|folder| name.starts_with(folder))
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Fetch refspecs, from the remote's name of a reference to ours (git-fetch(1), "refspec").
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::git::refs::name;
+
+/// A refspec for fetching.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refspec {
+    is_negative: bool,
+    source: BString,
+    /// Empty where nothing is stored.
+    destination: BString,
+}
+
+impl Refspec {
+    /// Parses a value of `remote.<name>.fetch`; `None` if git would refuse it.
+    pub(super) fn parse(text: &BStr) -> Option<Self> {
+        let (is_negative, rest) = match text.strip_prefix(b"^") {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix(b"+").unwrap_or(text)),
+        };
+        let (source, destination) = match rest.rfind_byte(b':') {
+            Some(_) if is_negative => return None,
+            Some(at) => (rest.get(..at)?, rest.get(at + 1..)),
+            None => (rest, None),
+        };
+        let has_star = |side: &[u8]| side.contains(&b'*');
+        match destination {
+            Some(destination) if has_star(source) != has_star(destination) => return None,
+            None if has_star(source) && !is_negative => return None,
+            _ => {}
+        }
+        let source = if source == b"@" { b"HEAD" } else { source };
+        let destination = destination.unwrap_or_default();
+        // A side may be empty, and have one star that stands for anything.
+        let is_valid = |side: &[u8]| side.is_empty() || name::is_valid(&side.replacen("*", "x", 1));
+        if !is_valid(source) || !is_valid(destination) || (is_negative && source.is_empty()) {
+            return None;
+        }
+        Some(Self {
+            is_negative,
+            source: source.into(),
+            destination: destination.into(),
+        })
+    }
+
+    /// What the star in the source stands for in `name`, or nothing if there is none; `None` if it does not match.
+    fn matched<'a>(&self, name: &'a BStr) -> Option<&'a [u8]> {
+        match self.source.split_once_str("*") {
+            Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
+            None => (self.source == name).then_some(b""),
+        }
+    }
+}
+
+/// The reference in which the remote's `name` is kept, by the first refspec that says so.
+pub(super) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
+    let is_excluded = |refspec: &Refspec| refspec.is_negative && refspec.matched(name).is_some();
+    if refspecs.iter().any(is_excluded) {
+        return None;
+    }
+    refspecs
+        .iter()
+        .filter(|refspec| !refspec.is_negative && !refspec.destination.is_empty())
+        .find_map(|refspec| {
+            Some(
+                refspec
+                    .destination
+                    .replacen("*", refspec.matched(name)?, 1)
+                    .into(),
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapped(refspecs: &[&str], name: &str) -> String {
+        let refspecs: Vec<_> = refspecs
+            .iter()
+            .map(|text| Refspec::parse((*text).into()).unwrap())
+            .collect();
+        track(&refspecs, name.into())
+            .unwrap_or_default()
+            .to_string()
+    }
+
+    #[test]
+    fn names_are_mapped() {
+        let usual = "+refs/heads/*:refs/remotes/o/*";
+        assert_eq!(mapped(&[usual], "refs/heads/a/b"), "refs/remotes/o/a/b");
+        assert_eq!(mapped(&[usual], "refs/tags/a"), "");
+        assert_eq!(
+            mapped(&["refs/heads/a:refs/x", usual], "refs/heads/a"),
+            "refs/x"
+        );
+        assert_eq!(mapped(&[usual, "^refs/heads/a*"], "refs/heads/ab"), "");
+        assert_eq!(
+            mapped(&["refs/heads/a*c:refs/x/*/y"], "refs/heads/abc"),
+            "refs/x/b/y"
+        );
+        assert_eq!(mapped(&["refs/heads/a*a:refs/x/*"], "refs/heads/a"), "");
+        assert_eq!(mapped(&["refs/heads/a"], "refs/heads/a"), "");
+        assert_eq!(mapped(&["@:refs/x"], "HEAD"), "refs/x");
+    }
+
+    #[test]
+    fn what_git_refuses_is_refused() {
+        for text in [
+            "refs/*",
+            "refs/*:refs/x",
+            "refs/x:refs/*",
+            "^a:b",
+            "^",
+            "a b",
+            "a:b..c",
+            "a/*/*:b/*",
+            "a:b*",
+        ] {
+            assert_eq!(Refspec::parse(text.into()), None, "{text}");
+        }
+        for text in ["refs/x", ":", "", "a:", "+a:b", "^refs/*", "^a"] {
+            assert!(Refspec::parse(text.into()).is_some(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+use gix_hash::{Kind, ObjectId};
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::Errno;
+
+use super::{Raw, name};
+
+/// More than any reference holds; what is longer is not one.
+const LENGTH_MAX: u64 = 64 * 1024;
+
+/// What the file system says of a loose reference.
+#[derive(Debug)]
+pub(super) enum Loose {
+    /// It is there, though maybe broken.
+    Found(Raw),
+    /// Nothing or a directory is there: it may be packed.
+    Absent,
+    /// A part of its name is a file: no such reference can exist.
+    Impossible,
+}
+
+/// Reads the loose reference in the file `path`.
+///
+/// What cannot be opened is broken, as for git; so is a pipe, for which git would wait.
+pub(super) fn read(path: &Path, hash: Kind) -> Loose {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let fd = match rustix::fs::openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Loose::Absent,
+        Err(Errno::NOTDIR) => return Loose::Impossible,
+        Err(Errno::LOOP) => {
+            if let Some(target) = link_target(path) {
+                return Loose::Found(Raw::Symbolic(target));
+            }
+            match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
+                Ok(fd) => fd,
+                Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
+                Err(_) => return Loose::Found(Raw::Broken),
+            }
+        }
+        Err(_) => return Loose::Found(Raw::Broken),
+    };
+    let mut content = Vec::with_capacity(128);
+    match std::fs::File::from(fd)
+        .take(LENGTH_MAX)
+        .read_to_end(&mut content)
+    {
+        Ok(_) => Loose::Found(parse(&content, hash)),
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Loose::Absent,
+        Err(_) => Loose::Found(Raw::Broken),
+    }
+}
+
+/// The target of a symbolic link that stands for a symbolic reference, as the oldest gits wrote them.
+fn link_target(path: &Path) -> Option<BString> {
+    let target = std::fs::read_link(path).ok()?;
+    let target = target.as_os_str().as_bytes();
+    (target.starts_with(b"refs/") && name::is_valid(target)).then(|| target.into())
+}
+
+/// Parses the contents of a loose reference.
+fn parse(content: &[u8], hash: Kind) -> Raw {
+    let content = content.trim_ascii_end();
+    // git reads the contents as a C string.
+    let content = content.split(|byte| *byte == 0).next().unwrap_or_default();
+    if let Some(target) = content.strip_prefix(b"ref:") {
+        return Raw::Symbolic(target.trim_ascii_start().into());
+    }
+    // FETCH_HEAD and its like have more after the id.
+    let Some((id, rest)) = content.split_at_checked(hash.len_in_hex()) else {
+        return Raw::Broken;
+    };
+    match ObjectId::from_hex(id) {
+        Ok(id) if rest.first().is_none_or(u8::is_ascii_whitespace) => Raw::Direct(id),
+        _ => Raw::Broken,
+    }
+}
+
+/// What a listing of loose references comes by.
+pub(super) enum Item {
+    /// A folder, which is listed next.
+    Folder(PathBuf),
+    /// The full name of what may be a reference.
+    File(BString),
+}
+
+/// Calls `found` with every folder and file under `root`/`prefix`, the folder itself included, where `prefix` has
+/// no trailing slash. Lock files and names that are no reference's are left out. Unreadable folders are empty.
+pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Item)) {
+    // A linked folder inside a linked one is not entered, lest links to each other multiply.
+    let mut folders = vec![(BString::from(prefix), false)];
+    while let Some((folder, is_linked)) = folders.pop() {
+        let path = root.join(OsStr::from_bytes(&folder));
+        found(Item::Folder(path.clone()));
+        let Ok(entries) = std::fs::read_dir(path) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let file_name = entry.file_name();
+            if file_name.as_bytes().starts_with(b".") || file_name.as_bytes().ends_with(b".lock") {
+                continue;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let mut full = folder.clone();
+            full.push(b'/');
+            full.extend_from_slice(file_name.as_bytes());
+            if kind.is_dir() {
+                folders.push((full, is_linked));
+            } else if !kind.is_symlink() || !entry.path().is_dir() {
+                found(Item::File(full));
+            } else if !is_linked {
+                folders.push((full, true));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_read_as_git_reads_them() {
+        let id = "1234567890123456789012345678901234567890";
+        let direct = |text: &str| matches!(parse(text.as_bytes(), Kind::Sha1), Raw::Direct(found) if found.to_string() == id);
+        assert!(direct(id));
+        assert!(direct(&format!("{id}\n\n ")));
+        assert!(direct(&format!("{id}\tbranch 'x' of y")));
+        assert!(!direct(&format!("{id}0")));
+        assert!(!direct(id.split_at(39).0));
+        assert!(!direct(""));
+        let symbolic = |text: &str| match parse(text.as_bytes(), Kind::Sha1) {
+            Raw::Symbolic(target) => target.to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(symbolic("ref: refs/heads/a\n"), "refs/heads/a");
+        assert_eq!(symbolic("ref:\t refs/heads/a b \n"), "refs/heads/a b");
+        assert_eq!(symbolic("ref:refs/heads/a\0b\n"), "refs/heads/a");
+    }
+}

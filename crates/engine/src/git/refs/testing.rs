@@ -1,0 +1,176 @@
+//! Real repositories for the tests of references and what is built on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gix_hash::{Kind, ObjectId};
+
+use crate::environment::Environment;
+use crate::git::config::Config;
+use crate::git::repository::{RefFormat, Repository};
+
+/// A repository in a temporary directory, and git to change it.
+pub(crate) struct Sandbox {
+    dir: tempfile::TempDir,
+    pub(crate) format: RefFormat,
+    pub(crate) hash: Kind,
+}
+
+impl Sandbox {
+    /// A repository with files for references and SHA-1.
+    pub(crate) fn new() -> Self {
+        Self::with(RefFormat::Files, Kind::Sha1)
+    }
+
+    /// A repository of the given formats, in the folder `main`.
+    pub(crate) fn with(format: RefFormat, hash: Kind) -> Self {
+        let sandbox = Self {
+            dir: tempfile::tempdir().unwrap(),
+            format,
+            hash,
+        };
+        let format = match format {
+            RefFormat::Files => "--ref-format=files",
+            RefFormat::Reftable => "--ref-format=reftable",
+        };
+        let hash = match hash {
+            Kind::Sha256 => "--object-format=sha256",
+            _ => "--object-format=sha1",
+        };
+        sandbox.git_in(
+            sandbox.dir.path(),
+            &["init", "-q", "-b", "main", format, hash, "main"],
+        );
+        sandbox
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn work_tree(&self) -> PathBuf {
+        self.dir.path().join("main")
+    }
+
+    pub(crate) fn git_dir(&self) -> PathBuf {
+        self.work_tree().join(".git")
+    }
+
+    fn command(&self, folder: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(folder).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.dir.path());
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "A"),
+            ("GIT_AUTHOR_EMAIL", "a@example.com"),
+            ("GIT_AUTHOR_DATE", "1700000000 +0000"),
+            ("GIT_COMMITTER_NAME", "C"),
+            ("GIT_COMMITTER_EMAIL", "c@example.com"),
+            ("GIT_COMMITTER_DATE", "1700000000 +0000"),
+        ] {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// Runs git in `folder`; it must succeed. Its output, without the last newline.
+    pub(crate) fn git_in(&self, folder: &Path, args: &[&str]) -> String {
+        let output = self.command(folder, args).output().unwrap();
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end_matches('\n')
+            .to_owned()
+    }
+
+    /// Runs git in the main worktree; it must succeed.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.work_tree(), args)
+    }
+
+    /// Runs git in the main worktree, whatever comes of it: its output and its errors.
+    pub(crate) fn try_git(&self, args: &[&str]) -> (String, String) {
+        let output = self.command(&self.work_tree(), args).output().unwrap();
+        (
+            String::from_utf8_lossy(&output.stdout).into(),
+            String::from_utf8_lossy(&output.stderr).into(),
+        )
+    }
+
+    /// Runs git with `input`; it must succeed.
+    pub(crate) fn git_with_input(&self, args: &[&str], input: &[u8]) -> String {
+        use std::io::Write;
+        let mut command = self.command(&self.work_tree(), args);
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "git {args:?}");
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end_matches('\n')
+            .to_owned()
+    }
+
+    /// Commits nothing new with the given message and committer time.
+    pub(crate) fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
+        let date = format!("@{time_s} +0000");
+        let args = ["commit", "-q", "--allow-empty", "-m", message];
+        let mut command = self.command(&self.work_tree(), &args);
+        assert!(
+            command
+                .env("GIT_COMMITTER_DATE", date)
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.id("HEAD")
+    }
+
+    /// Commits nothing new.
+    pub(crate) fn commit(&self, message: &str) -> ObjectId {
+        self.commit_at(message, 1_700_000_000)
+    }
+
+    /// What git makes of a revision.
+    pub(crate) fn id(&self, revision: &str) -> ObjectId {
+        ObjectId::from_hex(self.git(&["rev-parse", "--verify", revision]).as_bytes()).unwrap()
+    }
+
+    /// The main worktree's repository.
+    pub(crate) fn repository(&self) -> Repository {
+        self.repository_at(self.git_dir(), self.work_tree())
+    }
+
+    /// The repository of a worktree.
+    pub(crate) fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
+        Repository {
+            index_path: git_dir.join("index"),
+            git_dir,
+            common_dir: self.git_dir(),
+            work_tree: Some(work_tree),
+            prefix: "".into(),
+            object_dir: self.git_dir().join("objects"),
+            hash: self.hash,
+            ref_format: self.format,
+            config: Config::default(),
+            environment: Environment::default(),
+        }
+    }
+}
+
+/// Every pair of formats that git can make.
+pub(crate) const FORMATS: [(RefFormat, Kind); 4] = [
+    (RefFormat::Files, Kind::Sha1),
+    (RefFormat::Files, Kind::Sha256),
+    (RefFormat::Reftable, Kind::Sha1),
+    (RefFormat::Reftable, Kind::Sha256),
+];

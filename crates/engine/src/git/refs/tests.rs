@@ -1,0 +1,304 @@
+use std::fs;
+
+use super::testing::{FORMATS, Sandbox};
+use super::*;
+
+/// All references as `git for-each-ref` prints them.
+fn listed(refs: &Refs, prefix: &str) -> String {
+    let mut lines = Vec::new();
+    refs.for_each(prefix.into(), |name, id, _| {
+        lines.push(format!("{id} {name}"))
+    })
+    .unwrap();
+    lines.join("\n")
+}
+
+fn by_git(sandbox: &Sandbox, folder: &Path) -> String {
+    sandbox.git_in(
+        folder,
+        &["for-each-ref", "--format=%(objectname) %(refname)"],
+    )
+}
+
+#[test]
+fn references_are_those_of_git_in_every_format() {
+    for (format, hash) in FORMATS {
+        let sandbox = Sandbox::with(format, hash);
+        let refs = Refs::open(&sandbox.repository()).unwrap();
+        assert_eq!(
+            refs.head().unwrap(),
+            Head::Branch {
+                name: "refs/heads/main".into(),
+                id: None
+            }
+        );
+        let first = sandbox.commit("one");
+        sandbox.git(&["branch", "a/b/c"]);
+        sandbox.git(&["branch", "a-b"]);
+        sandbox.git(&["branch", "a.b"]);
+        sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
+        sandbox.git(&["tag", "light"]);
+        sandbox.git(&["pack-refs", "--all"]);
+        let second = sandbox.commit("two");
+        sandbox.git(&["tag", "-a", "-m", "t", "later"]);
+        sandbox.git(&["update-ref", "-d", "refs/heads/a-b"]);
+        sandbox.git(&[
+            "symbolic-ref",
+            "refs/remotes/origin/HEAD",
+            "refs/heads/main",
+        ]);
+        sandbox.git(&["symbolic-ref", "refs/heads/dangling", "refs/heads/nowhere"]);
+
+        let expected = by_git(&sandbox, &sandbox.work_tree());
+        assert_eq!(listed(&refs, ""), expected, "{format:?} {hash:?}");
+        let heads: Vec<_> = expected
+            .lines()
+            .filter(|line| line.contains(" refs/heads/"))
+            .collect();
+        assert_eq!(listed(&refs, "refs/heads/"), heads.join("\n"));
+        for line in expected.lines() {
+            let (id, name) = line.split_once(' ').unwrap();
+            assert_eq!(refs.resolve(name.into()).unwrap().unwrap().to_string(), id);
+        }
+        let mut peels = Vec::new();
+        refs.for_each("refs/tags/".into(), |name, _, peeled| {
+            peels.push((name.to_string(), peeled))
+        })
+        .unwrap();
+        let annotated = peels
+            .iter()
+            .find(|(name, _)| name == "refs/tags/annotated")
+            .unwrap();
+        assert_eq!(
+            annotated.1,
+            Some(first),
+            "packed or in a table, its target is recorded"
+        );
+
+        assert_eq!(
+            refs.head().unwrap(),
+            Head::Branch {
+                name: "refs/heads/main".into(),
+                id: Some(second)
+            }
+        );
+        assert_eq!(refs.resolve("refs/heads/a-b".into()).unwrap(), None);
+        assert_eq!(refs.resolve("refs/heads/dangling".into()).unwrap(), None);
+        assert_eq!(
+            refs.symbolic_target("refs/remotes/origin/HEAD".into())
+                .unwrap(),
+            Some("refs/heads/main".into())
+        );
+        sandbox.git(&["checkout", "-q", "--detach"]);
+        assert_eq!(refs.head().unwrap(), Head::Detached(second));
+    }
+}
+
+#[test]
+fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
+    for (format, hash) in FORMATS {
+        let sandbox = Sandbox::with(format, hash);
+        let id = sandbox.commit("one");
+        let linked = sandbox.root().join("linked");
+        sandbox.git(&[
+            "worktree",
+            "add",
+            "-q",
+            "-b",
+            "topic",
+            linked.to_str().unwrap(),
+        ]);
+        sandbox.git(&["update-ref", "refs/bisect/bad", "HEAD"]);
+        sandbox.git_in(&linked, &["update-ref", "refs/bisect/good", "HEAD"]);
+        sandbox.git_in(&linked, &["update-ref", "refs/worktree/x", "HEAD"]);
+        let refs = Refs::open(&sandbox.repository()).unwrap();
+        let own = sandbox.git_dir().join("worktrees/linked");
+        let theirs = Refs::open(&sandbox.repository_at(own, linked.clone())).unwrap();
+        assert_eq!(
+            listed(&refs, ""),
+            by_git(&sandbox, &sandbox.work_tree()),
+            "{format:?}"
+        );
+        assert_eq!(listed(&theirs, ""), by_git(&sandbox, &linked), "{format:?}");
+        assert_eq!(
+            theirs.head().unwrap(),
+            Head::Branch {
+                name: "refs/heads/topic".into(),
+                id: Some(id)
+            }
+        );
+        assert_eq!(theirs.resolve("refs/bisect/bad".into()).unwrap(), None);
+        assert_eq!(theirs.resolve("refs/bisect/good".into()).unwrap(), Some(id));
+        assert_eq!(theirs.resolve("refs/heads/main".into()).unwrap(), Some(id));
+    }
+}
+
+#[test]
+fn stash_entries_are_counted_as_git_counts_them() {
+    for (format, hash) in FORMATS {
+        let sandbox = Sandbox::with(format, hash);
+        sandbox.commit("one");
+        let refs = Refs::open(&sandbox.repository()).unwrap();
+        let by_git = || {
+            let status = sandbox.git(&["status", "--porcelain=v2", "--show-stash"]);
+            let count = status
+                .lines()
+                .find_map(|line| line.strip_prefix("# stash "));
+            count.map_or(0, |count| count.parse().unwrap())
+        };
+        assert_eq!(refs.stash_count().unwrap(), 0);
+        fs::write(sandbox.work_tree().join("file"), "x").unwrap();
+        for round in 0..4 {
+            fs::write(sandbox.work_tree().join("file"), round.to_string()).unwrap();
+            sandbox.git(&["stash", "-u", "-q"]);
+            assert_eq!(refs.stash_count().unwrap(), round + 1, "{format:?}");
+            assert_eq!(by_git(), round + 1);
+        }
+        sandbox.git(&["stash", "drop", "-q", "stash@{2}"]);
+        assert_eq!(refs.stash_count().unwrap(), by_git(), "{format:?}");
+        sandbox.git(&["stash", "clear"]);
+        assert_eq!((refs.stash_count().unwrap(), by_git()), (0, 0));
+    }
+}
+
+#[test]
+fn broken_references_are_taken_as_git_takes_them() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("one");
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let main = sandbox.git_dir().join("refs/heads/main");
+    let unknown = Head::Branch {
+        name: "".into(),
+        id: None,
+    };
+    let by_git = || sandbox.try_git(&["status", "--porcelain=v2", "--branch"]);
+    for content in [
+        "garbage\n",
+        "ref: refs/heads/bad..name\n",
+        "",
+        "ref: refs/heads/main\n",
+    ] {
+        fs::write(&main, content).unwrap();
+        assert!(
+            by_git().0.contains("# branch.head (unknown)\n"),
+            "{content:?}"
+        );
+        assert_eq!(refs.head().unwrap(), unknown, "{content:?}");
+    }
+    fs::write(&main, "ref: refs/heads/other\n").unwrap();
+    assert!(by_git().0.contains("# branch.head other\n"));
+    assert_eq!(
+        refs.head().unwrap(),
+        Head::Branch {
+            name: "refs/heads/other".into(),
+            id: None
+        }
+    );
+
+    fs::write(&main, format!("{}\n", ObjectId::null(Kind::Sha1))).unwrap();
+    let (_, error) = by_git();
+    assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
+
+    let head = sandbox.git_dir().join("HEAD");
+    for content in ["garbage\n", ""] {
+        fs::write(&head, content).unwrap();
+        let (_, error) = by_git();
+        assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
+    }
+}
+
+#[test]
+fn head_may_be_a_symbolic_link_and_a_reference_a_folder_or_pipe() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.commit("one");
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let head = sandbox.git_dir().join("HEAD");
+    fs::remove_file(&head).unwrap();
+    std::os::unix::fs::symlink("refs/heads/main", &head).unwrap();
+    assert_eq!(
+        refs.head().unwrap(),
+        Head::Branch {
+            name: "refs/heads/main".into(),
+            id: Some(id)
+        }
+    );
+    sandbox.git(&["pack-refs", "--all"]);
+    fs::create_dir_all(sandbox.git_dir().join("refs/heads/main/empty")).unwrap();
+    assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(id));
+    assert_eq!(refs.resolve("refs/heads/main/empty".into()).unwrap(), None);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        sandbox.git_dir().join("refs/heads/pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    assert_eq!(refs.resolve("refs/heads/pipe".into()).unwrap(), None);
+}
+
+#[test]
+fn names_are_shortened_and_expanded_as_git_does() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.commit("one").to_string();
+    let names = [
+        "refs/heads/main",
+        "refs/heads/x",
+        "refs/tags/x",
+        "refs/remotes/x",
+        "refs/remotes/origin/main",
+        "refs/remotes/origin/x",
+        "refs/heads/origin/x",
+        "refs/remotes/up/HEAD",
+        "refs/other/y",
+        "refs/heads/other/y",
+    ];
+    for name in names {
+        sandbox.git(&["update-ref", name, &id]);
+    }
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    for strict in ["false", "true"] {
+        sandbox.git(&["config", "core.warnAmbiguousRefs", strict]);
+        for name in names {
+            if strict == "false" {
+                let short = sandbox.git(&["for-each-ref", "--format=%(refname:short)", name]);
+                assert_eq!(refs.shorten(name.into()).unwrap(), short.as_str(), "{name}");
+            }
+        }
+    }
+    for (short, full) in [
+        ("x", Some("refs/tags/x")),
+        ("up", Some("refs/remotes/up/HEAD")),
+        ("other/y", Some("refs/other/y")),
+        ("origin/main", Some("refs/remotes/origin/main")),
+        ("HEAD", Some("HEAD")),
+        ("none", None),
+    ] {
+        let found = refs.expand(short.into(), false).unwrap();
+        let full = if short == "HEAD" {
+            Some("refs/heads/main")
+        } else {
+            full
+        };
+        assert_eq!(found, full.map(BString::from), "{short}");
+    }
+    assert_eq!(refs.expand("x".into(), true).unwrap(), None);
+    assert_eq!(
+        refs.expand("main".into(), true).unwrap(),
+        Some("refs/heads/main".into())
+    );
+}
+
+#[test]
+fn packed_references_that_move_are_read_again() {
+    let sandbox = Sandbox::new();
+    let one = sandbox.commit("one");
+    sandbox.git(&["pack-refs", "--all"]);
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(one));
+    let two = sandbox.commit("two");
+    sandbox.git(&["pack-refs", "--all"]);
+    assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(two));
+    fs::remove_file(sandbox.git_dir().join("packed-refs")).unwrap();
+    assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), None);
+}

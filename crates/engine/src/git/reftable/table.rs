@@ -1,0 +1,388 @@
+//! One reftable file.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+
+use super::block::{Reader, Reason, Records};
+use super::{Error, Value};
+
+const BLOCK_REF: u8 = b'r';
+const BLOCK_INDEX: u8 = b'i';
+const BLOCK_LOG: u8 = b'g';
+
+/// Levels of the index; with a handful of records for each block this is more than a file can hold.
+const INDEX_DEPTH_MAX: usize = 16;
+
+/// A table, read whole. Its sections are known to lie inside it.
+#[derive(Debug)]
+pub(super) struct Table {
+    path: PathBuf,
+    hash: Kind,
+    bytes: Vec<u8>,
+    header_length: usize,
+    /// The size to which reference blocks are padded; 0 where they are not.
+    block_size: usize,
+    /// The root of the index of references; 0 where there is none.
+    ref_index: usize,
+    /// Where the reference blocks end.
+    refs_end: usize,
+    /// Where the log blocks start and end.
+    logs: std::ops::Range<usize>,
+}
+
+/// A block's place and contents.
+struct Block<'a> {
+    kind: u8,
+    /// The bytes after the block's header.
+    body: &'a [u8],
+    /// Where the next block starts.
+    next: usize,
+}
+
+impl Table {
+    /// Checks and takes over the bytes of the file `path`.
+    pub(super) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
+        let mut table = Self {
+            path,
+            hash,
+            bytes,
+            header_length: 0,
+            block_size: 0,
+            ref_index: 0,
+            refs_end: 0,
+            logs: 0..0,
+        };
+        match table.read_footer() {
+            Ok(()) => Ok(table),
+            Err(reason) => Err(table.corrupt(reason)),
+        }
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn corrupt(&self, reason: Reason) -> Error {
+        Error::Corrupt {
+            path: self.path.clone(),
+            reason,
+        }
+    }
+
+    fn read_footer(&mut self) -> Result<(), Reason> {
+        let (header_length, footer_length, kind) = match self.bytes.get(..5) {
+            Some(b"REFT\x01") => (24, 68, Some(Kind::Sha1)),
+            Some(b"REFT\x02") => {
+                let kind = match self.bytes.get(24..28) {
+                    Some(b"sha1") => Some(Kind::Sha1),
+                    Some(b"s256") => Some(Kind::Sha256),
+                    _ => None,
+                };
+                (28, 72, kind)
+            }
+            Some([b'R', b'E', b'F', b'T', _]) => return Err("its version is unknown"),
+            _ => return Err("it does not start like one"),
+        };
+        if kind != Some(self.hash) {
+            return Err("its hash is not the repository's");
+        }
+        let end = self
+            .bytes
+            .len()
+            .checked_sub(footer_length)
+            .filter(|end| *end >= header_length)
+            .ok_or("it is too short")?;
+        let footer = self.bytes.get(end..).unwrap_or_default();
+        let (content, crc) = footer.split_last_chunk::<4>().ok_or("it is too short")?;
+        let mut expected = flate2::Crc::new();
+        expected.update(content);
+        if expected.sum() != u32::from_be_bytes(*crc) {
+            return Err("its footer's checksum is wrong");
+        }
+        if footer.get(..header_length) != self.bytes.get(..header_length) {
+            return Err("header and footer differ");
+        }
+        let mut reader = Reader(content.get(5..8).unwrap_or_default());
+        let block_size = reader.number(3)?;
+        let mut reader = Reader(content.get(header_length..).unwrap_or_default());
+        let mut sections = [0; 5];
+        for (at, section) in sections.iter_mut().enumerate() {
+            let position = reader.number(8)?;
+            // The lower five bits of the second are the length of abbreviated ids.
+            let position = if at == 1 { position >> 5 } else { position };
+            *section = usize::try_from(position)
+                .ok()
+                .filter(|position| *position <= end)
+                .ok_or("a section lies outside")?;
+        }
+        let [ref_index, _, _, logs, log_index] = sections;
+
+        self.header_length = header_length;
+        self.block_size = usize::try_from(block_size).unwrap_or_default();
+        self.ref_index = ref_index;
+        let first_kind = self.bytes.get(header_length).copied();
+        if first_kind == Some(BLOCK_REF) && end > header_length {
+            self.refs_end = sections
+                .into_iter()
+                .filter(|at| *at > 0)
+                .min()
+                .unwrap_or(end);
+        }
+        let logs_end = if log_index > 0 { log_index } else { end };
+        if logs > 0 {
+            self.logs = logs..logs_end;
+        } else if first_kind == Some(BLOCK_LOG) && end > header_length {
+            self.logs = 0..logs_end;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the block header and what follows it, where the block is counted from `at`: the first
+    /// block of a file counts the file's header as its own.
+    fn block_start(&self, at: usize) -> Result<(usize, u8, usize), Reason> {
+        let start = if at < self.header_length {
+            self.header_length
+        } else {
+            at
+        };
+        let mut reader = Reader(self.bytes.get(start..).unwrap_or_default());
+        let kind = reader.byte()?;
+        let length = usize::try_from(reader.number(3)?).map_err(|_| "a block is too long")?;
+        Ok((start + 4, kind, length))
+    }
+
+    /// The block of references or of an index that starts at `at`.
+    fn block(&self, at: usize) -> Result<Block<'_>, Reason> {
+        let (body, kind, length) = self.block_start(at)?;
+        let end = at.checked_add(length).ok_or("a block is too long")?;
+        let content = self.bytes.get(body..end).ok_or("a block is too long")?;
+        // Padding is zeros; a block that follows at once starts with its type.
+        let padded = at + self.block_size;
+        let next = if padded > end && self.bytes.get(end) == Some(&0) {
+            padded
+        } else {
+            end
+        };
+        Ok(Block {
+            kind,
+            body: content,
+            next,
+        })
+    }
+
+    /// The value of the reference `name`, a deletion included.
+    pub(super) fn find(&self, name: &BStr) -> Result<Option<Value>, Error> {
+        let mut found = None;
+        self.walk(name, |key, value| {
+            if key == name {
+                found = Some(value);
+            }
+            false
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `found` for each reference whose name starts with `prefix`, deletions included, in order.
+    pub(super) fn for_each_ref(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, Value),
+    ) -> Result<(), Error> {
+        self.walk(prefix, |key, value| {
+            let is_inside = key.starts_with(prefix);
+            if is_inside {
+                found(key, value);
+            }
+            is_inside
+        })
+    }
+
+    /// Calls `visit` for the references from `first` on, until it says false.
+    fn walk(&self, first: &BStr, visit: impl FnMut(&BStr, Value) -> bool) -> Result<(), Error> {
+        self.try_walk(first, visit)
+            .map_err(|reason| self.corrupt(reason))
+    }
+
+    fn try_walk(
+        &self,
+        first: &BStr,
+        mut visit: impl FnMut(&BStr, Value) -> bool,
+    ) -> Result<(), Reason> {
+        let Some(mut at) = self.first_block(first)? else {
+            return Ok(());
+        };
+        while at < self.refs_end {
+            let block = self.block(at)?;
+            match block.kind {
+                BLOCK_REF => {}
+                // The lower levels of the index lie between the references and its root.
+                BLOCK_INDEX => return Ok(()),
+                _ => return Err("a block is of another type"),
+            }
+            let mut records = Records::new(block.body)?;
+            loop {
+                let (key, kind) = match records.next_key()? {
+                    Some((key, kind)) => (key >= first.as_bytes(), kind),
+                    None => break,
+                };
+                let value = self.value(&mut records.values, kind)?;
+                if key && !visit(records.key(), value) {
+                    return Ok(());
+                }
+            }
+            at = if block.next > at {
+                block.next
+            } else {
+                return Err("a block is empty");
+            };
+        }
+        Ok(())
+    }
+
+    /// The block of references in which `name` is, if it is anywhere; `None` where all names are before it.
+    fn first_block(&self, name: &BStr) -> Result<Option<usize>, Reason> {
+        if self.ref_index == 0 {
+            return Ok(Some(0));
+        }
+        let mut at = self.ref_index;
+        for _ in 0..INDEX_DEPTH_MAX {
+            // Where the next level starts: the first block there whose last key is not before the name.
+            let mut below = None;
+            let end = self.bytes.len();
+            while at < end {
+                let block = self.block(at)?;
+                if block.kind != BLOCK_INDEX {
+                    break;
+                }
+                let mut records = Records::new(block.body)?;
+                while let Some((key, _)) = records.next_key()? {
+                    let is_reached = key >= name.as_bytes();
+                    let position = records.values.length()?;
+                    if is_reached {
+                        below = Some(position);
+                        break;
+                    }
+                }
+                if below.is_some() || block.next <= at {
+                    break;
+                }
+                at = block.next;
+            }
+            let Some(position) = below else {
+                return Ok(None);
+            };
+            match self.block_start(position)?.1 {
+                BLOCK_REF if position < self.refs_end => return Ok(Some(position)),
+                BLOCK_INDEX => at = position,
+                _ => return Err("an index leads to a block of another type"),
+            }
+        }
+        Err("its index is too deep")
+    }
+
+    fn id(&self, reader: &mut Reader<'_>) -> Result<ObjectId, Reason> {
+        ObjectId::try_from(reader.take(self.hash.len_in_bytes())?).map_err(|_| "an id is cut off")
+    }
+
+    fn value(&self, reader: &mut Reader<'_>, kind: u8) -> Result<Value, Reason> {
+        reader.varint()?;
+        Ok(match kind {
+            0 => Value::Deleted,
+            1 => Value::Direct(self.id(reader)?),
+            2 => Value::Peeled(self.id(reader)?, self.id(reader)?),
+            3 => {
+                let length = reader.length()?;
+                Value::Symbolic(reader.take(length)?.into())
+            }
+            _ => return Err("a value is of an unknown type"),
+        })
+    }
+
+    /// Calls `found` for each record in the log of `name` with the number of its update, and whether it is
+    /// one: deletions, and the mark of an empty log, are not.
+    pub(super) fn for_each_log(
+        &self,
+        name: &BStr,
+        found: impl FnMut(u64, bool),
+    ) -> Result<(), Error> {
+        self.try_for_each_log(name, found)
+            .map_err(|reason| self.corrupt(reason))
+    }
+
+    fn try_for_each_log(
+        &self,
+        name: &BStr,
+        mut found: impl FnMut(u64, bool),
+    ) -> Result<(), Reason> {
+        let mut at = self.logs.start;
+        while at < self.logs.end {
+            let (body, kind, length) = self.block_start(at)?;
+            if kind != BLOCK_LOG {
+                return Err("a block is of another type");
+            }
+            let length = (at + length)
+                .checked_sub(body)
+                .ok_or("a block is too short")?;
+            let packed = self.bytes.get(body..self.logs.end).unwrap_or_default();
+            let mut inflater = flate2::bufread::ZlibDecoder::new(packed);
+            let mut block = Vec::new();
+            // One byte more than the header promises, so that the stream's end is reached and counted.
+            (&mut inflater)
+                .take(length as u64 + 1)
+                .read_to_end(&mut block)
+                .map_err(|_| "a log block cannot be inflated")?;
+            if block.len() != length {
+                return Err("a log block is not of the promised length");
+            }
+            at = body + usize::try_from(inflater.total_in()).unwrap_or(packed.len());
+
+            let mut records = Records::new(&block)?;
+            loop {
+                let (update, kind) = match records.next_key()? {
+                    Some((key, kind)) => match log_key(key)? {
+                        (key, _) if key > name => return Ok(()),
+                        (key, update) => ((key == name).then_some(update), kind),
+                    },
+                    None => break,
+                };
+                let is_update = match kind {
+                    0 => false,
+                    1 => self.skip_log_data(&mut records.values)?,
+                    _ => return Err("a log record is of an unknown type"),
+                };
+                if let Some(update) = update {
+                    found(update, is_update);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads over the data of a log record; false if both its ids are null, which only marks that there is a log.
+    fn skip_log_data(&self, reader: &mut Reader<'_>) -> Result<bool, Reason> {
+        let (old, new) = (self.id(reader)?, self.id(reader)?);
+        for _ in 0..2 {
+            let length = reader.length()?;
+            reader.take(length)?;
+        }
+        reader.varint()?;
+        reader.take(2)?;
+        let length = reader.length()?;
+        reader.take(length)?;
+        Ok(!(old.is_null() && new.is_null()))
+    }
+}
+
+/// The reference and the update's number in the key of a log record.
+fn log_key(key: &[u8]) -> Result<(&BStr, u64), Reason> {
+    match key.split_last_chunk::<8>() {
+        Some(([name @ .., 0], update)) => {
+            Ok((name.as_bstr(), u64::MAX - u64::from_be_bytes(*update)))
+        }
+        _ => Err("the key of a log record makes no sense"),
+    }
+}

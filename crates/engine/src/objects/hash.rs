@@ -1,0 +1,85 @@
+//! Ids of blobs, computed as fast as the machine allows.
+
+use gix_hash::{Kind, ObjectId};
+use sha1::Digest;
+
+/// The id that `content` has as a blob.
+pub fn hash_blob(kind: Kind, content: &[u8]) -> ObjectId {
+    let mut hasher = BlobHasher::new(kind, content.len() as u64);
+    hasher.update(content);
+    hasher.finish()
+}
+
+/// Computes the id of a blob whose contents come in pieces.
+///
+/// For SHA-1 this is the plain function. git detects contents made to collide and refuses them; here they get
+/// an id, which at worst is the one recorded.
+#[derive(Clone)]
+pub struct BlobHasher(Inner);
+
+#[derive(Clone)]
+enum Inner {
+    Sha1(sha1::Sha1),
+    Other(gix_hash::Hasher, Kind),
+}
+
+impl std::fmt::Debug for BlobHasher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BlobHasher")
+    }
+}
+
+impl BlobHasher {
+    /// For a blob of `size` bytes. The pieces must be of that length together, or the id is nobody's.
+    pub fn new(kind: Kind, size: u64) -> Self {
+        let mut hasher = Self(match kind {
+            Kind::Sha1 => Inner::Sha1(sha1::Sha1::new()),
+            other => Inner::Other(gix_hash::hasher(other), other),
+        });
+        hasher.update(b"blob ");
+        hasher.update(size.to_string().as_bytes());
+        hasher.update(b"\0");
+        hasher
+    }
+
+    /// Adds the next piece.
+    #[inline]
+    pub fn update(&mut self, piece: &[u8]) {
+        match &mut self.0 {
+            Inner::Sha1(hasher) => hasher.update(piece),
+            Inner::Other(hasher, _) => hasher.update(piece),
+        }
+    }
+
+    /// The id of the whole.
+    pub fn finish(self) -> ObjectId {
+        match self.0 {
+            Inner::Sha1(hasher) => ObjectId::Sha1(hasher.finalize().into()),
+            // Only SHA-1 has collisions to refuse.
+            Inner::Other(hasher, kind) => hasher.try_finalize().unwrap_or_else(|_| kind.null()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::refs::testing::Sandbox;
+    use crate::git::repository::RefFormat;
+
+    #[test]
+    fn ids_are_those_of_git() {
+        for kind in [Kind::Sha1, Kind::Sha256] {
+            let sandbox = Sandbox::with(RefFormat::Files, kind);
+            for content in [b"".as_slice(), b"hello\n", &[7; 100_000]] {
+                let git = sandbox.git_with_input(&["hash-object", "--stdin"], content);
+                assert_eq!(hash_blob(kind, content).to_string(), git);
+                let mut hasher = BlobHasher::new(kind, content.len() as u64);
+                for piece in content.chunks(1000) {
+                    hasher.update(piece);
+                }
+                assert_eq!(hasher.finish().to_string(), git);
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What changes the history that commits record: shallow boundaries, grafts and replacements
+//! (git-replace(1), "shallow" and "info/grafts" in gitrepository-layout(5)).
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{ObjectId, oid};
+use parking_lot::Mutex;
+
+use super::Error;
+use crate::git::refs::Refs;
+use crate::git::repository::Repository;
+
+/// How often a replacement may be replaced in turn.
+const REPLACE_DEPTH_MAX: usize = 5;
+
+/// How many pairs of commits have their distance remembered.
+const DISTANCES_MAX: usize = 8;
+
+/// The changes to history, as they were when they were read.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Parents that take the place of a commit's own; none for a shallow boundary.
+    parents: HashMap<ObjectId, Vec<ObjectId>>,
+    replacements: HashMap<ObjectId, ObjectId>,
+    is_shallow: bool,
+    /// The two commits of a pair, and how many commits only each of them has.
+    distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
+}
+
+impl PartialEq for History {
+    fn eq(&self, other: &Self) -> bool {
+        self.parents == other.parents
+            && self.replacements == other.replacements
+            && self.is_shallow == other.is_shallow
+    }
+}
+
+impl History {
+    /// Reads the changes that hold for `repo`.
+    pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let mut history = Self::default();
+        let environment = &repo.environment;
+        let place = |variable: &str, default: &str| -> PathBuf {
+            environment.get(variable).map_or_else(
+                || repo.common_dir.join(default),
+                |path| {
+                    environment
+                        .working_directory()
+                        .join(OsStr::from_bytes(path))
+                },
+            )
+        };
+        for line in read_lines(&place("GIT_GRAFT_FILE", "info/grafts"))?
+            .unwrap_or_default()
+            .lines()
+        {
+            if let Some((commit, parents)) = parse_graft(line, repo) {
+                history.parents.entry(commit).or_insert(parents);
+            }
+        }
+        if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
+            history.is_shallow = true;
+            for line in lines.lines() {
+                let id = line
+                    .get(..repo.hash.len_in_hex())
+                    .and_then(|hex| ObjectId::from_hex(hex).ok())
+                    .ok_or_else(|| Error::BadShallowLine { line: line.into() })?;
+                history.parents.insert(id, Vec::new());
+            }
+        }
+        let is_off = environment.get("GIT_NO_REPLACE_OBJECTS").is_some()
+            || repo.config.boolean("core.useReplaceRefs")? == Some(false);
+        if !is_off {
+            let base = environment
+                .get("GIT_REPLACE_REF_BASE")
+                .unwrap_or(BStr::new(b"refs/replace/"));
+            refs.for_each(base, |name, id, _| {
+                let replaced = name.rsplit(|byte| *byte == b'/').next();
+                if let Some(Ok(replaced)) = replaced.map(ObjectId::from_hex) {
+                    history.replacements.insert(replaced, id.to_owned());
+                }
+            })?;
+        }
+        Ok(history)
+    }
+
+    /// Whether a commit-graph, which records the commits as they are, tells the history that holds.
+    pub(crate) fn is_as_recorded(&self) -> bool {
+        self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
+    }
+
+    /// The parents of `commit`, if they are not those that it names.
+    pub(super) fn parents(&self, commit: &oid) -> Option<&[ObjectId]> {
+        self.parents.get(commit).map(Vec::as_slice)
+    }
+
+    /// The object that stands for `id`.
+    pub(super) fn replaced<'a>(&'a self, id: &'a oid) -> Result<&'a oid, Error> {
+        if self.replacements.is_empty() {
+            return Ok(id);
+        }
+        let mut current = id;
+        for _ in 0..REPLACE_DEPTH_MAX {
+            match self.replacements.get(current) {
+                Some(next) => current = next,
+                None => return Ok(current),
+            }
+        }
+        Err(Error::ReplaceDepth { id: id.to_owned() })
+    }
+
+    /// A distance that was counted before.
+    pub(crate) fn remembered(&self, pair: &[ObjectId; 2]) -> Option<[usize; 2]> {
+        let distances = self.distances.lock();
+        distances
+            .iter()
+            .find(|(known, _)| known == pair)
+            .map(|(_, distance)| *distance)
+    }
+
+    /// Remembers a distance; the oldest one is forgotten for it.
+    pub(crate) fn remember(&self, pair: [ObjectId; 2], distance: [usize; 2]) {
+        let mut distances = self.distances.lock();
+        if distances.len() >= DISTANCES_MAX {
+            distances.remove(0);
+        }
+        distances.push((pair, distance));
+    }
+}
+
+fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// A commit and its parents' ids; bad lines and comments are nothing.
+fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
+    let line = line.trim_ascii_end();
+    let mut ids = line.split(u8::is_ascii_whitespace).map(|hex| {
+        ObjectId::from_hex(hex)
+            .ok()
+            .filter(|id| id.kind() == repo.hash)
+    });
+    let commit = ids.next()??;
+    Some((commit, ids.collect::<Option<_>>()?))
+}
