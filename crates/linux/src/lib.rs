@@ -4,6 +4,7 @@
 //! git, Mercurial or Vigil's own formats.
 
 pub mod dir;
+pub mod iconv;
 pub mod stat;
 
 pub use rustix::io::Errno;
