@@ -4,6 +4,8 @@
 //! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
 //! about, kept, and looked at again, once, after each [`Attributes::refresh`].
 
+#[cfg(test)]
+pub(in crate::git) mod fixture;
 mod messages;
 mod parse;
 mod pattern;
@@ -23,6 +25,7 @@ use parking_lot::RwLock;
 
 pub use messages::Messages;
 pub use settings::{Error, Settings, SourceTree};
+pub(in crate::git) use messages::bytes;
 pub(in crate::git) use source::errno_text;
 
 use self::parse::{Assignment, Rules};
@@ -304,7 +307,7 @@ impl Attributes {
         };
         let origin: BString = match path.is_empty() {
             true => FILE_NAME.into(),
-            false => [path.as_bytes(), b"/", FILE_NAME.as_bytes()].concat().into(),
+            false => bytes!(path, "/", FILE_NAME).into(),
         };
         let own = Source {
             // A bare repository has no files, and its index does not count.

@@ -1,7 +1,18 @@
 //! What git would write to its standard error.
 
-use bstr::{BString, ByteVec};
+use bstr::BString;
 use parking_lot::Mutex;
+
+/// git cuts warnings and errors after this many bytes, prefix and line feed included.
+const LENGTH_MAX: usize = 4096;
+
+/// Bytes put together from anything that is bytes: paths in messages need not be UTF-8.
+macro_rules! bytes {
+    ($($part:expr),+ $(,)?) => {
+        [$(AsRef::<[u8]>::as_ref(&$part)),+].concat()
+    };
+}
+pub(in crate::git) use bytes;
 
 /// Lines for the standard error, collected from many threads in the order in which they arise.
 ///
@@ -23,7 +34,7 @@ impl Messages {
 
     /// Adds a hint.
     pub fn hint(&self, text: impl AsRef<[u8]>) {
-        self.push(prefixed("hint: ", text));
+        self.push(bytes!("hint: ", text.as_ref()).into());
     }
 
     /// Takes all that was collected.
@@ -61,8 +72,14 @@ impl Complaints {
     }
 }
 
+/// A warning or error, made harmless for a terminal as git does it.
 fn prefixed(prefix: &str, text: impl AsRef<[u8]>) -> BString {
-    let mut line = BString::from(prefix);
-    line.push_str(text);
-    line
+    let mut line = bytes!(prefix, text.as_ref());
+    line.truncate(LENGTH_MAX - 1);
+    for byte in &mut line {
+        if byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n') {
+            *byte = b'?';
+        }
+    }
+    line.into()
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::Value;
-use super::messages::Complaints;
+use super::messages::{Complaints, bytes};
 use super::pattern::Pattern;
 
 /// Lines of this length in bytes, and longer ones, are ignored.
@@ -114,9 +114,8 @@ fn parse_line(
         if !reading.macros {
             // The rest of the line is part of git's message, unless the name is quoted.
             let shown = if unquoted.is_some() { name } else { text };
-            complaints.line(
-                [shown, b" not allowed: ", reading.origin, format!(":{number}").as_bytes()].concat(),
-            );
+            let place = format!(":{number}");
+            complaints.line(bytes!(shown, " not allowed: ", reading.origin, place));
             return None;
         }
         let name = skip_blank(name.get(MACRO_PREFIX.len()..).unwrap_or_default());
@@ -177,15 +176,13 @@ fn parse_assignments(
 }
 
 fn report_name(name: &[u8], number: usize, reading: Reading<'_>, complaints: &mut Complaints) {
-    complaints.line(
-        [
-            name,
-            b" is not a valid attribute name: ",
-            reading.origin,
-            format!(":{number}").as_bytes(),
-        ]
-        .concat(),
-    );
+    let place = format!(":{number}");
+    complaints.line(bytes!(
+        name,
+        " is not a valid attribute name: ",
+        reading.origin,
+        place
+    ));
 }
 
 /// Whether `name` may be given to an attribute; `builtin_` is git's own.

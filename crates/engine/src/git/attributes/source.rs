@@ -14,7 +14,7 @@ use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use vigil_model::timestamp::{Timestamp, is_racy};
 
 use super::IndexBlobs;
-use super::messages::Complaints;
+use super::messages::{Complaints, bytes};
 use super::parse::{Reading, Rules};
 
 /// Files of this size in bytes, and larger ones, are ignored.
@@ -123,9 +123,10 @@ impl Source {
             Some(Ok((None, _))) => Some(Errno::FBIG),
             Some(Err(errno)) => {
                 if !matches!(errno, Errno::NOENT | Errno::NOTDIR) {
-                    complaints.warning(format!(
-                        "unable to access '{}': {}",
+                    complaints.warning(bytes!(
+                        "unable to access '",
                         self.origin,
+                        "': ",
                         errno_text(&errno.into())
                     ));
                 }
@@ -136,9 +137,10 @@ impl Source {
         let blob = self.blob(blobs);
         let rules = match &blob {
             Some(bytes) if bytes.len() as u64 >= FILE_SIZE_MAX => {
-                complaints.warning(format!(
-                    "ignoring overly large gitattributes blob '{}'",
-                    self.origin
+                complaints.warning(bytes!(
+                    "ignoring overly large gitattributes blob '",
+                    self.origin,
+                    "'"
                 ));
                 Rules::default()
             }
@@ -171,9 +173,10 @@ impl Source {
             lasting: !is_racy(changed_at, observed_at),
         };
         if stat.size >= FILE_SIZE_MAX {
-            complaints.warning(format!(
-                "ignoring overly large gitattributes file '{}'",
-                self.origin
+            complaints.warning(bytes!(
+                "ignoring overly large gitattributes file '",
+                self.origin,
+                "'"
             ));
             return Ok((None, seen));
         }

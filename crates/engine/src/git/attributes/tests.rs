@@ -2,73 +2,17 @@
 
 use std::io::Write;
 use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use super::fixture::{Fixture, Random};
 use super::*;
 
 const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
 
-/// A repository in a temporary directory.
-struct Fixture {
-    top: tempfile::TempDir,
-}
-
-/// Reads the index through git.
-struct GitIndex(PathBuf);
-
-impl IndexBlobs for GitIndex {
-    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let mut object = b":0:".to_vec();
-        object.extend_from_slice(path);
-        let output = git(&self.0)
-            .arg("cat-file")
-            .arg("blob")
-            .arg(std::ffi::OsStr::from_bytes(&object))
-            .output()
-            .unwrap();
-        output.status.success().then_some(output.stdout)
-    }
-}
-
-fn git(top: &Path) -> Command {
-    let mut command = Command::new("git");
-    command
-        .current_dir(top)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", top.join("home"))
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_ATTR_NOSYSTEM", "1");
-    command
-}
-
 impl Fixture {
-    fn new() -> Self {
-        let top = tempfile::tempdir().unwrap();
-        assert!(git(top.path()).args(["init", "-q"]).status().unwrap().success());
-        Self { top }
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.top.path().join(path)
-    }
-
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn blobs(&self) -> Blobs {
-        Blobs {
-            index: Arc::new(GitIndex(self.top.path().into())),
-            tree: None,
-        }
-    }
-
     fn attributes(&self, fold_case: bool) -> Attributes {
         let settings = Settings {
-            work_tree: Some(self.top.path().into()),
+            work_tree: Some(self.path("")),
             info_file: self.path(".git/info/attributes"),
             info_origin: ".git/info/attributes".into(),
             user_file: Some(self.path("home/.config/git/attributes")),
@@ -79,9 +23,9 @@ impl Fixture {
     }
 
     /// What git says of all `paths`, and what it says on its standard error.
-    fn oracle(&self, paths: &[String]) -> (Vec<Vec<Value>>, Vec<u8>) {
-        let mut child = git(self.top.path())
-            .args(["check-attr", "-z", "--stdin"])
+    fn check_attr(&self, paths: &[String]) -> (Vec<Vec<Value>>, Vec<u8>) {
+        let mut child = self
+            .git(["check-attr", "-z", "--stdin"])
             .args(NAMES)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -110,10 +54,10 @@ impl Fixture {
 
     fn assert_same(&self, attributes: &Attributes, paths: &[&str]) {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        let (rows, stderr) = self.oracle(&paths);
+        let (rows, stderr) = self.check_attr(&paths);
         for (path, row) in paths.iter().zip(rows) {
             let ours = attributes.lookup(path.as_str().into(), NAMES);
-            assert_eq!(ours.to_vec(), row, "{path}");
+            assert_eq!(ours.to_vec(), row, "{path}\n{}", std::fs::read_to_string(self.path(".gitattributes")).unwrap_or_default());
         }
         let said: Vec<u8> = attributes
             .messages
@@ -122,26 +66,6 @@ impl Fixture {
             .flat_map(|line| [line.as_slice(), b"\n"].concat())
             .collect();
         assert_eq!(said.as_bstr(), stderr.as_bstr());
-    }
-}
-
-/// A small reproducible generator (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-
-    fn text(&mut self, parts: &[&str], length_max: usize) -> String {
-        (0..=self.below(length_max)).map(|_| self.pick(parts)).collect()
     }
 }
 
@@ -156,13 +80,7 @@ fn random_patterns_match_as_in_git() {
         let mut random = Random(0x5eed_1234_9876 + u64::from(fold_case));
         let fixture = Fixture::new();
         let value = if fold_case { "true" } else { "false" };
-        assert!(
-            git(fixture.top.path())
-                .args(["config", "core.ignorecase", value])
-                .status()
-                .unwrap()
-                .success()
-        );
+        fixture.run(["config", "core.ignorecase", value]);
         for at in 0..60 {
             let mut lines = String::new();
             for number in 0..120 {
@@ -263,7 +181,7 @@ fn the_index_stands_in_for_a_missing_file() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "* x=top\n[attr]m x=macro\n");
     fixture.write("d/.gitattributes", "a m text\n\0b -text\n");
-    assert!(git(fixture.top.path()).args(["add", "."]).status().unwrap().success());
+    fixture.run(["add", "."]);
     std::fs::remove_file(fixture.path(".gitattributes")).unwrap();
     std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
     let attributes = fixture.attributes(false);
@@ -279,13 +197,7 @@ fn the_index_stands_in_for_a_missing_file() {
     fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
 
     std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
-    assert!(
-        git(fixture.top.path())
-            .args(["rm", "-q", "--cached", ".gitattributes"])
-            .status()
-            .unwrap()
-            .success()
-    );
+    fixture.run(["rm", "-q", "--cached", ".gitattributes"]);
     attributes.refresh(fixture.blobs());
     fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
 }
