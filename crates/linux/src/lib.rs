@@ -5,6 +5,7 @@
 
 pub mod dir;
 pub mod process;
+pub mod iconv;
 pub mod stat;
 
 pub use rustix::io::Errno;

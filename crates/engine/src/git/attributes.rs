@@ -1,1 +1,364 @@
-//! Being built.
+//! What gitattributes(5) files say of a path.
+//!
+//! Built for checking in: a `.gitattributes` file of the working tree counts, and where it is missing the one in
+//! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
+//! about, kept, and looked at again, once, after each [`Attributes::refresh`].
+
+#[cfg(test)]
+pub(in crate::git) mod fixture;
+mod messages;
+mod parse;
+mod pattern;
+mod settings;
+mod source;
+mod wildmatch;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bstr::{BStr, BString, ByteSlice};
+use parking_lot::RwLock;
+
+pub use messages::Messages;
+pub use settings::{Error, Settings, SourceTree};
+pub(in crate::git) use messages::bytes;
+pub(in crate::git) use source::errno_text;
+
+use self::parse::{Assignment, Rules};
+use self::pattern::Candidate;
+use self::source::{Loaded, Source};
+
+const FILE_NAME: &str = ".gitattributes";
+
+/// Blobs by their path: of the index (stage 0, else stage 2) or of a tree.
+pub trait IndexBlobs: Send + Sync {
+    /// The contents recorded for `path`, if it is there and is a blob.
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>>;
+}
+
+/// What is recorded, as of one request.
+#[derive(Clone)]
+pub struct Blobs {
+    /// The index.
+    pub index: Arc<dyn IndexBlobs>,
+    /// The tree that [`SourceTree`] names: then no `.gitattributes` file of working tree or index counts.
+    pub tree: Option<Arc<dyn IndexBlobs>>,
+}
+
+/// The state of an attribute for a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing is said, or `!attr`.
+    #[default]
+    Unspecified,
+    /// `attr`.
+    Set,
+    /// `-attr`.
+    Unset,
+    /// `attr=text`; the text may be empty.
+    Text(BString),
+}
+
+/// The attributes of one working tree. Shared by threads.
+pub struct Attributes {
+    work_tree: Option<PathBuf>,
+    fold_case: bool,
+    /// `info/attributes`, which wins over all others.
+    info: Source,
+    /// The user's file, then the system's: the last to be asked.
+    fallbacks: Vec<Source>,
+    built_in: Rules,
+    messages: Arc<Messages>,
+    blobs: RwLock<Blobs>,
+    /// Counts refreshes: what was confirmed under an older number is looked at again.
+    generation: AtomicU64,
+    outer: RwLock<Option<Arc<Outer>>>,
+    directories: RwLock<HashMap<BString, Arc<Directory>>>,
+}
+
+/// The files outside of the tree.
+struct Outer {
+    generation: u64,
+    info: Arc<Loaded>,
+    fallbacks: Vec<Arc<Loaded>>,
+}
+
+/// A directory of the tree and its `.gitattributes`.
+struct Directory {
+    path: BString,
+    generation: u64,
+    own: Arc<Loaded>,
+    parent: Option<Arc<Directory>>,
+}
+
+impl fmt::Debug for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attributes")
+            .field("work_tree", &self.work_tree)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Attributes {
+    /// Attributes in the places that `settings` names. What git would say about the files goes to `messages`.
+    pub fn new(settings: Settings, blobs: Blobs, messages: Arc<Messages>) -> Self {
+        let outer_source = |(path, origin): (PathBuf, BString)| Source {
+            file: Some(path),
+            follow: true,
+            blob: None,
+            origin,
+            macros: true,
+        };
+        let binary = ["diff", "merge", "text"].map(|name| Assignment {
+            name: name.into(),
+            value: Value::Unset,
+        });
+        let named = |path: PathBuf| {
+            let origin = path.as_os_str().as_bytes().into();
+            outer_source((path, origin))
+        };
+        Self {
+            work_tree: settings.work_tree,
+            fold_case: settings.fold_case,
+            info: outer_source((settings.info_file, settings.info_origin)),
+            fallbacks: [settings.user_file, settings.system_file]
+                .into_iter()
+                .flatten()
+                .map(named)
+                .collect(),
+            built_in: Rules {
+                rules: Vec::new(),
+                macros: HashMap::from([("binary".into(), binary.into())]),
+            },
+            messages,
+            blobs: RwLock::new(blobs),
+            generation: AtomicU64::new(0),
+            outer: RwLock::default(),
+            directories: RwLock::default(),
+        }
+    }
+
+    /// Makes later lookups see files and index as they are now. Costs nothing by itself: each file is looked at
+    /// when it is next needed.
+    pub fn refresh(&self, blobs: Blobs) {
+        *self.blobs.write() = blobs;
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The values of the attributes `names` for `path`, in their order. The path is relative to the top of the
+    /// working tree; that of a directory ends in `/`.
+    pub fn lookup<const N: usize>(&self, path: &BStr, names: [&str; N]) -> [Value; N] {
+        let mut values = self.lookup_many(path, &names).into_iter();
+        std::array::from_fn(|_| values.next().unwrap_or_default())
+    }
+
+    /// As [`Attributes::lookup`], for names that are known only now.
+    pub fn lookup_many(&self, path: &BStr, names: &[&str]) -> Vec<Value> {
+        let generation = self.generation.load(Ordering::SeqCst);
+        let candidate = Candidate::new(path);
+        let outer = self.outer(generation);
+        let nearest = self.directory(candidate.parent(), generation);
+        let mut directories: Vec<&Directory> = Vec::new();
+        let mut next = Some(&nearest);
+        while let Some(directory) = next {
+            directories.push(directory);
+            next = directory.parent.as_ref();
+        }
+        let top = directories.last().map(|directory| &*directory.own.rules);
+
+        // From what wins to what yields.
+        let root = BStr::new(b"");
+        let layers = std::iter::once((root, &*outer.info.rules))
+            .chain(
+                directories
+                    .iter()
+                    .map(|directory| (directory.path.as_ref(), &*directory.own.rules)),
+            )
+            .chain(outer.fallbacks.iter().map(|loaded| (root, &*loaded.rules)));
+        // Only the file at the top may define macros, of those in the tree.
+        let find_macro = |name: &BStr| {
+            std::iter::once(&*outer.info.rules)
+                .chain(top)
+                .chain(outer.fallbacks.iter().map(|loaded| &*loaded.rules))
+                .chain(std::iter::once(&self.built_in))
+                .find_map(|rules| rules.macros.get(name))
+        };
+
+        let mut found: HashMap<&BStr, &Value> = HashMap::new();
+        for (base, rules) in layers {
+            for rule in rules.rules.iter().rev() {
+                if rule.pattern.matches(candidate, base, self.fold_case) {
+                    assign(&rule.assignments, &mut found, &find_macro);
+                }
+            }
+        }
+        names
+            .iter()
+            .map(|name| {
+                found
+                    .get(BStr::new(name))
+                    .map_or_else(Value::default, |value| (*value).clone())
+            })
+            .collect()
+    }
+
+    /// The blob that the index records for `path`.
+    pub(super) fn index_blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        let index = Arc::clone(&self.blobs.read().index);
+        index.blob(path)
+    }
+
+    /// Where messages go.
+    pub(super) fn messages(&self) -> &Arc<Messages> {
+        &self.messages
+    }
+
+    fn outer(&self, generation: u64) -> Arc<Outer> {
+        let earlier = self.outer.read().clone();
+        if let Some(earlier) = &earlier
+            && earlier.generation == generation
+        {
+            return Arc::clone(earlier);
+        }
+        let blobs = self.blobs.read().clone();
+        let load = |source: &Source, earlier: Option<&Arc<Loaded>>| {
+            source.load(earlier.cloned(), &*blobs.index, self.fold_case)
+        };
+        let outer = Arc::new(Outer {
+            generation,
+            info: load(&self.info, earlier.as_ref().map(|earlier| &earlier.info)),
+            fallbacks: self
+                .fallbacks
+                .iter()
+                .enumerate()
+                .map(|(at, source)| {
+                    load(
+                        source,
+                        earlier.as_ref().and_then(|earlier| earlier.fallbacks.get(at)),
+                    )
+                })
+                .collect(),
+        });
+        let mut slot = self.outer.write();
+        match &*slot {
+            // Another thread was faster, and has spoken for both.
+            Some(other) if other.generation >= generation => {
+                Arc::clone(other)
+            }
+            _ => {
+                for loaded in outer.fallbacks.iter().rev().chain([&outer.info]) {
+                    self.messages.extend(&loaded.complaints);
+                }
+                *slot = Some(Arc::clone(&outer));
+                outer
+            }
+        }
+    }
+
+    fn directory(&self, path: &BStr, generation: u64) -> Arc<Directory> {
+        if let Some(directory) = self.directories.read().get(path)
+            && directory.generation == generation
+        {
+            return Arc::clone(directory);
+        }
+        let mut directory = self.load_directory(BStr::new(b""), None, generation);
+        let ends = path.find_iter(b"/").chain([path.len()]);
+        for end in ends.filter(|end| *end > 0) {
+            let part = path.get(..end).unwrap_or_default().as_bstr();
+            directory = self.load_directory(part, Some(directory), generation);
+        }
+        directory
+    }
+
+    /// One directory, whose parent is confirmed already.
+    fn load_directory(
+        &self,
+        path: &BStr,
+        parent: Option<Arc<Directory>>,
+        generation: u64,
+    ) -> Arc<Directory> {
+        let is_current = |directory: &Directory| {
+            directory.generation >= generation
+                && match (&directory.parent, &parent) {
+                    (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                    (None, None) => true,
+                    _ => false,
+                }
+        };
+        let earlier = self.directories.read().get(path).cloned();
+        if let Some(earlier) = &earlier
+            && is_current(earlier)
+        {
+            return Arc::clone(earlier);
+        }
+        let blobs = self.blobs.read().clone();
+        let (file, source) = match (&blobs.tree, &self.work_tree) {
+            (Some(tree), _) => (None, &**tree),
+            (None, work_tree) => (
+                work_tree
+                    .as_ref()
+                    .map(|top| top.join(Path::new(std::ffi::OsStr::from_bytes(path)))),
+                &*blobs.index,
+            ),
+        };
+        let origin: BString = match path.is_empty() {
+            true => FILE_NAME.into(),
+            false => bytes!(path, "/", FILE_NAME).into(),
+        };
+        let own = Source {
+            // A bare repository has no files, and its index does not count.
+            blob: (file.is_some() || blobs.tree.is_some()).then(|| origin.clone()),
+            file: file.map(|directory| directory.join(FILE_NAME)),
+            follow: false,
+            macros: path.is_empty(),
+            origin,
+        }
+        .load(
+            earlier.map(|earlier| Arc::clone(&earlier.own)),
+            source,
+            self.fold_case,
+        );
+        let mut directories = self.directories.write();
+        if let Some(other) = directories.get(path)
+            && is_current(other)
+        {
+            return Arc::clone(other);
+        }
+        self.messages.extend(&own.complaints);
+        let directory = Arc::new(Directory {
+            path: path.into(),
+            generation,
+            own,
+            parent,
+        });
+        directories.insert(path.into(), Arc::clone(&directory));
+        directory
+    }
+}
+
+/// Notes `assignments` for those attributes that have no state yet, the last first. A macro that gets set adds
+/// what it stands for.
+fn assign<'a>(
+    assignments: &'a [Assignment],
+    found: &mut HashMap<&'a BStr, &'a Value>,
+    find_macro: &impl Fn(&BStr) -> Option<&'a Vec<Assignment>>,
+) {
+    let mut waiting: Vec<&Assignment> = assignments.iter().collect();
+    while let Some(assignment) = waiting.pop() {
+        let name: &BStr = assignment.name.as_ref();
+        if found.contains_key(name) {
+            continue;
+        }
+        found.insert(name, &assignment.value);
+        if assignment.value == Value::Set {
+            waiting.extend(find_macro(name).into_iter().flatten());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

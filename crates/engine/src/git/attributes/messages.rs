@@ -1,0 +1,85 @@
+//! What git would write to its standard error.
+
+use bstr::BString;
+use parking_lot::Mutex;
+
+/// git cuts warnings and errors after this many bytes, prefix and line feed included.
+const LENGTH_MAX: usize = 4096;
+
+/// Bytes put together from anything that is bytes: paths in messages need not be UTF-8.
+macro_rules! bytes {
+    ($($part:expr),+ $(,)?) => {
+        [$(AsRef::<[u8]>::as_ref(&$part)),+].concat()
+    };
+}
+pub(in crate::git) use bytes;
+
+/// Lines for the standard error, collected from many threads in the order in which they arise.
+///
+/// Each is as git writes it, with "warning: ", "error: " or "hint: " where git puts one; it has no line feed at
+/// its end, but may have some inside.
+#[derive(Debug, Default)]
+pub struct Messages(Mutex<Vec<BString>>);
+
+impl Messages {
+    /// Adds a warning.
+    pub fn warning(&self, text: impl AsRef<[u8]>) {
+        self.push(prefixed("warning: ", text));
+    }
+
+    /// Adds an error that is not fatal.
+    pub fn error(&self, text: impl AsRef<[u8]>) {
+        self.push(prefixed("error: ", text));
+    }
+
+    /// Adds a hint.
+    pub fn hint(&self, text: impl AsRef<[u8]>) {
+        self.push(bytes!("hint: ", text.as_ref()).into());
+    }
+
+    /// Takes all that was collected.
+    pub fn take(&self) -> Vec<BString> {
+        std::mem::take(&mut self.0.lock())
+    }
+
+    /// Adds lines that were collected apart.
+    pub(super) fn extend(&self, lines: &[BString]) {
+        if !lines.is_empty() {
+            self.0.lock().extend_from_slice(lines);
+        }
+    }
+
+    fn push(&self, line: BString) {
+        self.0.lock().push(line);
+    }
+}
+
+/// What is wrong with one file: kept with it, because each request that uses the file says it again.
+#[derive(Debug, Default)]
+pub(super) struct Complaints(Vec<BString>);
+
+impl Complaints {
+    pub(super) fn warning(&mut self, text: impl AsRef<[u8]>) {
+        self.0.push(prefixed("warning: ", text));
+    }
+
+    pub(super) fn line(&mut self, text: impl Into<BString>) {
+        self.0.push(text.into());
+    }
+
+    pub(super) fn into_lines(self) -> Vec<BString> {
+        self.0
+    }
+}
+
+/// A warning or error, made harmless for a terminal as git does it.
+fn prefixed(prefix: &str, text: impl AsRef<[u8]>) -> BString {
+    let mut line = bytes!(prefix, text.as_ref());
+    line.truncate(LENGTH_MAX - 1);
+    for byte in &mut line {
+        if byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n') {
+            *byte = b'?';
+        }
+    }
+    line.into()
+}

@@ -1,0 +1,313 @@
+//! The text of `.gitattributes` files (gitattributes(5)).
+
+use std::collections::HashMap;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::Value;
+use super::messages::{Complaints, bytes};
+use super::pattern::Pattern;
+
+/// Lines of this length in bytes, and longer ones, are ignored.
+const LINE_LENGTH_MAX: usize = 2048;
+
+const MACRO_PREFIX: &[u8] = b"[attr]";
+const BLANK: &[u8] = b" \t\r\n";
+
+/// What a line says of one attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub(super) name: BString,
+    pub(super) value: Value,
+}
+
+/// A line with a pattern.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) pattern: Pattern,
+    pub(super) assignments: Vec<Assignment>,
+}
+
+/// All that one file says.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    /// In the order of the file: later ones win.
+    pub(super) rules: Vec<Rule>,
+    /// What each `[attr]` line defines; the last definition of a name wins.
+    pub(super) macros: HashMap<BString, Vec<Assignment>>,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
+    /// The file's name in messages.
+    pub(super) origin: &'a BStr,
+    /// Whether `[attr]` lines are allowed: not in directories below the top.
+    pub(super) macros: bool,
+    /// `core.ignoreCase`.
+    pub(super) fold_case: bool,
+}
+
+impl Rules {
+    /// Reads a file of the disk.
+    pub(super) fn from_file(bytes: &[u8], reading: Reading<'_>, complaints: &mut Complaints) -> Self {
+        let mut rules = Self::default();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        for (line, number) in bytes.lines().zip(1..) {
+            rules.add(until_nul(line), number, reading, complaints);
+        }
+        rules
+    }
+
+    /// Reads a blob, which ends at its first NUL and has no byte order mark, unlike a file.
+    pub(super) fn from_blob(bytes: &[u8], reading: Reading<'_>, complaints: &mut Complaints) -> Self {
+        let mut rules = Self::default();
+        for (line, number) in until_nul(bytes).split_str(b"\n").zip(1..) {
+            rules.add(line, number, reading, complaints);
+        }
+        rules
+    }
+
+    fn add(
+        &mut self,
+        line: &[u8],
+        number: usize,
+        reading: Reading<'_>,
+        complaints: &mut Complaints,
+    ) {
+        match parse_line(line, number, reading, complaints) {
+            Some(Line::Rule(rule)) => self.rules.push(rule),
+            Some(Line::Macro(name, assignments)) => {
+                self.macros.insert(name, assignments);
+            }
+            None => {}
+        }
+    }
+}
+
+enum Line {
+    Rule(Rule),
+    Macro(BString, Vec<Assignment>),
+}
+
+fn parse_line(
+    line: &[u8],
+    number: usize,
+    reading: Reading<'_>,
+    complaints: &mut Complaints,
+) -> Option<Line> {
+    let text = skip_blank(line);
+    if text.is_empty() || text.starts_with(b"#") {
+        return None;
+    }
+    if line.len() >= LINE_LENGTH_MAX {
+        complaints.warning(format!("ignoring overly long attributes line {number}"));
+        return None;
+    }
+
+    let unquoted = unquote(text);
+    let (name, rest) = match &unquoted {
+        Some((name, rest)) => (name.as_slice(), *rest),
+        None => split_blank(text),
+    };
+    if name.len() > MACRO_PREFIX.len() && name.starts_with(MACRO_PREFIX) {
+        if !reading.macros {
+            // The rest of the line is part of git's message, unless the name is quoted.
+            let shown = if unquoted.is_some() { name } else { text };
+            let place = format!(":{number}");
+            complaints.line(bytes!(shown, " not allowed: ", reading.origin, place));
+            return None;
+        }
+        let name = skip_blank(name.get(MACRO_PREFIX.len()..).unwrap_or_default());
+        let (name, _) = split_blank(name);
+        if !is_valid_name(name) {
+            report_name(name, number, reading, complaints);
+            return None;
+        }
+        let assignments = parse_assignments(rest, number, reading, complaints)?;
+        return Some(Line::Macro(name.into(), assignments));
+    }
+
+    let assignments = parse_assignments(rest, number, reading, complaints)?;
+    if name.starts_with(b"!") {
+        complaints.warning(
+            "Negative patterns are ignored in git attributes\n\
+             Use '\\!' for literal leading exclamation.",
+        );
+        return None;
+    }
+    Some(Line::Rule(Rule {
+        pattern: Pattern::new(until_nul(name), reading.fold_case),
+        assignments,
+    }))
+}
+
+/// Reads `attr`, `-attr`, `!attr` and `attr=value`; one invalid name voids the line.
+fn parse_assignments(
+    text: &[u8],
+    number: usize,
+    reading: Reading<'_>,
+    complaints: &mut Complaints,
+) -> Option<Vec<Assignment>> {
+    let mut assignments = Vec::new();
+    let mut rest = skip_blank(text);
+    while !rest.is_empty() {
+        let (word, after) = split_blank(rest);
+        rest = skip_blank(after);
+        let (name, value) = match word.split_once_str(b"=") {
+            Some((name, value)) => (name, Value::Text(value.into())),
+            None => (word, Value::Set),
+        };
+        let (name, value) = match name.split_first() {
+            Some((b'-', name)) => (name, Value::Unset),
+            Some((b'!', name)) => (name, Value::Unspecified),
+            _ => (name, value),
+        };
+        if !is_valid_name(name) {
+            report_name(name, number, reading, complaints);
+            return None;
+        }
+        assignments.push(Assignment {
+            name: name.into(),
+            value,
+        });
+    }
+    Some(assignments)
+}
+
+fn report_name(name: &[u8], number: usize, reading: Reading<'_>, complaints: &mut Complaints) {
+    let place = format!(":{number}");
+    complaints.line(bytes!(
+        name,
+        " is not a valid attribute name: ",
+        reading.origin,
+        place
+    ));
+}
+
+/// Whether `name` may be given to an attribute; `builtin_` is git's own.
+fn is_valid_name(name: &[u8]) -> bool {
+    !name.is_empty()
+        && !name.starts_with(b"-")
+        && !name.starts_with(b"builtin_")
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'))
+}
+
+fn until_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+fn skip_blank(text: &[u8]) -> &[u8] {
+    text.trim_start_with(|c| c.is_ascii() && BLANK.contains(&(c as u8)))
+}
+
+/// Splits `text` before its first blank.
+fn split_blank(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.find_byteset(BLANK).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, &[]))
+}
+
+/// Takes a C-quoted string from the start of `text`; gives it and what follows, or `None` if there is none.
+fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    let mut out = Vec::new();
+    loop {
+        let (&byte, after) = rest.split_first()?;
+        rest = after;
+        match byte {
+            b'"' => return Some((out, rest)),
+            b'\\' => {
+                let (&escape, after) = rest.split_first()?;
+                rest = after;
+                out.push(match escape {
+                    b'a' => 0x07,
+                    b'b' => 0x08,
+                    b'f' => 0x0c,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'v' => 0x0b,
+                    b'\\' | b'"' => escape,
+                    b'0'..=b'3' => {
+                        let (&[middle, low], after) = rest.split_first_chunk::<2>()?;
+                        rest = after;
+                        let digit = |byte: u8| matches!(byte, b'0'..=b'7').then(|| byte & 7);
+                        (digit(escape)? << 6) | (digit(middle)? << 3) | digit(low)?
+                    }
+                    _ => return None,
+                });
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, macros: bool) -> (Rules, Vec<BString>) {
+        let mut complaints = Complaints::default();
+        let reading = Reading {
+            origin: "f".into(),
+            macros,
+            fold_case: false,
+        };
+        let rules = Rules::from_file(text.as_bytes(), reading, &mut complaints);
+        (rules, complaints.into_lines())
+    }
+
+    #[test]
+    fn a_line_assigns_in_four_ways() {
+        let (rules, complaints) = read("x a -b !c d=e=f -g=h\n", true);
+        assert!(complaints.is_empty());
+        let values: Vec<_> = rules.rules[0]
+            .assignments
+            .iter()
+            .map(|a| (a.name.to_string(), a.value.clone()))
+            .collect();
+        assert_eq!(
+            values,
+            [
+                ("a".into(), Value::Set),
+                ("b".into(), Value::Unset),
+                ("c".into(), Value::Unspecified),
+                ("d".into(), Value::Text("e=f".into())),
+                ("g".into(), Value::Unset),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_gits_words() {
+        assert_eq!(
+            read("\n[attr]x y\n", false).1,
+            ["[attr]x y not allowed: f:2"]
+        );
+        assert_eq!(
+            read("a b$ c\n", true).1,
+            ["b$ is not a valid attribute name: f:1"]
+        );
+        assert_eq!(
+            read("!a b\n", true).1,
+            ["warning: Negative patterns are ignored in git attributes\n\
+              Use '\\!' for literal leading exclamation."]
+        );
+        assert_eq!(
+            read(&("a b".to_owned() + &" ".repeat(2045)), true).1,
+            ["warning: ignoring overly long attributes line 1"]
+        );
+    }
+
+    #[test]
+    fn a_quoted_pattern_may_hold_blanks() {
+        assert_eq!(
+            unquote(b"\"a b\\t\\101\" rest"),
+            Some((b"a b\tA".to_vec(), &b" rest"[..]))
+        );
+        assert_eq!(unquote(b"\"a"), None);
+        assert_eq!(unquote(b"\"\\4\""), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Which paths a line of a `.gitattributes` file is about.
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::wildmatch::{Mode, Wildmatch};
+
+/// The pattern of one line.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    /// Written with a `/` at its end: it matches directories alone.
+    directory_only: bool,
+    /// Without a `/` inside: it is compared with the last part of a path.
+    file_name: bool,
+    matcher: Matcher,
+}
+
+#[derive(Debug)]
+enum Matcher {
+    Literal(BString),
+    EndsWith(BString),
+    Wild {
+        /// What stands before the first special character.
+        prefix: BString,
+        whole: Wildmatch,
+    },
+}
+
+/// The path whose attributes are looked up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'a> {
+    /// Relative to the top of the working tree, without a `/` at its end.
+    path: &'a BStr,
+    /// Where its last part starts.
+    file_name: &'a BStr,
+    is_dir: bool,
+}
+
+impl<'a> Candidate<'a> {
+    /// A path relative to the top of the working tree; a directory ends in `/`.
+    pub(super) fn new(path: &'a BStr) -> Self {
+        let trimmed = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
+        Self {
+            path: trimmed,
+            file_name: vigil_model::path::file_name(trimmed),
+            is_dir: trimmed.len() != path.len(),
+        }
+    }
+
+    /// The directory it lies in.
+    pub(super) fn parent(&self) -> &'a BStr {
+        vigil_model::path::parent(self.path)
+    }
+}
+
+impl Pattern {
+    /// Reads a pattern without a leading `!`. With `fold_case`, letters match in both cases.
+    pub(super) fn new(text: &[u8], fold_case: bool) -> Self {
+        let body = text.strip_suffix(b"/").unwrap_or(text);
+        let file_name = !body.contains(&b'/');
+        let body_rooted = if file_name {
+            body
+        } else {
+            body.strip_prefix(b"/").unwrap_or(body)
+        };
+        let mode = Mode {
+            pathname: !file_name,
+            fold_case,
+        };
+        let matcher = match body_rooted.iter().position(|byte| is_special(*byte)) {
+            None => Matcher::Literal(body_rooted.into()),
+            Some(0) if file_name && ends_with(body_rooted).is_some() => {
+                Matcher::EndsWith(ends_with(body_rooted).unwrap_or_default().into())
+            }
+            Some(at) => Matcher::Wild {
+                prefix: body_rooted.get(..at).unwrap_or_default().into(),
+                whole: Wildmatch::new(body_rooted, mode),
+            },
+        };
+        Self {
+            directory_only: body.len() != text.len(),
+            file_name,
+            matcher,
+        }
+    }
+
+    /// Whether it matches `candidate`, which lies below the directory `base` (the pattern's own).
+    pub(super) fn matches(&self, candidate: Candidate<'_>, base: &BStr, fold_case: bool) -> bool {
+        if self.directory_only && !candidate.is_dir {
+            return false;
+        }
+        let name = if self.file_name {
+            candidate.file_name
+        } else {
+            let skipped = if base.is_empty() { 0 } else { base.len() + 1 };
+            candidate.path.get(skipped..).unwrap_or_default().as_bstr()
+        };
+        match &self.matcher {
+            Matcher::Literal(text) => same(name, text, fold_case),
+            Matcher::EndsWith(text) => name
+                .len()
+                .checked_sub(text.len())
+                .and_then(|at| name.get(at..))
+                .is_some_and(|end| same(end, text, fold_case)),
+            Matcher::Wild { prefix, whole } => {
+                name.get(..prefix.len())
+                    .is_some_and(|start| same(start, prefix, fold_case))
+                    && whole.matches(name)
+            }
+        }
+    }
+}
+
+fn same(a: &[u8], b: &[u8], fold_case: bool) -> bool {
+    if fold_case {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b
+    }
+}
+
+/// The literal after a leading `*`, if that is all there is.
+fn ends_with(body: &[u8]) -> Option<&[u8]> {
+    body.strip_prefix(b"*")
+        .filter(|rest| !rest.iter().any(|byte| is_special(*byte)))
+}
+
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'*' | b'?' | b'[' | b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, base: &str, path: &str) -> bool {
+        Pattern::new(pattern.as_bytes(), false).matches(
+            Candidate::new(path.into()),
+            base.into(),
+            false,
+        )
+    }
+
+    #[test]
+    fn a_pattern_without_slash_is_about_names() {
+        assert!(matches("*.c", "", "a/b.c"));
+        assert!(matches("b.c", "a", "a/b.c"));
+        assert!(!matches("/b.c", "", "a/b.c"));
+        assert!(matches("/b.c", "a", "a/b.c"));
+        assert!(matches("a/*.c", "", "a/b.c"));
+        assert!(!matches("a/*.c", "", "x/a/b.c"));
+    }
+
+    #[test]
+    fn a_pattern_with_a_slash_at_its_end_is_about_directories() {
+        assert!(!matches("a/", "", "a"));
+        assert!(matches("a/", "", "a/"));
+        assert!(!matches("a/", "", "a/b"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading one attributes file, and knowing later whether it is still the same.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::{BString, ByteSlice};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
+use vigil_model::timestamp::{Timestamp, is_racy};
+
+use super::IndexBlobs;
+use super::messages::{Complaints, bytes};
+use super::parse::{Reading, Rules};
+
+/// Files of this size in bytes, and larger ones, are ignored.
+const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
+
+/// One place that may hold attributes.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// The file on disk, if files are looked at.
+    pub(super) file: Option<PathBuf>,
+    /// Whether a symbolic link is followed: not inside the working tree.
+    pub(super) follow: bool,
+    /// The path of the blob that stands in where there is no file.
+    pub(super) blob: Option<BString>,
+    /// Its name in messages.
+    pub(super) origin: BString,
+    /// Whether it may define macros.
+    pub(super) macros: bool,
+}
+
+/// What a place said when it was read.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) rules: Arc<Rules>,
+    /// What git would say on reading it.
+    pub(super) complaints: Vec<BString>,
+    seen: Seen,
+}
+
+/// What the rules were made from.
+#[derive(Debug)]
+enum Seen {
+    /// A file; `lasting` if a later change must show in its stat facts.
+    File { stat: Stat, lasting: bool },
+    /// No usable file, for this reason; the blob's bytes if there was one.
+    Blob {
+        errno: Option<Errno>,
+        blob: Option<Vec<u8>>,
+    },
+}
+
+impl Source {
+    /// Reads the place, or confirms that `earlier` still says what it holds.
+    pub(super) fn load(
+        &self,
+        earlier: Option<Arc<Loaded>>,
+        blobs: &dyn IndexBlobs,
+        fold_case: bool,
+    ) -> Arc<Loaded> {
+        if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
+            return earlier;
+        }
+        let mut complaints = Complaints::default();
+        let (rules, seen) = self.read(blobs, fold_case, &mut complaints);
+        Arc::new(Loaded {
+            rules: Arc::new(rules),
+            complaints: complaints.into_lines(),
+            seen,
+        })
+    }
+
+    fn is_current(&self, earlier: &Loaded, blobs: &dyn IndexBlobs) -> bool {
+        match &earlier.seen {
+            Seen::File { stat, lasting } => *lasting && self.stat() == Ok(*stat),
+            Seen::Blob { errno, blob } => {
+                let same_absence = match (&self.file, errno) {
+                    (None, None) => true,
+                    (Some(_), Some(Errno::NOENT | Errno::NOTDIR)) => self.stat().err() == *errno,
+                    _ => false,
+                };
+                same_absence && *blob == self.blob(blobs)
+            }
+        }
+    }
+
+    fn stat(&self) -> Result<Stat, Errno> {
+        match &self.file {
+            Some(path) if self.follow => stat_path(path),
+            Some(path) => lstat_path(path),
+            None => Err(Errno::NOENT),
+        }
+    }
+
+    fn blob(&self, blobs: &dyn IndexBlobs) -> Option<Vec<u8>> {
+        self.blob
+            .as_ref()
+            .and_then(|path| blobs.blob(path.as_ref()))
+    }
+
+    fn read(
+        &self,
+        blobs: &dyn IndexBlobs,
+        fold_case: bool,
+        complaints: &mut Complaints,
+    ) -> (Rules, Seen) {
+        let reading = Reading {
+            origin: self.origin.as_ref(),
+            macros: self.macros,
+            fold_case,
+        };
+        let errno = match self.file.as_deref().map(|path| self.read_file(path, complaints)) {
+            Some(Ok((Some(bytes), seen))) => {
+                return (Rules::from_file(&bytes, reading, complaints), seen);
+            }
+            // Too large: git takes the blob instead, if there is one.
+            Some(Ok((None, _))) => Some(Errno::FBIG),
+            Some(Err(errno)) => {
+                if !matches!(errno, Errno::NOENT | Errno::NOTDIR) {
+                    complaints.warning(bytes!(
+                        "unable to access '",
+                        self.origin,
+                        "': ",
+                        errno_text(&errno.into())
+                    ));
+                }
+                Some(errno)
+            }
+            None => None,
+        };
+        let blob = self.blob(blobs);
+        let rules = match &blob {
+            Some(bytes) if bytes.len() as u64 >= FILE_SIZE_MAX => {
+                complaints.warning(bytes!(
+                    "ignoring overly large gitattributes blob '",
+                    self.origin,
+                    "'"
+                ));
+                Rules::default()
+            }
+            Some(bytes) => Rules::from_blob(bytes, reading, complaints),
+            None => Rules::default(),
+        };
+        (rules, Seen::Blob { errno, blob })
+    }
+
+    /// The file's bytes, or none if it is too large.
+    fn read_file(
+        &self,
+        path: &Path,
+        complaints: &mut Complaints,
+    ) -> Result<(Option<Vec<u8>>, Seen), Errno> {
+        let observed_at = now();
+        // A FIFO must not hold us up.
+        let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        if !self.follow {
+            flags |= OFlags::NOFOLLOW;
+        }
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let stat = stat_fd(file.as_fd())?;
+        let changed_at = Timestamp {
+            s: stat.ctime_s,
+            ns: stat.ctime_ns,
+        };
+        let seen = Seen::File {
+            stat,
+            lasting: !is_racy(changed_at, observed_at),
+        };
+        if stat.size >= FILE_SIZE_MAX {
+            complaints.warning(bytes!(
+                "ignoring overly large gitattributes file '",
+                self.origin,
+                "'"
+            ));
+            return Ok((None, seen));
+        }
+        let mut bytes = Vec::new();
+        // What cannot be read, as a directory, has no lines, as in git.
+        if stat.is_file() && file.take(FILE_SIZE_MAX).read_to_end(&mut bytes).is_err() {
+            bytes.clear();
+        }
+        Ok((Some(bytes), seen))
+    }
+}
+
+/// The kernel's coarse clock, which stamps files.
+fn now() -> Timestamp {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    Timestamp {
+        s: now.tv_sec,
+        ns: u32::try_from(now.tv_nsec).unwrap_or_default(),
+    }
+}
+
+/// The system's text for an error, without Rust's "(os error N)".
+pub(in crate::git) fn errno_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.as_bytes().rfind(" (os error ") {
+        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,221 @@
+//! Lookups against `git check-attr`.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+
+use super::fixture::{Fixture, Random};
+use super::*;
+
+const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
+
+impl Fixture {
+    fn attributes(&self, fold_case: bool) -> Attributes {
+        let settings = Settings {
+            work_tree: Some(self.path("")),
+            info_file: self.path(".git/info/attributes"),
+            info_origin: ".git/info/attributes".into(),
+            user_file: Some(self.path("home/.config/git/attributes")),
+            system_file: None,
+            fold_case,
+        };
+        Attributes::new(settings, self.blobs(), Arc::default())
+    }
+
+    /// What git says of all `paths`, and what it says on its standard error.
+    fn check_attr(&self, paths: &[String]) -> (Vec<Vec<Value>>, Vec<u8>) {
+        let mut child = self
+            .git(["check-attr", "-z", "--stdin"])
+            .args(NAMES)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = paths.join("\0");
+        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+        let values: Vec<Value> = fields
+            .chunks_exact(3)
+            .map(|fields| match fields[2] {
+                b"unspecified" => Value::Unspecified,
+                b"set" => Value::Set,
+                b"unset" => Value::Unset,
+                text => Value::Text(text.into()),
+            })
+            .collect();
+        assert_eq!(values.len(), paths.len() * NAMES.len(), "{:?}", output.stderr.as_bstr());
+        let rows = values.chunks(NAMES.len()).map(<[Value]>::to_vec).collect();
+        (rows, output.stderr)
+    }
+
+    fn assert_same(&self, attributes: &Attributes, paths: &[&str]) {
+        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        let (rows, stderr) = self.check_attr(&paths);
+        for (path, row) in paths.iter().zip(rows) {
+            let ours = attributes.lookup(path.as_str().into(), NAMES);
+            assert_eq!(ours.to_vec(), row, "{path}\n{}", std::fs::read_to_string(self.path(".gitattributes")).unwrap_or_default());
+        }
+        let said: Vec<u8> = attributes
+            .messages
+            .take()
+            .iter()
+            .flat_map(|line| [line.as_slice(), b"\n"].concat())
+            .collect();
+        assert_eq!(said.as_bstr(), stderr.as_bstr());
+    }
+}
+
+#[test]
+fn random_patterns_match_as_in_git() {
+    let parts = [
+        "a", "b", "A", "/", "/", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[a-b]", "[A]", "[", "]", "\\",
+        "\\a", "-", "[[:upper:]]", "[]-a]", "!", "[\\a-b]", "[a", ":]", "[B-a]",
+    ];
+    let names = ["a", "b", "A", "B", "ab", "-", "]", "[", "ba", "*", "\\"];
+    for fold_case in [false, true] {
+        let mut random = Random(0x5eed_1234_9876 + u64::from(fold_case));
+        let fixture = Fixture::new();
+        let value = if fold_case { "true" } else { "false" };
+        fixture.run(["config", "core.ignorecase", value]);
+        for at in 0..60 {
+            let mut lines = String::new();
+            for number in 0..120 {
+                let pattern = random.text(&parts, 6).replace('"', "");
+                let attribute = random.pick(&["text", "diff", "m", "x"]);
+                lines += &format!("{pattern} {attribute}={number}\n");
+            }
+            // Comments and negations are no patterns.
+            let lines: String = lines
+                .lines()
+                .filter(|line| !line.starts_with(['!', '#']))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            fixture.write(if at % 2 == 0 { ".gitattributes" } else { "a/.gitattributes" }, lines);
+            let paths: Vec<String> = (0..40)
+                .map(|_| {
+                    (0..=random.below(3))
+                        .map(|_| random.pick(&names))
+                        .collect::<Vec<_>>()
+                        .join("/")
+                })
+                .collect();
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            fixture.assert_same(&fixture.attributes(fold_case), &paths);
+        }
+    }
+}
+
+#[test]
+fn places_macros_and_states_weigh_as_in_git() {
+    let states = [
+        "text", "-text", "!text", "text=auto", "eol=lf", "eol=", "binary", "-binary", "!binary", "diff", "-diff",
+        "m", "-m", "!m", "m=v", "x", "x=1", "-x", "!x",
+    ];
+    let patterns = ["*", "*.c", "a", "d/*", "/a", "d/", "\"a\"", "e/**", "b.c"];
+    let paths = ["a", "b.c", "d/a", "d/b.c", "d/e/a", "d/e/b.c", "d/", "e/x"];
+    let mut random = Random(77);
+    let fixture = Fixture::new();
+    let attributes = fixture.attributes(false);
+    for _ in 0..60 {
+        for place in [
+            ".gitattributes",
+            "d/.gitattributes",
+            "d/e/.gitattributes",
+            ".git/info/attributes",
+            "home/.config/git/attributes",
+        ] {
+            let mut lines = String::new();
+            for _ in 0..random.below(4) {
+                if random.below(4) == 0 && !place.starts_with("d/") {
+                    let name = random.pick(&["m", "x", "binary"]);
+                    let meaning = random.pick(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
+                    lines += &format!("[attr]{name} {meaning}\n");
+                }
+                lines += random.pick(&patterns);
+                for _ in 0..=random.below(2) {
+                    lines += " ";
+                    lines += random.pick(&states);
+                }
+                lines += random.pick(&["\n", "\r\n", " \n", "\n\n# x\n"]);
+            }
+            let path = fixture.path(place);
+            let _ = std::fs::remove_file(&path);
+            if random.below(3) > 0 {
+                fixture.write(place, lines);
+            }
+        }
+        // One long-lived value sees each round's files.
+        attributes.refresh(fixture.blobs());
+        fixture.assert_same(&attributes, &paths);
+    }
+}
+
+#[test]
+fn odd_files_are_read_and_complained_of_as_in_git() {
+    let fixture = Fixture::new();
+    let mut odd = b"\xef\xbb\xbf*.c text\n".to_vec();
+    odd.extend_from_slice(b"!a text\n a$ -text\na b$ c\n[attr]builtin_x y\n[attr]ok -x\na ok\n");
+    odd.extend_from_slice(b"b text\0 binary\n\"b c\" x=1\n\"b\\141\" x=2\n\"open x\n");
+    odd.extend_from_slice(format!("b {} x\n", "y=".to_owned() + &"z".repeat(2041)).as_bytes());
+    odd.extend_from_slice(format!("b {} x\n", "y=".to_owned() + &"z".repeat(2040)).as_bytes());
+    odd.extend_from_slice(b"z builtin_objectmode=1\nz --x\nz =\nz -\nlast m=no-line-feed");
+    fixture.write(".gitattributes", odd);
+    fixture.write("d/.gitattributes", "[attr]m x\n\"[attr]m\" x\n* x=5\n");
+    let paths = ["x.c", "a", "b", "b c", "ba", "\"open", "z", "last", "d/a"];
+    fixture.assert_same(&fixture.attributes(false), &paths);
+
+    // A directory is a file without lines, a symbolic link is not followed.
+    std::fs::remove_file(fixture.path(".gitattributes")).unwrap();
+    std::fs::create_dir(fixture.path(".gitattributes")).unwrap();
+    std::fs::rename(fixture.path("d/.gitattributes"), fixture.path("d/real")).unwrap();
+    symlink("real", fixture.path("d/.gitattributes")).unwrap();
+    fixture.assert_same(&fixture.attributes(false), &paths);
+}
+
+#[test]
+fn the_index_stands_in_for_a_missing_file() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "* x=top\n[attr]m x=macro\n");
+    fixture.write("d/.gitattributes", "a m text\n\0b -text\n");
+    fixture.run(["add", "."]);
+    std::fs::remove_file(fixture.path(".gitattributes")).unwrap();
+    std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
+    let attributes = fixture.attributes(false);
+    fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
+
+    fixture.write("d/.gitattributes", "* x=file\n");
+    // Until a refresh, answers stay as they were.
+    assert_eq!(
+        attributes.lookup("d/b".into(), ["x"]),
+        [Value::Text("top".into())]
+    );
+    attributes.refresh(fixture.blobs());
+    fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
+
+    std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
+    fixture.run(["rm", "-q", "--cached", ".gitattributes"]);
+    attributes.refresh(fixture.blobs());
+    fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
+}
+
+#[test]
+fn threads_agree() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "* x\n!no x\n");
+    let attributes = fixture.attributes(false);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for at in 0..200 {
+                    let path = format!("{}/{}/f", at % 7, at % 5);
+                    assert_eq!(attributes.lookup(path.as_str().into(), ["x"]), [Value::Set]);
+                }
+            });
+        }
+    });
+    assert_eq!(attributes.messages.take().len(), 1);
+}

@@ -1,0 +1,130 @@
+//! The `working-tree-encoding` attribute: text in another encoding is recorded as UTF-8.
+
+use std::ffi::CString;
+
+use bstr::{BStr, ByteSlice};
+use vigil_linux::iconv;
+
+use crate::git::attributes::{Messages, bytes};
+
+/// Whether two names mean one encoding: `UTF8` is `utf-8`.
+pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {
+    match (utf_suffix(a), utf_suffix(b)) {
+        (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
+        _ => a.eq_ignore_ascii_case(b),
+    }
+}
+
+/// `contents`, which are in the encoding `encoding`, as UTF-8. `None` if they are to be taken as they are: what is
+/// wrong with them is then in `messages`.
+pub(super) fn to_utf8(
+    path: &BStr,
+    encoding: &BStr,
+    contents: &[u8],
+    messages: &Messages,
+) -> Option<Vec<u8>> {
+    if contents.is_empty() {
+        return None;
+    }
+    if let Some(suffix) = utf_suffix(encoding)
+        && let Some(fault) = BomFault::of(encoding, contents)
+    {
+        fault.report(path, encoding, suffix.as_bstr(), messages);
+        return None;
+    }
+    let converted = convert(encoding, contents);
+    if converted.is_none() {
+        messages.error(bytes!("failed to encode '", path, "' from ", encoding, " to UTF-8"));
+    }
+    converted
+}
+
+/// What follows `UTF` or `UTF-` in the name of an encoding.
+fn utf_suffix(encoding: &[u8]) -> Option<&[u8]> {
+    let (utf, rest) = encoding.split_at_checked(3)?;
+    utf.eq_ignore_ascii_case(b"utf")
+        .then(|| rest.strip_prefix(b"-").unwrap_or(rest))
+}
+
+enum BomFault {
+    Prohibited,
+    Missing,
+}
+
+impl BomFault {
+    fn of(encoding: &[u8], contents: &[u8]) -> Option<Self> {
+        let named = |names: &[&str]| names.iter().any(|name| is_same(encoding, name.as_bytes()));
+        let has_16 = contents.starts_with(b"\xfe\xff") || contents.starts_with(b"\xff\xfe");
+        let has_32 =
+            contents.starts_with(b"\0\0\xfe\xff") || contents.starts_with(b"\xff\xfe\0\0");
+        if (named(&["UTF-16BE", "UTF-16LE"]) && has_16)
+            || (named(&["UTF-32BE", "UTF-32LE"]) && has_32)
+        {
+            Some(Self::Prohibited)
+        } else if (named(&["UTF-16"]) && !has_16) || (named(&["UTF-32"]) && !has_32) {
+            Some(Self::Missing)
+        } else {
+            None
+        }
+    }
+
+    fn report(self, path: &BStr, encoding: &BStr, suffix: &BStr, messages: &Messages) {
+        match self {
+            Self::Prohibited => {
+                let width = suffix.get(..suffix.len().saturating_sub(2)).unwrap_or_default();
+                messages.hint(bytes!(
+                    "The file '",
+                    path,
+                    "' contains a byte order mark (BOM). Please use UTF-",
+                    width,
+                    " as working-tree-encoding."
+                ));
+                messages.error(bytes!(
+                    "BOM is prohibited in '",
+                    path,
+                    "' if encoded as ",
+                    encoding
+                ));
+            }
+            Self::Missing => {
+                messages.hint(bytes!(
+                    "The file '",
+                    path,
+                    "' is missing a byte order mark (BOM). Please use UTF-",
+                    suffix,
+                    "BE or UTF-",
+                    suffix,
+                    "LE (depending on the byte order) as working-tree-encoding."
+                ));
+                messages.error(bytes!(
+                    "BOM is required in '",
+                    path,
+                    "' if encoded as ",
+                    encoding
+                ));
+            }
+        }
+    }
+}
+
+fn convert(encoding: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
+    // To git's own name for little endian with a mark, reading is plain UTF-16.
+    let name = if is_same(encoding, b"UTF-16LE-BOM") {
+        b"UTF-16"
+    } else {
+        encoding
+    };
+    match iconv::convert(c"UTF-8", &CString::new(name).ok()?, contents) {
+        Err(iconv::Error::UnknownEncoding) => {
+            let name = if is_same(name, b"UTF-8") {
+                c"UTF-8"
+            } else if name.eq_ignore_ascii_case(b"latin-1") {
+                c"ISO-8859-1"
+            } else {
+                return None;
+            };
+            iconv::convert(c"UTF-8", name, contents).ok()
+        }
+        result => result.ok(),
+    }
+}

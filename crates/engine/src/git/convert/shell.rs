@@ -1,0 +1,298 @@
+//! Starting and ending the programs that filters are.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use bstr::{BStr, BString, ByteSlice, ByteVec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use crate::environment::Environment;
+use crate::git::attributes::{Messages, bytes, errno_text};
+use crate::git::repository::Repository;
+
+/// What happens to what filters write to their standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterStderr {
+    /// It goes where this process's goes, as in git.
+    Inherit,
+    /// It is dropped, for processes that nobody watches.
+    #[default]
+    Discard,
+}
+
+/// Where and with what surroundings filters run.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Their working directory: the top of the working tree.
+    pub directory: PathBuf,
+    /// All their environment variables.
+    pub variables: Vec<(BString, BString)>,
+    /// Where their standard error goes.
+    pub stderr: FilterStderr,
+}
+
+/// Characters for which git asks a shell to run a command; without them it runs the program itself.
+const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
+
+/// How long a program may take to end by itself, and then after a SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Surroundings {
+    /// What git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` where the
+    /// repository is not simply `.git`, and `GIT_PREFIX`.
+    pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
+        let mut environment: Environment = repository.environment.clone();
+        let directory = repository.work_tree.clone().unwrap_or_default();
+        let bytes = |path: &PathBuf| BString::from(path.as_os_str().as_bytes());
+        if environment.get("GIT_DIR").is_some() || repository.git_dir != directory.join(".git") {
+            environment.set("GIT_DIR", bytes(&repository.git_dir));
+        }
+        if environment.get("GIT_WORK_TREE").is_some() {
+            environment.set("GIT_WORK_TREE", bytes(&directory));
+        }
+        environment.set("GIT_PREFIX", repository.prefix.clone());
+        if let Some(programs) = environment.get("GIT_EXEC_PATH") {
+            let mut path = BString::from(programs);
+            if let Some(rest) = environment.get("PATH") {
+                path.push_str(b":");
+                path.push_str(rest);
+            }
+            environment.set("PATH", path);
+        }
+        Self {
+            directory,
+            variables: environment
+                .variables()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            stderr,
+        }
+    }
+
+    /// Starts `command` with pipes for its input and output. If it cannot be started, this is in `messages`.
+    pub(super) fn start(&self, command: &BStr, messages: &Messages) -> Option<Child> {
+        let mut process = if command.find_byteset(SHELL_CHARACTERS).is_some() {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c").arg(OsStr::from_bytes(command));
+            shell
+        } else {
+            Command::new(OsStr::from_bytes(command))
+        };
+        let variables = self.variables.iter().map(|(name, value)| {
+            (
+                OsStr::from_bytes(name.as_slice()),
+                OsStr::from_bytes(value.as_slice()),
+            )
+        });
+        process
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(variables)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(match self.stderr {
+                FilterStderr::Inherit => Stdio::inherit(),
+                FilterStderr::Discard => Stdio::null(),
+            });
+        match process.spawn() {
+            Ok(child) => Some(child),
+            Err(error) => {
+                messages.error(bytes!("cannot run ", command, ": ", errno_text(&error)));
+                None
+            }
+        }
+    }
+}
+
+/// What is fed to a filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Input<'a> {
+    Bytes(&'a [u8]),
+    /// All of a file, from its start.
+    File(&'a File),
+}
+
+impl Input<'_> {
+    /// Hands the input on in pieces.
+    pub(super) fn feed(self, mut to: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Input::Bytes(bytes) => to(bytes),
+            Input::File(file) => {
+                let mut reader = super::read::FileBytes::new(file, u64::MAX);
+                let mut buffer = vec![0; 1 << 16];
+                loop {
+                    match reader.read(&mut buffer)? {
+                        0 => return Ok(()),
+                        count => to(buffer.get(..count).unwrap_or_default())?,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs the command `template` (`%f` is the path) as a filter. `None` if it fails; why is in `messages`.
+pub(super) fn run_filter(
+    surroundings: &Surroundings,
+    template: &BStr,
+    path: &BStr,
+    input: Input<'_>,
+    messages: &Messages,
+) -> Option<Vec<u8>> {
+    let command = expand(template, path);
+    let failed = || messages.error(bytes!("external filter '", template, "' failed"));
+    let Some(mut child) = surroundings.start(command.as_ref(), messages) else {
+        messages.error(bytes!(
+            "cannot fork to run external filter '",
+            template,
+            "'"
+        ));
+        failed();
+        return None;
+    };
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let mut output = Vec::new();
+    // A filter may write before it has read all: both pipes are served at once.
+    let (written, read) = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || match stdin {
+            Some(mut stdin) => input.feed(|bytes| stdin.write_all(bytes)),
+            None => Ok(()),
+        });
+        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
+        (writer.join().unwrap_or(Ok(())), read)
+    });
+    let mut good = true;
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        messages.error(bytes!(
+            "cannot feed the input to external filter '",
+            template,
+            "'"
+        ));
+        good = false;
+    }
+    if read.is_err() {
+        messages.error(bytes!("read from external filter '", template, "' failed"));
+        good = false;
+    }
+    let code = child.wait().map_or(-1, |status| {
+        report_signal(status, command.as_ref(), messages);
+        exit_code(status)
+    });
+    if code != 0 {
+        let end = format!("' failed {code}");
+        messages.error(bytes!("external filter '", template, end));
+        good = false;
+    }
+    if !good {
+        failed();
+        return None;
+    }
+    Some(output)
+}
+
+/// `template` with `%f` replaced by the quoted path, and `%%` by `%`.
+fn expand(template: &BStr, path: &BStr) -> BString {
+    let mut command = BString::default();
+    let mut rest = template.as_bytes();
+    while let Some((before, after)) = rest.split_once_str(b"%") {
+        command.push_str(before);
+        rest = match after.split_first() {
+            Some((b'f', after)) => {
+                push_quoted(&mut command, path);
+                after
+            }
+            Some((b'%', after)) => {
+                command.push_byte(b'%');
+                after
+            }
+            _ => {
+                command.push_byte(b'%');
+                after
+            }
+        };
+    }
+    command.push_str(rest);
+    command
+}
+
+/// Adds `text` in single quotes; what they cannot hold is escaped outside of them.
+fn push_quoted(command: &mut BString, text: &BStr) {
+    command.push_byte(b'\'');
+    for &byte in text.as_bytes() {
+        if matches!(byte, b'\'' | b'!') {
+            command.push_str(b"'\\");
+            command.push_byte(byte);
+            command.push_byte(b'\'');
+        } else {
+            command.push_byte(byte);
+        }
+    }
+    command.push_byte(b'\'');
+}
+
+/// The status as a shell has it: 128 and more for a signal.
+fn exit_code(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| signal.saturating_add(128)))
+        .unwrap_or(-1)
+}
+
+fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
+    // git keeps silent about what a user does with a terminal, and about closed pipes.
+    const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
+    if let Some(signal) = status.signal()
+        && !EXPECTED.iter().any(|expected| expected.as_raw() == signal)
+    {
+        messages.error(bytes!(command, format!(" died of signal {signal}")));
+    }
+}
+
+/// Waits for `child`, whose pipes are closed, and makes it end if it does not do so by itself.
+pub(super) fn stop(child: &mut Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid
+        && let Ok(watched) = pidfd_open(pid, PidfdFlags::empty())
+    {
+        for signal in [Signal::TERM, Signal::KILL] {
+            let mut fds = [PollFd::new(&watched, PollFlags::IN)];
+            let timeout = Timespec::try_from(GRACE).ok();
+            if matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
+                break;
+            }
+            let _ = kill_process(pid, signal);
+        }
+    }
+    // Nothing is left to tell of a program that has been asked to go.
+    let _ = child.wait();
+}
+
+/// Asks `child` to end at once.
+pub(super) fn terminate(child: &mut Child) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_is_quoted() {
+        assert_eq!(
+            expand("a %f %% %x %".into(), "it's !".into()),
+            "a 'it'\\''s '\\!'' % %x %"
+        );
+    }
+}
