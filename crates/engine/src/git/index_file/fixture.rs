@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use gix_hash::oid;
 use tempfile::TempDir;
 
+use crate::git::renames::{Blob, BlobSource};
 use crate::git::staged::{SourceError, TreeSource};
 
 pub(crate) struct Repo {
@@ -176,5 +177,20 @@ impl Drop for CatFile {
 impl TreeSource for CatFile {
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
         Ok(self.object(id, buf))
+    }
+}
+
+impl BlobSource for CatFile {
+    fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
+        let mut buf = Vec::new();
+        self.blob(blob, &mut buf)?;
+        Ok(buf.len() as u64)
+    }
+
+    fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
+        match self.object(blob.id, buf) {
+            true => Ok(()),
+            false => Err("no such object".into()),
+        }
     }
 }
