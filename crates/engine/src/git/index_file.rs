@@ -1,1 +1,287 @@
-//! Being built.
+//! The index as a file: reading it whole, with the shared index it may name, and noticing that it moved on.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use gix_hash::{Kind, ObjectId};
+use vigil_linux::Errno;
+use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
+use vigil_model::index::{Index, ParseError, ParsedIndex};
+use vigil_model::timestamp::{Timestamp, is_racy};
+
+/// Why an index cannot be read. The text is git's last line, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file is there and cannot be opened, or it is a shared index that is not there.
+    #[error("{path}: index file open failed: {reason}")]
+    Open {
+        /// The file, as git would print it.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The file was opened and cannot be read, as for a directory.
+    #[error("{path}: unable to map index file: {reason}")]
+    Read {
+        /// The file, as git would print it.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The file is too short to be an index.
+    #[error("{path}: index file smaller than expected")]
+    TooSmall {
+        /// The file, as git would print it.
+        path: String,
+    },
+    /// The contents are no index, or do not fit to the shared index.
+    #[error("{reason}")]
+    Malformed {
+        /// The file, as git would print it.
+        path: String,
+        /// What is wrong.
+        reason: ParseError,
+    },
+    /// The shared index is another one than its name says.
+    #[error("broken index, expect {expected} in {path}, got {found}")]
+    WrongShared {
+        /// The checksum that the index names.
+        expected: ObjectId,
+        /// The shared index, as git would print it.
+        path: String,
+        /// The checksum at the end of the shared index.
+        found: ObjectId,
+    },
+}
+
+impl Error {
+    /// The lines that git prints before the last one, without "error: ".
+    pub fn error_lines(&self) -> Vec<String> {
+        match self {
+            Self::Malformed { reason, .. } => reason.error_lines(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What `fstat(2)` said of it when open; `None` where there was none.
+    pub stat: Option<Stat>,
+}
+
+impl SeenFile {
+    fn is_current(&self, read_at: Timestamp) -> bool {
+        match (self.stat, stat_path(&self.path)) {
+            (Some(seen), Ok(now)) => {
+                let mtime = Timestamp {
+                    s: seen.mtime_s,
+                    ns: seen.mtime_ns,
+                };
+                identity(&seen) == identity(&now) && !is_racy(mtime, read_at)
+            }
+            (None, Err(error)) => error == Errno::NOENT,
+            _ => false,
+        }
+    }
+}
+
+/// What tells one state of a file from another: any rewriting moves at least one of these.
+fn identity(stat: &Stat) -> impl PartialEq {
+    let mtime = (stat.mtime_s, stat.mtime_ns);
+    let ctime = (stat.ctime_s, stat.ctime_ns);
+    (stat.dev, stat.ino, stat.size, mtime, ctime)
+}
+
+/// An index and the files it was read from.
+#[derive(Clone, Debug)]
+pub struct LoadedIndex {
+    /// The entries, of a split index already joined.
+    pub index: Index,
+    /// What `fstat(2)` said of the index file; `None` where there is none. Its mtime is what the racy rule
+    /// compares entries with.
+    pub stat: Option<Stat>,
+    /// The shared index, where the index is split.
+    pub shared: Option<SeenFile>,
+    /// What git would say on stderr, with no prefix.
+    pub notices: Vec<String>,
+    path: PathBuf,
+    read_at: Timestamp,
+}
+
+impl LoadedIndex {
+    /// The mtime of the index file, or the epoch where there is none: the `index_written_at` of the racy rule.
+    pub fn written_at(&self) -> Timestamp {
+        self.stat.map_or(Timestamp::default(), |stat| Timestamp {
+            s: stat.mtime_s,
+            ns: stat.mtime_ns,
+        })
+    }
+
+    /// Whether both files are still those that were read: one `stat(2)` each. It may be false without reason,
+    /// for files that were written just before they were read; reading them again later cures that.
+    pub fn is_current(&self) -> bool {
+        let own = SeenFile {
+            path: self.path.clone(),
+            stat: self.stat,
+        };
+        own.is_current(self.read_at)
+            && self
+                .shared
+                .as_ref()
+                .is_none_or(|shared| shared.is_current(self.read_at))
+    }
+}
+
+/// Reads the index at `path`; where there is none, the index is empty.
+///
+/// A split index finds its shared one in `git_dir`, or else next to itself. Errors name files below `shown_from`
+/// (the folder in which git would run: the top of the working tree) relative to it, and others as they are.
+pub fn load(
+    path: &Path,
+    git_dir: &Path,
+    shown_from: &Path,
+    hash: Kind,
+) -> Result<LoadedIndex, Error> {
+    // The clock before the file: a later change bears a later stamp.
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    let read_at = Timestamp {
+        s: now.tv_sec,
+        ns: u32::try_from(now.tv_nsec).unwrap_or(0),
+    };
+    let mut loaded = LoadedIndex {
+        index: Index::empty(hash),
+        stat: None,
+        shared: None,
+        notices: Vec::new(),
+        path: path.to_owned(),
+        read_at,
+    };
+    let reader = Reader { shown_from, hash };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(loaded),
+        Err(error) => return Err(reader.open_failed(path, &error)),
+    };
+    let (parsed, stat) = reader.read(path, &file)?;
+    loaded.stat = Some(stat);
+    loaded.notice(&parsed);
+    let Some(link) = &parsed.link else {
+        loaded.index = parsed.index;
+        return Ok(loaded);
+    };
+
+    let name = format!("sharedindex.{}", link.shared_id);
+    let in_git_dir = git_dir.join(&name);
+    let shared_path = match lstat_path(&in_git_dir) {
+        Ok(_) => in_git_dir.clone(),
+        Err(_) => path.with_file_name(&name),
+    };
+    let file =
+        File::open(&shared_path).map_err(|error| reader.open_failed(&shared_path, &error))?;
+    let (shared, stat) = reader.read(&shared_path, &file)?;
+    loaded.notice(&shared);
+    if shared.checksum != link.shared_id {
+        return Err(Error::WrongShared {
+            expected: link.shared_id,
+            path: reader.shown(&in_git_dir),
+            found: shared.checksum,
+        });
+    }
+    loaded.shared = Some(SeenFile {
+        path: shared_path,
+        stat: Some(stat),
+    });
+    loaded.index = Index::merge_split(shared.index, parsed.index, link)
+        .map_err(|reason| reader.malformed(path, reason))?;
+    Ok(loaded)
+}
+
+impl LoadedIndex {
+    fn notice(&mut self, parsed: &ParsedIndex) {
+        let notices = parsed
+            .ignored_extensions()
+            .map(|name| format!("ignoring {} extension", String::from_utf8_lossy(name)));
+        self.notices.extend(notices);
+    }
+}
+
+struct Reader<'a> {
+    shown_from: &'a Path,
+    hash: Kind,
+}
+
+impl Reader<'_> {
+    fn read(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
+        let failed = |error: Errno| Error::Read {
+            path: self.shown(path),
+            // git maps the file, and a directory cannot be mapped.
+            reason: system_words(if error == Errno::ISDIR {
+                Errno::NODEV
+            } else {
+                error
+            }),
+        };
+        let stat = stat_fd(file.as_fd()).map_err(failed)?;
+        let bytes = read_whole(file, stat.size).map_err(failed)?;
+        let parsed =
+            Index::parse(&bytes, self.hash).map_err(|reason| self.malformed(path, reason))?;
+        Ok((parsed, stat))
+    }
+
+    fn malformed(&self, path: &Path, reason: ParseError) -> Error {
+        let path = self.shown(path);
+        match reason {
+            ParseError::TooSmall => Error::TooSmall { path },
+            reason => Error::Malformed { path, reason },
+        }
+    }
+
+    fn open_failed(&self, path: &Path, error: &io::Error) -> Error {
+        Error::Open {
+            path: self.shown(path),
+            reason: Errno::from_io_error(error).map_or_else(|| error.to_string(), system_words),
+        }
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.shown_from)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    }
+}
+
+/// The system's text for `error`, as `strerror(3)` has it.
+fn system_words(error: Errno) -> String {
+    let text = io::Error::from(error).to_string();
+    match text.rfind(" (os error ") {
+        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
+        None => text,
+    }
+}
+
+/// Reads `size` bytes, in one call where the system allows; fewer where the file has become shorter.
+fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Errno> {
+    let size = usize::try_from(size).map_err(|_| Errno::FBIG)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
+    while bytes.len() < size {
+        match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,597 @@
-//! Being built.
+//! Renames and copies among changes, as git's rename detection for `git status` finds them.
+//!
+//! A file that is gone and one that is new are a pair if their contents are equal; else if they have the same
+//! name in other directories and are similar; else if they are similar enough, the most similar first.
+
+mod similarity;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering as Memory};
+
+use bstr::BStr;
+use gix_hash::{ObjectId, oid};
+use vigil_model::mode::FileMode;
+use vigil_model::path::file_name;
+
+use self::similarity::{Counter, SCORE_MAX, Spans};
+use super::staged::{SourceError, StagedChange, UnmergedPath};
+use crate::status::{ChangeKind, RenameRule, RenameSource};
+
+/// Which side of a comparison a file is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSide {
+    /// As it was: in HEAD (or, for changes in the working tree, in the index).
+    Earlier,
+    /// As it is: in the index (or in the working tree).
+    Later,
+}
+
+/// A file whose contents are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blob<'a> {
+    /// Its path.
+    pub path: &'a BStr,
+    /// Its object.
+    pub id: &'a oid,
+    /// Where it is.
+    pub side: FileSide,
+}
+
+/// Where contents are read from. It may be asked from several threads at once.
+pub trait BlobSource: Sync {
+    /// The length of the contents in bytes.
+    fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError>;
+
+    /// Replaces the contents of `buf` by those of `blob`.
+    fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError>;
+
+    /// What the `diff` attribute of `path` (gitattributes(5)) says of contents being binary, if anything. It only
+    /// decides whether carriage returns at line ends count.
+    fn is_binary(&self, path: &BStr) -> Option<bool> {
+        let _ = path;
+        None
+    }
+}
+
+/// Contents that are needed cannot be read. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+#[error("unable to read {id}")]
+pub struct Error {
+    /// The object.
+    pub id: ObjectId,
+    /// What the source says.
+    pub source: SourceError,
+}
+
+/// git's default for the least similarity: one half.
+const MIN_SCORE_DEFAULT: u32 = SCORE_MAX / 2;
+
+/// How many of the best sources are remembered for each new file.
+const CANDIDATES_PER_TARGET: usize = 4;
+
+/// How many files of equal contents are looked through for the best source.
+const EQUAL_SOURCES_MAX: usize = 100;
+
+/// Counted spans are kept up to this many bytes, then counted again at each use.
+const SPANS_MEMORY_MAX: usize = 256 << 20;
+
+/// Comparisons that are not worth another thread.
+const COMPARISONS_PER_THREAD: usize = 64;
+
+/// Finds renames among `changes`, and copies where the rule asks for them.
+///
+/// `changes` must be in byte order of paths, and so is the answer: pairs stand at the new path, and removed files
+/// that went into one are left out. Conflicts (`unmerged`) can be what a file was copied from. Up to
+/// `threads_max` threads are used.
+pub fn detect(
+    changes: Vec<StagedChange>,
+    unmerged: &[UnmergedPath],
+    rule: &RenameRule,
+    blobs: &dyn BlobSource,
+    threads_max: usize,
+) -> Result<Vec<StagedChange>, Error> {
+    let mut search = Search::new(&changes, unmerged, rule, blobs);
+    search.run(threads_max)?;
+    let fates = search.fates(changes.len());
+    let resolved = changes.into_iter().zip(fates);
+    Ok(resolved
+        .filter_map(|(change, fate)| match fate {
+            Fate::Kept => Some(change),
+            Fate::Gone => None,
+            Fate::Paired(origin) => Some(StagedChange {
+                kind: origin.kind,
+                head_mode: origin.mode,
+                head_id: origin.id,
+                source: Some(origin.source),
+                ..change
+            }),
+        })
+        .collect())
+}
+
+/// What becomes of a change.
+#[derive(Clone)]
+enum Fate {
+    Kept,
+    /// A removal that is part of a rename.
+    Gone,
+    Paired(Origin),
+}
+
+/// Where a new file came from.
+#[derive(Clone)]
+struct Origin {
+    kind: ChangeKind,
+    mode: FileMode,
+    id: ObjectId,
+    source: RenameSource,
+}
+
+/// A file on either side, with what was learned of its contents.
+struct File<'a> {
+    blob: Blob<'a>,
+    mode: FileMode,
+    size: OnceLock<u64>,
+    spans: OnceLock<Spans>,
+}
+
+impl<'a> File<'a> {
+    fn new(path: &'a BStr, mode: FileMode, id: &'a oid, side: FileSide) -> Self {
+        Self {
+            blob: Blob { path, id, side },
+            mode,
+            size: OnceLock::new(),
+            spans: OnceLock::new(),
+        }
+    }
+
+    fn has_name_of(&self, other: &File<'_>) -> bool {
+        file_name(self.blob.path) == file_name(other.blob.path)
+    }
+}
+
+/// A file that others may have come from.
+struct Source<'a> {
+    file: File<'a>,
+    /// Its change, if it is a removal.
+    removal: Option<usize>,
+    /// How many files came from it; a file that stays counts as one more.
+    used: usize,
+}
+
+/// A new file.
+struct Target<'a> {
+    file: File<'a>,
+    change: usize,
+    /// The source it came from, and the score.
+    origin: Option<(usize, u32)>,
+}
+
+/// How well a source fits a target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Match {
+    source: usize,
+    target: usize,
+    score: u32,
+    same_name: bool,
+}
+
+/// The better first; no match is the worst.
+fn better_first(a: &Option<Match>, b: &Option<Match>) -> Ordering {
+    let key = |found: &Option<Match>| found.map(|found| (found.score, found.same_name));
+    key(b).cmp(&key(a))
+}
+
+struct Search<'a> {
+    sources: Vec<Source<'a>>,
+    targets: Vec<Target<'a>>,
+    copies: bool,
+    min_score: u32,
+    limit: usize,
+    reader: Reader<'a>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        changes: &'a [StagedChange],
+        unmerged: &'a [UnmergedPath],
+        rule: &RenameRule,
+        blobs: &'a dyn BlobSource,
+    ) -> Self {
+        let mut sources = Vec::new();
+        let mut targets = Vec::new();
+        for (at, change) in changes.iter().enumerate() {
+            let path = change.path.as_ref();
+            let removal = (change.kind == ChangeKind::Deleted).then_some(at);
+            if change.kind == ChangeKind::Added {
+                let (mode, id) = (change.index_mode, &change.index_id);
+                targets.push(Target {
+                    file: File::new(path, mode, id, FileSide::Later),
+                    change: at,
+                    origin: None,
+                });
+            } else if removal.is_some() || rule.copies {
+                let (mode, id) = (change.head_mode, &change.head_id);
+                sources.push(Source {
+                    file: File::new(path, mode, id, FileSide::Earlier),
+                    removal,
+                    used: usize::from(removal.is_none()),
+                });
+            }
+        }
+        let in_head = |path: &&UnmergedPath| rule.copies && path.head_mode != FileMode::NONE;
+        sources.extend(unmerged.iter().filter(in_head).map(|path| {
+            let (mode, id) = (path.head_mode, &path.head_id);
+            Source {
+                file: File::new(path.path.as_ref(), mode, id, FileSide::Earlier),
+                removal: None,
+                used: 1,
+            }
+        }));
+        sources.sort_by_key(|source| source.file.blob.path);
+        Self {
+            sources,
+            targets,
+            copies: rule.copies,
+            min_score: match rule.min_score {
+                0 => MIN_SCORE_DEFAULT,
+                score => score.min(SCORE_MAX),
+            },
+            limit: rule.limit,
+            reader: Reader {
+                blobs,
+                spans_memory: AtomicUsize::new(0),
+            },
+        }
+    }
+
+    fn run(&mut self, threads_max: usize) -> Result<(), Error> {
+        if self.sources.is_empty() || self.targets.is_empty() {
+            return Ok(());
+        }
+        self.pair_equal_contents();
+        if self.min_score == SCORE_MAX {
+            return Ok(());
+        }
+        if !self.copies {
+            self.pair_equal_names()?;
+        }
+        let targets = self.unpaired_targets();
+        let sources = self.open_sources();
+        if targets.is_empty() || sources.is_empty() || self.exceeds_limit(&targets, &sources) {
+            return Ok(());
+        }
+        let mut matches = self.best_matches(&targets, &sources, threads_max)?;
+        matches.sort_by(better_first);
+        self.pair_best(&matches, false);
+        if self.copies {
+            self.pair_best(&matches, true);
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, source: usize, target: usize, score: u32) {
+        if let (Some(from), Some(to)) = (self.sources.get_mut(source), self.targets.get_mut(target))
+        {
+            from.used = from.used.saturating_add(1);
+            to.origin = Some((source, score));
+        }
+    }
+
+    fn unpaired_targets(&self) -> Vec<usize> {
+        let targets = self.targets.iter().enumerate();
+        targets
+            .filter(|(_, target)| target.origin.is_none())
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// The sources that may still be used: all for copies, those not used for renames.
+    fn open_sources(&self) -> Vec<usize> {
+        let sources = self.sources.iter().enumerate();
+        sources
+            .filter(|(_, source)| self.copies || source.used == 0)
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    fn exceeds_limit(&self, targets: &[usize], sources: &[usize]) -> bool {
+        self.limit > 0
+            && targets.len().saturating_mul(sources.len()) > self.limit.saturating_mul(self.limit)
+    }
+
+    /// Pairs each target with the best source of equal contents: an unused one, and of those one of its name,
+    /// and of those the first.
+    fn pair_equal_contents(&mut self) {
+        let mut by_id: HashMap<&oid, Vec<usize>> = HashMap::new();
+        for (at, source) in self.sources.iter().enumerate() {
+            by_id.entry(source.file.blob.id).or_default().push(at);
+        }
+        for target in 0..self.targets.len() {
+            let Some(to) = self.targets.get(target) else {
+                continue;
+            };
+            let Some(equal) = by_id.get_mut(to.file.blob.id) else {
+                continue;
+            };
+            let fits = equal.iter().enumerate().filter_map(|(at, &source)| {
+                let from = self.sources.get(source)?;
+                let both_files = from.file.mode.is_file() && to.file.mode.is_file();
+                (both_files || from.file.mode == to.file.mode).then(|| {
+                    let rank = u8::from(from.used == 0) + u8::from(from.file.has_name_of(&to.file));
+                    (rank, at, source)
+                })
+            });
+            let mut best: Option<(u8, usize, usize)> = None;
+            for found in fits.take(EQUAL_SOURCES_MAX) {
+                if best.is_none_or(|best| found.0 > best.0) {
+                    best = Some(found);
+                }
+                if found.0 == 2 {
+                    break;
+                }
+            }
+            if let Some((_, at, source)) = best {
+                if !self.copies {
+                    equal.remove(at);
+                }
+                self.pair(source, target, SCORE_MAX);
+            }
+        }
+    }
+
+    /// Pairs the files whose name in their directory is the only such on either side, if they are similar
+    /// halfway between the least similarity and equality.
+    fn pair_equal_names(&mut self) -> Result<(), Error> {
+        let min_score = self.min_score + (SCORE_MAX - self.min_score) / 2;
+        let targets = unique_names(
+            self.unpaired_targets()
+                .into_iter()
+                .filter_map(|at| Some((at, self.targets.get(at)?.file.blob.path))),
+        );
+        let sources = unique_names(
+            self.open_sources()
+                .into_iter()
+                .filter_map(|at| Some((at, self.sources.get(at)?.file.blob.path))),
+        );
+        let mut pairs: Vec<(usize, usize)> = sources
+            .into_iter()
+            .filter_map(|(name, source)| Some((source?, (*targets.get(name)?)?)))
+            .collect();
+        pairs.sort_unstable();
+        let mut counter = Counter::new();
+        for (source, target) in pairs {
+            let score = self.similarity(source, target, min_score, &mut counter)?;
+            if score >= min_score {
+                self.pair(source, target, score);
+            }
+        }
+        Ok(())
+    }
+
+    /// The few best sources of each target, in the order of targets.
+    fn best_matches(
+        &self,
+        targets: &[usize],
+        sources: &[usize],
+        threads_max: usize,
+    ) -> Result<Vec<Option<Match>>, Error> {
+        let comparisons = targets.len().saturating_mul(sources.len());
+        let threads = (comparisons / COMPARISONS_PER_THREAD)
+            .min(targets.len())
+            .min(threads_max)
+            .max(1);
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<(usize, [Option<Match>; CANDIDATES_PER_TARGET])>, Error> {
+            let mut counter = Counter::new();
+            let mut rows = Vec::new();
+            while let Some(&target) = targets.get(next.fetch_add(1, Memory::Relaxed)) {
+                rows.push((target, self.best_for(target, sources, &mut counter)?));
+            }
+            Ok(rows)
+        };
+        let mut rows = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut rows = work()?;
+            for other in others {
+                match other.join() {
+                    Ok(found) => rows.extend(found?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(rows)
+        })?;
+        rows.sort_by_key(|(target, _)| *target);
+        Ok(rows.into_iter().flat_map(|(_, row)| row).collect())
+    }
+
+    /// The best sources of one target. Which of equally good ones remain, and in which place, is git's doing:
+    /// each takes the place of the first of the worst.
+    fn best_for(
+        &self,
+        target: usize,
+        sources: &[usize],
+        counter: &mut Counter,
+    ) -> Result<[Option<Match>; CANDIDATES_PER_TARGET], Error> {
+        let mut best = [None; CANDIDATES_PER_TARGET];
+        let Some(to) = self.targets.get(target) else {
+            return Ok(best);
+        };
+        for &source in sources {
+            let Some(from) = self.sources.get(source) else {
+                continue;
+            };
+            let found = Some(Match {
+                source,
+                target,
+                score: self.similarity(source, target, self.min_score, counter)?,
+                same_name: from.file.has_name_of(&to.file),
+            });
+            // Of equals, `max_by` takes the last.
+            let worst = best.iter_mut().rev().max_by(|a, b| better_first(a, b));
+            if let Some(worst) = worst.filter(|worst| better_first(&found, worst).is_lt()) {
+                *worst = found;
+            }
+        }
+        Ok(best)
+    }
+
+    fn pair_best(&mut self, matches: &[Option<Match>], copies: bool) {
+        for found in matches.iter().map_while(|found| *found) {
+            if found.score < self.min_score {
+                break;
+            }
+            let is_paired = |target: &Target<'_>| target.origin.is_some();
+            let is_used = |source: &Source<'_>| source.used > 0;
+            if self.targets.get(found.target).is_none_or(is_paired)
+                || !copies && self.sources.get(found.source).is_none_or(is_used)
+            {
+                continue;
+            }
+            self.pair(found.source, found.target, found.score);
+        }
+    }
+
+    /// How similar source and target are, where they may be `min_score`; else anything below that.
+    fn similarity(
+        &self,
+        source: usize,
+        target: usize,
+        min_score: u32,
+        counter: &mut Counter,
+    ) -> Result<u32, Error> {
+        match (self.sources.get(source), self.targets.get(target)) {
+            (Some(source), Some(target)) => {
+                self.reader
+                    .similarity(&source.file, &target.file, min_score, counter)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// What becomes of each of the `count` changes. A source that serves several times is copied, but for its
+    /// last use, if it is gone.
+    fn fates(mut self, count: usize) -> Vec<Fate> {
+        let mut fates = vec![Fate::Kept; count];
+        let mut set = |at: usize, fate: Fate| {
+            if let Some(place) = fates.get_mut(at) {
+                *place = fate;
+            }
+        };
+        for source in self.sources.iter().filter(|source| source.used > 0) {
+            if let Some(removal) = source.removal {
+                set(removal, Fate::Gone);
+            }
+        }
+        for target in &self.targets {
+            let Some((source, score)) = target.origin else {
+                continue;
+            };
+            let Some(source) = self.sources.get_mut(source) else {
+                continue;
+            };
+            source.used = source.used.saturating_sub(1);
+            let origin = Origin {
+                kind: if source.used > 0 {
+                    ChangeKind::Copied
+                } else {
+                    ChangeKind::Renamed
+                },
+                mode: source.file.mode,
+                id: source.file.blob.id.into(),
+                source: RenameSource {
+                    path: source.file.blob.path.into(),
+                    score_percent: u8::try_from(score * 100 / SCORE_MAX).unwrap_or(100),
+                },
+            };
+            set(target.change, Fate::Paired(origin));
+        }
+        fates
+    }
+}
+
+/// The names in their directory of the given files; `None` for those that more than one has.
+fn unique_names<'a>(
+    files: impl Iterator<Item = (usize, &'a BStr)>,
+) -> HashMap<&'a BStr, Option<usize>> {
+    let mut names = HashMap::new();
+    for (at, path) in files {
+        names
+            .entry(file_name(path))
+            .and_modify(|found| *found = None)
+            .or_insert(Some(at));
+    }
+    names
+}
+
+/// Reads and compares contents.
+struct Reader<'a> {
+    blobs: &'a dyn BlobSource,
+    /// The bytes that all kept spans take.
+    spans_memory: AtomicUsize,
+}
+
+impl Reader<'_> {
+    fn similarity(
+        &self,
+        source: &File<'_>,
+        target: &File<'_>,
+        min_score: u32,
+        counter: &mut Counter,
+    ) -> Result<u32, Error> {
+        if !source.mode.is_file() || !target.mode.is_file() {
+            return Ok(0);
+        }
+        let (a, b) = (self.size(source)?, self.size(target)?);
+        if b == 0 || similarity::sizes_differ_too_much(a, b, min_score) {
+            return Ok(0);
+        }
+        let source = self.spans(source, counter)?;
+        let target = self.spans(target, counter)?;
+        Ok(similarity::score(source.common(&target), a, b))
+    }
+
+    fn size(&self, file: &File<'_>) -> Result<u64, Error> {
+        if let Some(size) = file.size.get() {
+            return Ok(*size);
+        }
+        let size = self.blobs.size(&file.blob);
+        let size = size.map_err(|source| unreadable(file, source))?;
+        Ok(*file.size.get_or_init(|| size))
+    }
+
+    fn spans<'f>(
+        &self,
+        file: &'f File<'_>,
+        counter: &mut Counter,
+    ) -> Result<Cow<'f, Spans>, Error> {
+        if let Some(spans) = file.spans.get() {
+            return Ok(Cow::Borrowed(spans));
+        }
+        let mut data = Vec::new();
+        let read = self.blobs.blob(&file.blob, &mut data);
+        read.map_err(|source| unreadable(file, source))?;
+        let is_binary = self.blobs.is_binary(file.blob.path);
+        let is_binary = is_binary.unwrap_or_else(|| similarity::looks_binary(&data));
+        let spans = counter.count(&data, is_binary);
+        let memory = spans.memory();
+        let before = self.spans_memory.fetch_add(memory, Memory::Relaxed);
+        if before.saturating_add(memory) > SPANS_MEMORY_MAX {
+            self.spans_memory.fetch_sub(memory, Memory::Relaxed);
+            return Ok(Cow::Owned(spans));
+        }
+        Ok(Cow::Borrowed(file.spans.get_or_init(|| spans)))
+    }
+}
+
+fn unreadable(file: &File<'_>, source: SourceError) -> Error {
+    Error {
+        id: file.blob.id.into(),
+        source,
+    }
+}

@@ -1,1 +1,189 @@
-//! Being built.
+//! What is staged: the tree of HEAD against the index, as `git diff-index --cached HEAD` has it.
+//!
+//! Both are walked together from the top. A directory whose tree object the index knows (its cache-tree) and
+//! that is HEAD's own is passed over whole, so the cost is that of the directories that differ.
+
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
+
+use bstr::{BStr, BString};
+use gix_hash::{Kind, ObjectId, oid};
+use vigil_model::index::{FlatEntry, Index};
+use vigil_model::mode::FileMode;
+
+use self::walk::{Stop, Walker};
+use crate::status::{ChangeKind, RenameSource};
+
+/// Why an object could not be had, in its source's own words.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Where tree objects are read from.
+pub trait TreeSource {
+    /// Replaces the contents of `buf` by those of the tree `id`; false where there is no such object.
+    fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError>;
+}
+
+/// Why HEAD and index cannot be compared. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A tree object is not there.
+    #[error("unable to read tree ({id})")]
+    Missing {
+        /// The tree.
+        id: ObjectId,
+    },
+    /// A tree object cannot be read.
+    #[error("unable to read tree ({id})")]
+    Unreadable {
+        /// The tree.
+        id: ObjectId,
+        /// What the source says.
+        source: SourceError,
+    },
+    /// A tree object is malformed.
+    #[error("{reason}")]
+    Corrupt {
+        /// The tree.
+        id: ObjectId,
+        /// git's words.
+        reason: &'static str,
+    },
+    /// Directories lie deeper in each other than git allows (`core.maxTreeDepth`).
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeep {
+        /// The first tree that was not read.
+        id: ObjectId,
+    },
+}
+
+/// A path that HEAD and index do not agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedChange {
+    /// The path; of a rename or copy the new one.
+    pub path: BString,
+    /// How they differ. Without rename detection neither renamed nor copied.
+    pub kind: ChangeKind,
+    /// Mode in HEAD (of the source, if renamed or copied); `NONE` where not in HEAD.
+    pub head_mode: FileMode,
+    /// Object in HEAD (of the source, if renamed or copied), null where not in HEAD.
+    pub head_id: ObjectId,
+    /// Mode in the index; `NONE` where not in the index.
+    pub index_mode: FileMode,
+    /// Object in the index, null where not in the index.
+    pub index_id: ObjectId,
+    /// Where a rename or copy came from.
+    pub source: Option<RenameSource>,
+}
+
+/// A path with conflicts, and what HEAD has of it. It hides the change between HEAD and index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmergedPath {
+    /// The path.
+    pub path: BString,
+    /// Mode in HEAD; `NONE` where not in HEAD.
+    pub head_mode: FileMode,
+    /// Object in HEAD, null where not in HEAD.
+    pub head_id: ObjectId,
+}
+
+/// What differs between HEAD and index, each list in byte order of paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StagedDiff {
+    /// Merged paths.
+    pub changes: Vec<StagedChange>,
+    /// Paths with conflicts.
+    pub unmerged: Vec<UnmergedPath>,
+}
+
+/// Compares the tree of HEAD with the index; without a tree (an unborn branch) all of the index is added.
+///
+/// Entries that only record the intent to add are taken not to be in the index, as for `git status`. With `max`
+/// (at least 1), the walk ends once so many changes are found: the answer is then the first of them.
+pub fn diff(
+    head_tree: Option<&oid>,
+    index: &Index,
+    trees: &dyn TreeSource,
+    max: Option<usize>,
+) -> Result<StagedDiff, Error> {
+    let mut walker = Walker::new(index.hash_kind(), trees, max);
+    finish(walker.index(head_tree, index))?;
+    Ok(walker.into_diff())
+}
+
+/// The files of the sparse directory at `path` (`/` at its end) whose tree is `id`, in the index's order. It is
+/// what [`Index::expand_sparse_directories`] asks for.
+pub fn expand_sparse_directory(
+    path: &BStr,
+    id: &oid,
+    trees: &dyn TreeSource,
+) -> Result<Vec<FlatEntry>, Error> {
+    let mut walker = Walker::new(id.kind(), trees, None);
+    finish(walker.sparse_directory(path, id))?;
+    let files = walker.into_diff().changes.into_iter();
+    Ok(files
+        .map(|file| FlatEntry {
+            path: file.path,
+            mode: file.index_mode,
+            id: file.index_id,
+        })
+        .collect())
+}
+
+/// Replaces the sparse directories for which `wanted` says so (asked with a `/` at the end) by their files.
+pub fn expand_sparse_directories(
+    index: Index,
+    trees: &dyn TreeSource,
+    mut wanted: impl FnMut(&BStr) -> bool,
+) -> Result<Index, Error> {
+    index.expand_sparse_directories(|path, id| {
+        wanted(path)
+            .then(|| expand_sparse_directory(path, id, trees))
+            .transpose()
+    })
+}
+
+fn finish(walked: Result<(), Stop>) -> Result<(), Error> {
+    match walked {
+        Ok(()) | Err(Stop::Enough) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// One side of a comparison: what a tree or the index has at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Side {
+    mode: FileMode,
+    id: ObjectId,
+}
+
+impl StagedChange {
+    /// The change from `head` to `index`, if there is any.
+    fn between(path: &[u8], head: Option<Side>, index: Option<Side>, hash: Kind) -> Option<Self> {
+        let kind = match (head, index) {
+            (None, None) => return None,
+            (None, Some(_)) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(head), Some(index)) if head == index => return None,
+            (Some(head), Some(index)) if !head.mode.same_type(index.mode) => {
+                ChangeKind::TypeChanged
+            }
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        };
+        let absent = Side {
+            mode: FileMode::NONE,
+            id: hash.null(),
+        };
+        let (head, index) = (head.unwrap_or(absent), index.unwrap_or(absent));
+        Some(Self {
+            path: path.into(),
+            kind,
+            head_mode: head.mode,
+            head_id: head.id,
+            index_mode: index.mode,
+            index_id: index.id,
+            source: None,
+        })
+    }
+}

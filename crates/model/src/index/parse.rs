@@ -188,6 +188,11 @@ struct EntryReader<'a> {
     paths_max: usize,
 }
 
+/// As a function, since building one for `ok_or` drops one for each field that is there.
+const fn corrupt() -> ParseError {
+    ParseError::Corrupt
+}
+
 impl<'a> EntryReader<'a> {
     fn new(body: &'a [u8], version: u32, hash: Kind, count: usize) -> Result<Self, ParseError> {
         let id_len = hash.len_in_bytes();
@@ -196,7 +201,7 @@ impl<'a> EntryReader<'a> {
         let names_len = count
             .checked_mul(fixed_len)
             .and_then(|fixed| rest.len().checked_sub(fixed))
-            .ok_or(ParseError::Corrupt)?;
+            .ok_or_else(corrupt)?;
         Ok(Self {
             rest,
             is_compressed: version == 4,
@@ -213,18 +218,14 @@ impl<'a> EntryReader<'a> {
     #[inline]
     fn read(&mut self) -> Result<(), ParseError> {
         let entry = self.rest;
-        let (stat, rest) = entry
-            .split_first_chunk::<STAT_LEN>()
-            .ok_or(ParseError::Corrupt)?;
-        let (id, rest) = rest
-            .split_at_checked(self.id_len)
-            .ok_or(ParseError::Corrupt)?;
-        let id = ObjectId::try_from(id).map_err(|_| ParseError::Corrupt)?;
-        let (low, mut rest) = rest.split_first_chunk::<2>().ok_or(ParseError::Corrupt)?;
+        let (stat, rest) = entry.split_first_chunk::<STAT_LEN>().ok_or_else(corrupt)?;
+        let (id, rest) = rest.split_at_checked(self.id_len).ok_or_else(corrupt)?;
+        let id = ObjectId::try_from(id).map_err(|_| corrupt())?;
+        let (low, mut rest) = rest.split_first_chunk::<2>().ok_or_else(corrupt)?;
         let low = u16::from_be_bytes(*low);
         let mut flags = u32::from(low & !NAME_MASK);
         if flags & EntryFlags::EXTENDED != 0 {
-            let (high, after) = rest.split_first_chunk::<2>().ok_or(ParseError::Corrupt)?;
+            let (high, after) = rest.split_first_chunk::<2>().ok_or_else(corrupt)?;
             let high = u32::from(u16::from_be_bytes(*high)) << 16;
             if high & !EXTENDED_KNOWN != 0 {
                 return Err(ParseError::UnknownEntryFormat(high));
@@ -239,13 +240,13 @@ impl<'a> EntryReader<'a> {
         }
         let shared_len = self.paths.len().saturating_sub(path_start);
         let own_len = if low & NAME_MASK == NAME_MASK {
-            rest.find_byte(0).ok_or(ParseError::Corrupt)?
+            rest.find_byte(0).ok_or_else(corrupt)?
         } else {
             usize::from(low & NAME_MASK)
                 .checked_sub(shared_len)
-                .ok_or(ParseError::Corrupt)?
+                .ok_or_else(corrupt)?
         };
-        let (name, rest) = rest.split_at_checked(own_len).ok_or(ParseError::Corrupt)?;
+        let (name, rest) = rest.split_at_checked(own_len).ok_or_else(corrupt)?;
         self.paths.extend_from_slice(name);
         if self.paths.len() > self.paths_max {
             return Err(ParseError::Corrupt);
@@ -257,7 +258,7 @@ impl<'a> EntryReader<'a> {
         } else {
             8 - (entry.len().saturating_sub(rest.len()) & 7)
         };
-        self.rest = rest.get(padding..).ok_or(ParseError::Corrupt)?;
+        self.rest = rest.get(padding..).ok_or_else(corrupt)?;
         let (stat, mode) = decode_stat(stat);
         self.entries.push(Entry {
             stat,
@@ -273,7 +274,7 @@ impl<'a> EntryReader<'a> {
 
     /// Takes the number of bytes to drop from the previous path off `rest`, and copies what remains of it.
     fn copy_shared_prefix(&mut self, rest: &mut &[u8]) -> Result<(), ParseError> {
-        let dropped = decode_varint(rest).ok_or(ParseError::Corrupt)?;
+        let dropped = decode_varint(rest).ok_or_else(corrupt)?;
         let Some(previous) = self.entries.last() else {
             return Ok(());
         };
@@ -304,7 +305,7 @@ impl<'a> EntryReader<'a> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn decode_stat(bytes: &[u8; STAT_LEN]) -> (RecordedStat, FileMode) {
     let word = |at: usize| {
         bytes

@@ -1,0 +1,291 @@
+use super::super::index_file::fixture::Repo;
+use super::*;
+
+fn load_from(repo: &Repo) -> Result<LoadedIndex, Error> {
+    load(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1)
+}
+
+/// What `git ls-files --stage --debug -z` would print for the index.
+fn listing(loaded: &LoadedIndex) -> String {
+    let mut out = String::new();
+    for entry in loaded.index.entries() {
+        let s = &entry.stat;
+        out += &format!(
+            "{} {} {}\t{}\0  ctime: {}:{}\n  mtime: {}:{}\n  dev: {}\tino: {}\n  uid: {}\tgid: {}\n  size: {}\tflags: {:x}\n",
+            entry.mode,
+            entry.id,
+            entry.flags.stage(),
+            loaded.index.path(entry),
+            s.ctime_s,
+            s.ctime_ns,
+            s.mtime_s,
+            s.mtime_ns,
+            s.dev,
+            s.ino,
+            s.uid,
+            s.gid,
+            s.size,
+            entry.flags.0,
+        );
+    }
+    out
+}
+
+fn assert_listed_as_by_git(repo: &Repo) -> LoadedIndex {
+    let expected = repo.git(["ls-files", "--stage", "--debug", "--sparse", "-z"]);
+    let loaded = load_from(repo).unwrap();
+    // git's own mark on entries of a shared index, which is not in the file.
+    let expected = String::from_utf8(expected)
+        .unwrap()
+        .replace("flags: 8000000\n", "flags: 0\n");
+    assert_eq!(listing(&loaded), expected);
+    loaded
+}
+
+fn some_files(repo: &Repo) {
+    for path in ["a", "a-b", "a.b/c", "deep/er/file", "deep/file", "z"] {
+        repo.write(path, path);
+    }
+    repo.write(&format!("long/{}/{}", "n".repeat(200), "m".repeat(250)), "");
+    repo.git(["add", "."]);
+}
+
+#[test]
+fn every_version_is_read_as_git_reads_it() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.write("intent", "");
+    for version in ["2", "4"] {
+        repo.git(["update-index", "--index-version", version]);
+        assert!(!assert_listed_as_by_git(&repo).index.entries().is_empty());
+    }
+    repo.git(["update-index", "--index-version", "2"]);
+    repo.git(["add", "-N", "intent"]);
+    repo.git(["update-index", "--skip-worktree", "a"]);
+    repo.git(["update-index", "--assume-unchanged", "z"]);
+    let loaded = assert_listed_as_by_git(&repo);
+    let flags = |path: &str| loaded.index.find(path.into(), 0).unwrap().flags;
+    assert!(flags("intent").is_intent_to_add());
+    assert!(flags("a").is_skip_worktree());
+    assert!(flags("z").is_assume_valid());
+}
+
+#[test]
+fn conflicts_and_sha256_are_read() {
+    let repo = Repo::new();
+    let id = "1234567890123456789012345678901234567890";
+    let info = format!("100644 {id} 1\tx\n100755 {id} 2\tx\n120000 {id} 3\tx\n160000 {id} 0\ty\n");
+    repo.git_fed(["update-index", "--index-info"], info.as_bytes());
+    assert_listed_as_by_git(&repo);
+
+    std::fs::remove_dir_all(repo.git_dir()).unwrap();
+    repo.git(["init", "-q", "--object-format=sha256"]);
+    some_files(&repo);
+    let expected = repo.git(["rev-parse", ":a"]);
+    let (path, git_dir) = (repo.index_path(), repo.git_dir());
+    let loaded = load(&path, &git_dir, &repo.top(), Kind::Sha256).unwrap();
+    let found = loaded.index.find("a".into(), 0).unwrap().id;
+    assert_eq!(format!("{found}\n").as_bytes(), expected);
+}
+
+#[test]
+fn a_cache_tree_knows_the_tree() {
+    let repo = Repo::new();
+    some_files(&repo);
+    let tree = repo.git(["write-tree"]);
+    let deep = repo.git([
+        "rev-parse",
+        &format!("{}:deep", String::from_utf8(tree.clone()).unwrap().trim()),
+    ]);
+    let loaded = load_from(&repo).unwrap();
+    let root = loaded.index.cache_tree().unwrap();
+    let count = loaded.index.entries().len() as u32;
+    let (found, id) = root.tree.unwrap();
+    assert_eq!((found, format!("{id}\n").into_bytes()), (count, tree));
+    let (found, id) = root.child(b"deep").unwrap().tree.unwrap();
+    assert_eq!((found, format!("{id}\n").into_bytes()), (2, deep));
+}
+
+#[test]
+fn a_split_index_is_joined_wherever_the_shared_one_lies() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.git(["update-index", "--split-index"]);
+    repo.write("a", "changed");
+    repo.write("added", "");
+    std::fs::remove_file(repo.top().join("deep/file")).unwrap();
+    repo.git(["add", "-A"]);
+    let loaded = assert_listed_as_by_git(&repo);
+    let shared = loaded.shared.expect("the index is split");
+    assert!(shared.stat.is_some());
+    assert!(shared.path.starts_with(repo.git_dir()));
+
+    // A copy elsewhere, with the shared index of the repository, then with one next to it.
+    let elsewhere = repo.top().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let copy = elsewhere.join("index");
+    std::fs::copy(repo.index_path(), &copy).unwrap();
+    let load_copy = || load(&copy, &repo.git_dir(), &repo.top(), Kind::Sha1).unwrap();
+    assert_eq!(load_copy().shared.unwrap().path, shared.path);
+    let moved = elsewhere.join(shared.path.file_name().unwrap());
+    std::fs::rename(&shared.path, &moved).unwrap();
+    assert_eq!(load_copy().shared.unwrap().path, moved);
+    assert_eq!(
+        load_copy().index.entries().len(),
+        loaded.index.entries().len()
+    );
+}
+
+#[test]
+fn a_sparse_index_keeps_its_directories() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.commit();
+    repo.git([
+        "sparse-checkout",
+        "set",
+        "--cone",
+        "--sparse-index",
+        "deep/er",
+    ]);
+    let loaded = assert_listed_as_by_git(&repo);
+    assert!(loaded.index.is_sparse());
+    let long = loaded.index.find("long/".into(), 0).unwrap();
+    assert!(long.is_sparse_directory());
+}
+
+#[test]
+fn no_index_is_an_empty_one_until_there_is_one() {
+    let repo = Repo::new();
+    let loaded = load_from(&repo).unwrap();
+    assert_eq!(loaded.stat, None);
+    assert!(loaded.index.entries().is_empty());
+    assert!(loaded.is_current());
+    some_files(&repo);
+    assert!(!loaded.is_current());
+}
+
+#[test]
+fn an_index_is_current_until_it_or_its_shared_one_moves_on() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.git(["update-index", "--split-index"]);
+    let shared_path = load_from(&repo).unwrap().shared.unwrap().path;
+    let fresh = || {
+        Repo::age(&repo.index_path());
+        Repo::age(&shared_path);
+        let loaded = load_from(&repo).unwrap();
+        assert!(loaded.is_current());
+        loaded
+    };
+    let loaded = fresh();
+    repo.git(["update-index", "--chmod=+x", "a"]);
+    assert!(!loaded.is_current());
+    let loaded = fresh();
+    std::fs::remove_file(&shared_path).unwrap();
+    assert!(!loaded.is_current());
+}
+
+#[test]
+fn an_index_written_when_it_was_read_proves_nothing() {
+    let repo = Repo::new();
+    some_files(&repo);
+    let future = std::time::SystemTime::now() + std::time::Duration::from_secs(1000);
+    let file = File::options().write(true).open(repo.index_path()).unwrap();
+    file.set_modified(future).unwrap();
+    assert!(!load_from(&repo).unwrap().is_current());
+}
+
+/// git's stderr for an index that it cannot read, and ours.
+#[track_caller]
+fn assert_fails_as_git(repo: &Repo) {
+    let output = repo.run(["ls-files"], b"");
+    assert!(!output.status.success());
+    let error = load_from(repo).unwrap_err();
+    let mut ours: String = error
+        .error_lines()
+        .iter()
+        .map(|line| format!("error: {line}\n"))
+        .collect();
+    ours += &format!("fatal: {error}\n");
+    assert_eq!(ours, String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_git_cannot_read_fails_with_its_words() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.git(["update-index", "--index-version", "4"]);
+    let good = std::fs::read(repo.index_path()).unwrap();
+    let put = |bytes: &[u8]| std::fs::write(repo.index_path(), bytes).unwrap();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        put(&bytes);
+    };
+    put(b"");
+    assert_fails_as_git(&repo);
+    put(&good[..31]);
+    assert_fails_as_git(&repo);
+    with(1, b'x');
+    assert_fails_as_git(&repo);
+    with(4, 0xff);
+    assert_fails_as_git(&repo);
+    with(7, 1);
+    assert_fails_as_git(&repo);
+    let second = 12 + 62 + 3;
+    with(second + 62, 9);
+    assert_fails_as_git(&repo);
+    with(second + 60, 0x40);
+    assert_fails_as_git(&repo);
+
+    let mut mandatory = good[..good.len() - 20].to_vec();
+    mandatory.extend(b"abcd\0\0\0\0");
+    mandatory.extend([0; 20]);
+    put(&mandatory);
+    assert_fails_as_git(&repo);
+
+    std::fs::remove_file(repo.index_path()).unwrap();
+    std::fs::create_dir(repo.index_path()).unwrap();
+    assert_fails_as_git(&repo);
+}
+
+#[test]
+fn a_shared_index_that_is_gone_or_another_fails_with_gits_words() {
+    let repo = Repo::new();
+    some_files(&repo);
+    repo.git(["update-index", "--split-index"]);
+    let shared = load_from(&repo).unwrap().shared.unwrap().path;
+    let good = std::fs::read(&shared).unwrap();
+
+    let mut other = good.clone();
+    *other.last_mut().unwrap() ^= 1;
+    std::fs::remove_file(&shared).unwrap();
+    std::fs::write(&shared, other).unwrap();
+    assert_fails_as_git(&repo);
+
+    // Fewer entries than the bitmaps speak of, under the same name and checksum.
+    repo.write("a", "changed");
+    std::fs::write(&shared, &good).unwrap();
+    repo.git(["add", "a"]);
+    let mut none = b"DIRC\0\0\0\x02\0\0\0\0".to_vec();
+    none.extend(&good[good.len() - 20..]);
+    std::fs::write(&shared, none).unwrap();
+    assert_fails_as_git(&repo);
+
+    std::fs::remove_file(&shared).unwrap();
+    assert_fails_as_git(&repo);
+}
+
+#[test]
+fn an_optional_extension_that_nobody_knows_is_noticed() {
+    let repo = Repo::new();
+    let mut bytes = b"DIRC\0\0\0\x02\0\0\0\0".to_vec();
+    bytes.extend(b"ABCD\0\0\0\x01x");
+    bytes.extend([0; 20]);
+    std::fs::write(repo.index_path(), bytes).unwrap();
+    let output = repo.run(["ls-files"], b"");
+    let notices = load_from(&repo).unwrap().notices;
+    assert_eq!(notices, ["ignoring ABCD extension"]);
+    assert_eq!(output.stderr, b"ignoring ABCD extension\n");
+}

@@ -1,0 +1,206 @@
+//! How similar two files are, by git's own estimate, so that scores are the same to the digit.
+//!
+//! A file is cut into spans: lines, and pieces of 64 bytes where lines are longer. Each span is hashed into one
+//! of some hundred thousand classes, and the bytes of each class are counted. What two files have in common is
+//! taken to be the lesser count of each class.
+
+use bstr::ByteSlice;
+
+/// The greatest score: equal contents.
+pub(super) const SCORE_MAX: u32 = 60_000;
+
+/// The number of classes. git's value, on which every score depends.
+const CLASSES: u32 = 107_927;
+const SPAN_LEN_MAX: u32 = 64;
+
+/// How far git looks for a NUL to tell binary contents from text.
+const BINARY_PROBE_LEN: usize = 8000;
+
+/// The bytes of each class that occurs, in order of classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spans(Vec<Span>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    class: u32,
+    bytes: u32,
+}
+
+impl Spans {
+    /// The memory in use, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.0.capacity().saturating_mul(size_of::<Span>())
+    }
+
+    /// How many bytes both have in common.
+    pub(super) fn common(&self, other: &Self) -> u64 {
+        let mut common = 0u64;
+        let (mut a, mut b) = (self.0.iter(), other.0.iter());
+        let (mut next_a, mut next_b) = (a.next(), b.next());
+        while let (Some(x), Some(y)) = (next_a, next_b) {
+            match x.class.cmp(&y.class) {
+                std::cmp::Ordering::Less => next_a = a.next(),
+                std::cmp::Ordering::Greater => next_b = b.next(),
+                std::cmp::Ordering::Equal => {
+                    common = common.saturating_add(u64::from(x.bytes.min(y.bytes)));
+                    (next_a, next_b) = (a.next(), b.next());
+                }
+            }
+        }
+        common
+    }
+}
+
+/// Counts spans; its memory is used again for each file.
+#[derive(Debug)]
+pub(super) struct Counter {
+    bytes_of_class: Vec<u32>,
+    seen: Vec<u32>,
+}
+
+impl Counter {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes_of_class: vec![0; CLASSES as usize],
+            seen: Vec::new(),
+        }
+    }
+
+    /// Counts the spans of `data`. In text, a carriage return before a line feed does not count.
+    pub(super) fn count(&mut self, data: &[u8], is_binary: bool) -> Spans {
+        let mut span = OpenSpan::default();
+        let mut rest = data.iter();
+        while let Some(&byte) = rest.next() {
+            if !is_binary && byte == b'\r' && rest.as_slice().first() == Some(&b'\n') {
+                continue;
+            }
+            span.push(byte);
+            if span.len >= SPAN_LEN_MAX || byte == b'\n' {
+                self.add(std::mem::take(&mut span));
+            }
+        }
+        if span.len > 0 {
+            self.add(span);
+        }
+        self.seen.sort_unstable();
+        let bytes_of_class = &mut self.bytes_of_class;
+        let spans = self.seen.drain(..).map(|class| Span {
+            class,
+            bytes: bytes_of_class
+                .get_mut(class as usize)
+                .map_or(0, std::mem::take),
+        });
+        Spans(spans.collect())
+    }
+
+    fn add(&mut self, span: OpenSpan) {
+        let class = span.class();
+        if let Some(bytes) = self.bytes_of_class.get_mut(class as usize) {
+            if *bytes == 0 {
+                self.seen.push(class);
+            }
+            *bytes = bytes.saturating_add(span.len);
+        }
+    }
+}
+
+/// A span whose end is not seen yet: its length, and git's two rolling sums.
+#[derive(Default)]
+struct OpenSpan {
+    len: u32,
+    low: u32,
+    high: u32,
+}
+
+impl OpenSpan {
+    fn push(&mut self, byte: u8) {
+        let low = self.low;
+        self.low = ((low << 7) ^ (self.high >> 25)).wrapping_add(u32::from(byte));
+        self.high = (self.high << 7) ^ (low >> 25);
+        self.len = self.len.saturating_add(1);
+    }
+
+    fn class(&self) -> u32 {
+        self.low.wrapping_add(self.high.wrapping_mul(0x61)) % CLASSES
+    }
+}
+
+/// Whether git takes contents for binary where no attribute says.
+pub(super) fn looks_binary(data: &[u8]) -> bool {
+    data.get(..BINARY_PROBE_LEN)
+        .unwrap_or(data)
+        .find_byte(0)
+        .is_some()
+}
+
+/// Whether the sizes alone rule out a score of `min_score` or more.
+pub(super) fn sizes_differ_too_much(a: u64, b: u64, min_score: u32) -> bool {
+    let (max, min) = (u128::from(a.max(b)), u128::from(a.min(b)));
+    let allowed = max * u128::from(SCORE_MAX.saturating_sub(min_score));
+    allowed < (max - min) * u128::from(SCORE_MAX)
+}
+
+/// The score of two files of the sizes `a` and `b` that have `common` bytes in common.
+pub(super) fn score(common: u64, a: u64, b: u64) -> u32 {
+    let scaled = u128::from(common) * u128::from(SCORE_MAX);
+    let score = scaled.checked_div(u128::from(a.max(b))).unwrap_or(0);
+    u32::try_from(score).unwrap_or(SCORE_MAX).min(SCORE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(data: &[u8], is_binary: bool) -> Vec<u32> {
+        let mut bytes: Vec<u32> = Counter::new()
+            .count(data, is_binary)
+            .0
+            .iter()
+            .map(|span| span.bytes)
+            .collect();
+        bytes.sort_unstable();
+        bytes
+    }
+
+    #[test]
+    fn spans_end_at_lines_or_after_64_bytes() {
+        assert_eq!(counted(b"a\nbb\nccc", false), [2, 3, 3]);
+        assert_eq!(counted(b"a\na\nb", false), [1, 4]);
+        assert_eq!(counted(&[b'x'; 130], false), [2, 128]);
+        assert_eq!(counted(b"", false), [0; 0]);
+    }
+
+    #[test]
+    fn carriage_returns_at_line_ends_count_in_binary_contents_only() {
+        assert_eq!(counted(b"ab\r\nc\rd\r", false), [3, 4]);
+        assert_eq!(counted(b"ab\r\nc\rd\r", true), [4, 4]);
+    }
+
+    #[test]
+    fn a_counter_forgets_the_file_before() {
+        let mut counter = Counter::new();
+        let first = counter.count(b"a\nb\n", false);
+        counter.count(b"b\nc\n", false);
+        assert_eq!(counter.count(b"a\nb\n", false), first);
+    }
+
+    #[test]
+    fn the_common_part_is_the_lesser_count_of_each_class() {
+        let mut counter = Counter::new();
+        let a = counter.count(b"same\nsame\nonly a\n", false);
+        let b = counter.count(b"same\nonly b, long\n", false);
+        assert_eq!((a.common(&b), b.common(&a)), (5, 5));
+        assert_eq!(a.common(&a), 17);
+        assert_eq!(a.common(&Spans::default()), 0);
+    }
+
+    #[test]
+    fn sizes_rule_out_at_the_same_edge_as_git() {
+        assert!(!sizes_differ_too_much(100, 50, 30_000));
+        assert!(sizes_differ_too_much(100, 49, 30_000));
+        assert!(sizes_differ_too_much(1, 0, 1));
+        assert!(!sizes_differ_too_much(0, 0, 30_000));
+        assert_eq!(score(50, 100, 60), 30_000);
+        assert_eq!(score(0, 0, 0), 0);
+    }
+}

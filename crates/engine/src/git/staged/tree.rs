@@ -1,0 +1,198 @@
+//! Tree objects, read entry by entry.
+
+use std::cmp::Ordering;
+
+use bstr::ByteSlice;
+use gix_hash::{Kind, ObjectId};
+use vigil_model::mode::FileMode;
+
+/// One entry of a tree object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TreeEntry<'a> {
+    pub(super) key: Key<'a>,
+    pub(super) mode: FileMode,
+    pub(super) id: ObjectId,
+    /// How many bytes of the tree object it takes.
+    pub(super) len: usize,
+}
+
+/// What orders the entries of one directory, in trees and in the index alike: names as bytes, where that of a
+/// directory ends in a `/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) is_dir: bool,
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let common = self.name.len().min(other.name.len());
+        let (a, a_rest) = self.name.split_at(common);
+        let (b, b_rest) = other.name.split_at(common);
+        let next = |rest: &[u8], is_dir: bool| rest.first().copied().or(is_dir.then_some(b'/'));
+        a.cmp(b)
+            .then_with(|| next(a_rest, self.is_dir).cmp(&next(b_rest, other.is_dir)))
+            .then_with(|| self.name.len().cmp(&other.name.len()))
+    }
+}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<'a> TreeEntry<'a> {
+    /// Reads `mode SP name NUL id` at the start of `data`, which is what is left of a tree object; `None` at its
+    /// end. The error is git's text.
+    pub(super) fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
+        if data.is_empty() {
+            return Ok(None);
+        }
+        let id_len = hash.len_in_bytes();
+        let last_name_end = data.len().checked_sub(id_len.saturating_add(1));
+        if data.len() < id_len.saturating_add(3)
+            || last_name_end.and_then(|at| data.get(at)) != Some(&0)
+        {
+            return Err("too-short tree object");
+        }
+        let malformed = "malformed mode in tree entry";
+        let space = data.find_byte(b' ').ok_or(malformed)?;
+        let (digits, rest) = data.split_at_checked(space).ok_or(malformed)?;
+        let mode = parse_mode(digits).ok_or(malformed)?;
+        let rest = rest.get(1..).unwrap_or_default();
+        let nul = rest.find_byte(0).ok_or("too-short tree object")?;
+        let (name, rest) = rest.split_at_checked(nul).unwrap_or_default();
+        if name.is_empty() {
+            return Err("empty filename in tree entry");
+        }
+        let (id, rest) = rest
+            .get(1..)
+            .and_then(|rest| rest.split_at_checked(id_len))
+            .ok_or("too-short tree file")?;
+        Ok(Some(Self {
+            key: Key {
+                name,
+                is_dir: mode.is_tree(),
+            },
+            mode,
+            id: ObjectId::try_from(id).map_err(|_| "too-short tree file")?,
+            len: data.len().saturating_sub(rest.len()),
+        }))
+    }
+}
+
+/// An octal mode of up to 16 bits, brought to one of those that git writes.
+fn parse_mode(digits: &[u8]) -> Option<FileMode> {
+    if digits.is_empty() {
+        return None;
+    }
+    let mode = digits.iter().try_fold(0u32, |mode, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 8)?;
+        Some(((mode << 3) | u32::from(digit)) & 0xffff)
+    })?;
+    let mode = FileMode(mode);
+    Some(if mode.is_file() {
+        if mode.0 & 0o100 != 0 {
+            FileMode::EXECUTABLE
+        } else {
+            FileMode::FILE
+        }
+    } else if mode.is_symlink() {
+        FileMode::SYMLINK
+    } else if mode.is_tree() {
+        FileMode::TREE
+    } else {
+        FileMode::GITLINK
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(mut data: &[u8]) -> Vec<Result<(String, u32), &'static str>> {
+        let mut found = Vec::new();
+        loop {
+            match TreeEntry::first(data, Kind::Sha1) {
+                Ok(None) => return found,
+                Ok(Some(entry)) => {
+                    let name = String::from_utf8_lossy(entry.key.name).into();
+                    found.push(Ok((name, entry.mode.0)));
+                    data = &data[entry.len..];
+                }
+                Err(words) => {
+                    found.push(Err(words));
+                    return found;
+                }
+            }
+        }
+    }
+
+    fn entry(head: &str) -> Vec<u8> {
+        let mut bytes = head.as_bytes().to_vec();
+        bytes.push(0);
+        bytes.extend([7; 20]);
+        bytes
+    }
+
+    #[test]
+    fn modes_are_brought_to_those_that_git_writes() {
+        let modes = [
+            ("100664", 0o100_644),
+            ("100711", 0o100_755),
+            ("40000", 0o040_000),
+            ("040000", 0o040_000),
+            ("120777", 0o120_000),
+            ("160000", 0o160_000),
+            ("0", 0o160_000),
+        ];
+        for (digits, mode) in modes {
+            let found = read(&entry(&format!("{digits} a")));
+            assert_eq!(found, [Ok(("a".into(), mode))], "{digits}");
+        }
+    }
+
+    #[test]
+    fn malformed_entries_end_with_gits_words() {
+        let good = entry("100644 a");
+        let followed_by = |bytes: &[u8]| read(&[&good, bytes].concat());
+        let first = Ok(("a".into(), 0o100_644));
+        let too_short = Err("too-short tree object");
+        assert_eq!(followed_by(b"1"), [too_short.clone()]);
+        assert_eq!(read(&good[..20]), [too_short]);
+        let cases = [
+            ("x00644 a", "malformed mode in tree entry"),
+            (" a", "malformed mode in tree entry"),
+            ("100644a", "malformed mode in tree entry"),
+            ("100644 ", "empty filename in tree entry"),
+        ];
+        for (head, words) in cases {
+            assert_eq!(
+                followed_by(&entry(head)),
+                [first.clone(), Err(words)],
+                "{head}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_sorts_as_if_its_name_ended_in_a_slash() {
+        let key = |name: &'static str| match name.strip_suffix('/') {
+            Some(name) => Key {
+                name: name.as_bytes(),
+                is_dir: true,
+            },
+            None => Key {
+                name: name.as_bytes(),
+                is_dir: false,
+            },
+        };
+        let order = ["a", "a-b", "a-b/", "a.b", "a/", "a0", "ab", "b/"].map(key);
+        for (i, a) in order.iter().enumerate() {
+            for (j, b) in order.iter().enumerate() {
+                assert_eq!(a.cmp(b), i.cmp(&j), "{a:?} {b:?}");
+            }
+        }
+    }
+}
