@@ -1,0 +1,18 @@
+//! `--porcelain=v1`: the short format without what the user's configuration changes in it (git-status(1),
+//! "Porcelain Format Version 1").
+
+use bstr::BString;
+use vigil_engine::status::Status;
+
+use super::color::Palette;
+use super::{Presentation, short};
+
+/// The bytes of `status`.
+pub fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+    let fixed = Presentation {
+        prefix: BString::default(),
+        palette: Palette::plain(),
+        ..*presentation
+    };
+    short::write(status, &fixed)
+}
