@@ -10,7 +10,7 @@ use crate::reply::Reply;
 const VARIABLE: &str = "GIT_CONFIG_PARAMETERS";
 
 /// Adds `name=value`, or `name` alone for a boolean that is true.
-pub fn add(environment: &mut Environment, text: &BStr) {
+pub(crate) fn add(environment: &mut Environment, text: &BStr) {
     match text.split_once_str("=") {
         Some((name, value)) => add_pair(environment, name.as_bstr(), Some(value.as_bstr())),
         None => add_pair(environment, text, None),
@@ -21,7 +21,7 @@ pub fn add(environment: &mut Environment, text: &BStr) {
 ///
 /// # Errors
 /// Without `=`, without a variable's name, or if the variable is not set.
-pub fn add_from_variable(environment: &mut Environment, text: &BStr) -> Result<(), Reply> {
+pub(crate) fn add_from_variable(environment: &mut Environment, text: &BStr) -> Result<(), Reply> {
     let Some((name, variable)) = text.rsplit_once_str("=") else {
         return Err(Reply::fatal(bytes!["invalid config format: ", text]));
     };

@@ -60,7 +60,7 @@ const SETTINGS: &[Setting] = &[
 ///
 /// # Errors
 /// The reply that ends the run: an unknown option, a missing value, a directory that cannot be entered.
-pub fn take<'a>(
+pub(crate) fn take<'a>(
     arguments: &'a [BString],
     environment: &mut Environment,
 ) -> Result<&'a [BString], Reply> {
@@ -169,7 +169,7 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
 ///
 /// # Errors
 /// If it is gone or unreadable, as the reply that ends the run.
-pub fn working_directory() -> Result<std::path::PathBuf, Reply> {
+pub(crate) fn working_directory() -> Result<std::path::PathBuf, Reply> {
     std::env::current_dir().map_err(|error| {
         let reason = system_text(&error);
         Reply::fatal(format!(
@@ -182,7 +182,7 @@ pub fn working_directory() -> Result<std::path::PathBuf, Reply> {
 ///
 /// # Errors
 /// If the working directory is gone or unreadable.
-pub fn of_process() -> Result<Environment, Reply> {
+pub(crate) fn of_process() -> Result<Environment, Reply> {
     let bytes = |text| BString::from(Vec::from_os_string(text).unwrap_or_default());
     let variables = std::env::vars_os().map(|(name, value)| (bytes(name), bytes(value)));
     Ok(Environment::new(variables, working_directory()?))

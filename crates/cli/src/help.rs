@@ -24,17 +24,17 @@ These are the commands:
 ";
 
 /// `usage: ...`, for standard error after a wrong command line.
-pub fn usage_line() -> String {
+pub(crate) fn usage_line() -> String {
     format!("usage: {SYNOPSIS}\n")
 }
 
 /// The text of `vigil help`.
-pub fn overview(code: u8) -> Reply {
+pub(crate) fn overview(code: u8) -> Reply {
     Reply::printed(format!("usage: {SYNOPSIS}\n\n{COMMANDS}"), code)
 }
 
 /// The version, in the form of `git version`.
-pub fn version() -> Reply {
+pub(crate) fn version() -> Reply {
     Reply::printed(
         concat!("vigil version ", env!("CARGO_PKG_VERSION"), "\n"),
         0,
@@ -42,7 +42,7 @@ pub fn version() -> Reply {
 }
 
 /// A command that does not exist.
-pub fn unknown_command(name: &BStr) -> Reply {
+pub(crate) fn unknown_command(name: &BStr) -> Reply {
     let text = bytes![
         "vigil: '",
         name,

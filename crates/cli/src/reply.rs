@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 
 /// The bytes for both output streams and the exit code of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// For standard output.
     pub stdout: Vec<u8>,
     /// For standard error.
@@ -15,12 +15,12 @@ pub struct Reply {
 
 impl Reply {
     /// The exit code of git for what it cannot do.
-    pub const FATAL: u8 = 128;
+    pub(crate) const FATAL: u8 = 128;
     /// The exit code of git for a command line it does not understand, or for asked-for usage text.
-    pub const USAGE: u8 = 129;
+    pub(crate) const USAGE: u8 = 129;
 
     /// Prints `stdout` and ends with `code`.
-    pub fn printed(stdout: impl Into<Vec<u8>>, code: u8) -> Self {
+    pub(crate) fn printed(stdout: impl Into<Vec<u8>>, code: u8) -> Self {
         Self {
             stdout: stdout.into(),
             stderr: Vec::new(),
@@ -29,7 +29,7 @@ impl Reply {
     }
 
     /// Prints `stderr` and ends with `code`.
-    pub fn complained(stderr: impl Into<Vec<u8>>, code: u8) -> Self {
+    pub(crate) fn complained(stderr: impl Into<Vec<u8>>, code: u8) -> Self {
         Self {
             stdout: Vec::new(),
             stderr: stderr.into(),
@@ -38,23 +38,23 @@ impl Reply {
     }
 
     /// `fatal: <text>`, code 128.
-    pub fn fatal(text: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn fatal(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)
     }
 
     /// `error: <text>`, code 129: a wrong command line.
-    pub fn usage_error(text: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn usage_error(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("error: ", text.as_ref()), Self::USAGE)
     }
 }
 
 /// `label` and `text` as one line.
-pub fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
+pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     [label.as_bytes(), text, b"\n"].concat()
 }
 
 /// The system's words for an error, without Rust's number behind them.
-pub fn system_text(error: &std::io::Error) -> String {
+pub(crate) fn system_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.as_bytes().find(" (os error ") {
         Some(end) => text.get(..end).unwrap_or_default().to_owned(),

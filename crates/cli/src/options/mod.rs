@@ -8,14 +8,14 @@ mod parse;
 mod usage;
 mod values;
 
-pub use parse::parse;
-pub use usage::{Audience, usage};
-pub use values::{boolean, integer, rename_score};
+pub(crate) use parse::parse;
+pub(crate) use usage::{Audience, usage};
+pub(crate) use values::{boolean, integer, rename_score};
 
 use bstr::BStr;
 
 /// A command's options.
-pub struct Table<K: 'static> {
+pub(crate) struct Table<K: 'static> {
     /// What follows `usage: `.
     pub synopsis: &'static str,
     /// The options in the order of the usage text.
@@ -23,7 +23,7 @@ pub struct Table<K: 'static> {
 }
 
 /// One option.
-pub struct Entry<K> {
+pub(crate) struct Entry<K> {
     /// What the command knows it by.
     pub key: K,
     /// The letter after a single dash.
@@ -43,7 +43,7 @@ pub struct Entry<K> {
 
 /// What may be joined to an option (`--name=value`, `-nvalue`).
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Argument {
+pub(crate) enum Argument {
     /// Nothing.
     None,
     /// A value, under this name in the usage.
@@ -52,7 +52,7 @@ pub enum Argument {
 
 /// How an option was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given<'a> {
+pub(crate) enum Given<'a> {
     /// By its name alone.
     Bare,
     /// With a value.

@@ -10,7 +10,7 @@ use crate::reply::{Reply, labelled};
 ///
 /// # Errors
 /// The first problem, found here or by `take`, as the reply that ends the command.
-pub fn parse<K: Copy>(
+pub(crate) fn parse<K: Copy>(
     table: &Table<K>,
     arguments: &[BString],
     mut take: impl FnMut(K, Given<'_>) -> Result<(), Reply>,

@@ -4,7 +4,7 @@ use super::{Argument, Entry, Table};
 
 /// For whom the usage text is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
+pub(crate) enum Audience {
     /// Without Vigil's own options (`-h`).
     Everyone,
     /// With them (`--help-all`).
@@ -15,7 +15,7 @@ pub enum Audience {
 const HELP_COLUMN: usize = 26;
 
 /// The usage text of `table`.
-pub fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
+pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
     let mut text = format!("usage: {}\n\n", table.synopsis);
     for entry in table.entries {
         if entry.is_own && audience == Audience::Everyone {

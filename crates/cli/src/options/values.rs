@@ -4,7 +4,7 @@ use bstr::{BStr, ByteSlice};
 
 /// `value` as git reads a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit, of
 /// which all but 0 is true. `None` where it is neither.
-pub fn boolean(value: &BStr) -> Option<bool> {
+pub(crate) fn boolean(value: &BStr) -> Option<bool> {
     let is = |words: &[&str]| {
         words
             .iter()
@@ -20,7 +20,7 @@ pub fn boolean(value: &BStr) -> Option<bool> {
 }
 
 /// A 32-bit integer as C's `strtol` reads it with base 0, and a unit of `k`, `m` or `g`.
-pub fn integer(value: &BStr) -> Option<i32> {
+pub(crate) fn integer(value: &BStr) -> Option<i32> {
     let text = value.to_str().ok()?.trim_start();
     let (factor, text) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
         None => (1, text),
@@ -49,7 +49,7 @@ pub fn integer(value: &BStr) -> Option<i32> {
 
 /// The value of `--find-renames` on git's scale of 60,000: digits after an imagined decimal point, or a
 /// percentage, with whatever follows left out (git-diff(1), `-M`). 0 stands for the default.
-pub fn rename_score(value: &BStr) -> u32 {
+pub(crate) fn rename_score(value: &BStr) -> u32 {
     const SCALE_MAX: u64 = 60_000;
     /// Further digits do not count.
     const DIVISOR_MAX: u64 = 100_000;

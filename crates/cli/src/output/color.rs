@@ -7,7 +7,7 @@ const RESET: &[u8] = b"\x1b[m";
 
 /// The escape sequences before each kind of text; empty for none.
 #[derive(Clone, Debug)]
-pub struct Palette {
+pub(crate) struct Palette {
     pub header: Vec<u8>,
     pub updated: Vec<u8>,
     pub changed: Vec<u8>,
@@ -38,7 +38,7 @@ impl Default for Palette {
 
 impl Palette {
     /// No colours at all.
-    pub fn plain() -> Self {
+    pub(crate) fn plain() -> Self {
         Self {
             header: Vec::new(),
             updated: Vec::new(),
@@ -52,7 +52,7 @@ impl Palette {
     }
 
     /// Each sequence with its names in the configuration (`color.status.<name>`).
-    pub fn slots_mut(&mut self) -> [(&'static [&'static str], &mut Vec<u8>); 8] {
+    pub(crate) fn slots_mut(&mut self) -> [(&'static [&'static str], &mut Vec<u8>); 8] {
         [
             (&["header"], &mut self.header),
             (&["added", "updated"], &mut self.updated),
@@ -67,7 +67,7 @@ impl Palette {
 }
 
 /// Appends `text` in a colour.
-pub fn paint(out: &mut Vec<u8>, color: &[u8], text: &[u8]) {
+pub(crate) fn paint(out: &mut Vec<u8>, color: &[u8], text: &[u8]) {
     out.extend_from_slice(color);
     out.extend_from_slice(text);
     if !color.is_empty() {
@@ -89,7 +89,7 @@ enum Color {
 
 /// The escape sequence for a configured colour: words for a foreground, a background and attributes. `None` where
 /// a word is none of these.
-pub fn parse(value: &BStr) -> Option<Vec<u8>> {
+pub(crate) fn parse(value: &BStr) -> Option<Vec<u8>> {
     let mut resets = false;
     let mut foreground = None;
     let mut background = None;

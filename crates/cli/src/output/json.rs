@@ -15,7 +15,7 @@ use super::Presentation;
 const SCHEMA: u32 = 1;
 
 /// The bytes of `status`.
-pub fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     // Serialization fails only on maps whose keys are no strings; there is no map here.
     let mut out = serde_json::to_vec(&Document::of(status)).unwrap_or_default();
     out.push(presentation.terminator());

@@ -1,6 +1,6 @@
 //! The formats in which a status is printed, one writer each.
 
-pub mod color;
+pub(crate) mod color;
 mod json;
 mod path;
 mod porcelain_v1;
@@ -18,7 +18,7 @@ use color::Palette;
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// For reading, in sentences.
     Long,
     /// For reading, a line per path.
@@ -33,7 +33,7 @@ pub enum Format {
 
 /// How a status is printed, beyond its format.
 #[derive(Clone, Debug, Default)]
-pub struct Presentation {
+pub(crate) struct Presentation {
     /// Entries end in NUL, and paths are as they are, from the top of the working tree (`-z`).
     pub nul_terminated: bool,
     /// Paths are shown relative to this directory: empty, or with a `/` at its end.
@@ -66,7 +66,7 @@ impl Presentation {
 }
 
 /// The bytes of `status` in `format`.
-pub fn write(format: Format, status: &Status, presentation: &Presentation) -> Vec<u8> {
+pub(crate) fn write(format: Format, status: &Status, presentation: &Presentation) -> Vec<u8> {
     match format {
         // The long format is still to come; until then its place is taken by the short one.
         Format::Long | Format::Short => short::write(status, presentation),

@@ -6,7 +6,7 @@ use bstr::{BStr, ByteSlice};
 
 /// `path` as seen from the directory `prefix`, both from the top of the working tree; `prefix` is empty or ends in
 /// `/`. The directory itself is `./`.
-pub fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
+pub(super) fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
     let mut path: &[u8] = path;
     let mut prefix: &[u8] = prefix;
     while let (Some((ours, path_rest)), Some((theirs, prefix_rest))) =

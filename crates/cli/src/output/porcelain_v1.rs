@@ -4,15 +4,16 @@
 use bstr::BString;
 use vigil_engine::status::Status;
 
+use super::Presentation;
 use super::color::Palette;
-use super::{Presentation, short};
+use super::short::{self, SubmoduleLetter};
 
 /// The bytes of `status`.
-pub fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let fixed = Presentation {
         prefix: BString::default(),
         palette: Palette::plain(),
         ..*presentation
     };
-    short::write(status, &fixed)
+    short::write_with(status, &fixed, SubmoduleLetter::Plain)
 }

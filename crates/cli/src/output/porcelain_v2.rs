@@ -14,7 +14,7 @@ use super::{Presentation, branch_name};
 use crate::bytes;
 
 /// The bytes of `status`.
-pub fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(branch) = &status.branch {
         append_branch(&mut out, branch, presentation);
@@ -153,7 +153,7 @@ fn append_unmerged(
         .map(|side| side.map_or(ObjectId::null(hash), |side| side.id));
     let [base_mode, our_mode, their_mode] = modes;
     let [base_id, our_id, their_id] = ids;
-    let submodule = submodule_field(&[change.worktree_mode], change.submodule);
+    let submodule = submodule_field(&[our_mode, change.worktree_mode], change.submodule);
     let letters = change.letters().map(char::from);
     let mut fields = String::new();
     let _ = write!(

@@ -2,21 +2,43 @@
 
 use bstr::{BStr, BString};
 use vigil_engine::status::{
-    BranchStatus, Change, Distance, Head, Status, TrackedChange, UnmergedChange, Upstream,
+    BranchStatus, Change, ChangeKind, Distance, Head, Status, TrackedChange, UnmergedChange,
+    Upstream,
 };
 
 use super::color::paint;
 use super::{Presentation, branch_name};
 
+/// The letter for a submodule that differs in the working tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SubmoduleLetter {
+    /// As for any path.
+    Plain,
+    /// `M` for other commits, else `m` for changed files, else `?` for untracked ones.
+    Detailed,
+}
+
 /// The bytes of `status`.
-pub fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+    write_with(status, presentation, SubmoduleLetter::Detailed)
+}
+
+/// The bytes of `status`, with the wanted letters for submodules.
+pub(super) fn write_with(
+    status: &Status,
+    presentation: &Presentation,
+    submodules: SubmoduleLetter,
+) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(branch) = &status.branch {
         append_branch(&mut out, branch, presentation);
     }
     for (path, change) in &status.changes {
         match change {
-            Change::Tracked(change) => append_tracked(&mut out, path, change, presentation),
+            Change::Tracked(change) => {
+                let unstaged = unstaged_letter(change, submodules);
+                append_tracked(&mut out, path, change, unstaged, presentation);
+            }
             Change::Unmerged(change) => append_unmerged(&mut out, path, change, presentation),
         }
     }
@@ -93,20 +115,38 @@ fn append_upstream(out: &mut Vec<u8>, upstream: &Upstream, presentation: &Presen
     header(out, "]");
 }
 
+fn unstaged_letter(change: &TrackedChange, submodules: SubmoduleLetter) -> Option<u8> {
+    let plain = change.unstaged?.letter();
+    if submodules == SubmoduleLetter::Plain || !change.worktree_mode.is_gitlink() {
+        return Some(plain);
+    }
+    let state = change.submodule.unwrap_or_default();
+    Some(if state.new_commits {
+        b'M'
+    } else if state.modified {
+        b'm'
+    } else if state.untracked {
+        b'?'
+    } else {
+        plain
+    })
+}
+
 fn append_tracked(
     out: &mut Vec<u8>,
     path: &BString,
     change: &TrackedChange,
+    unstaged: Option<u8>,
     presentation: &Presentation,
 ) {
     let palette = &presentation.palette;
     let sides = [
-        (change.staged, &palette.updated),
-        (change.unstaged, &palette.changed),
+        (change.staged.map(ChangeKind::letter), &palette.updated),
+        (unstaged, &palette.changed),
     ];
-    for (kind, color) in sides {
-        match kind {
-            Some(kind) => paint(out, color, &[kind.letter()]),
+    for (letter, color) in sides {
+        match letter {
+            Some(letter) => paint(out, color, &[letter]),
             None => out.push(b' '),
         }
     }

@@ -8,7 +8,7 @@ use crate::reply::Reply;
 
 /// The options.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub(super) enum Key {
     Verbose,
     Short,
     Branch,
@@ -52,7 +52,7 @@ const fn valued(
 }
 
 /// The options of git's `status`, then Vigil's own.
-pub const TABLE: Table<Key> = Table {
+pub(super) const TABLE: Table<Key> = Table {
     synopsis: "git status [<options>] [--] [<pathspec>...]",
     entries: &[
         flag(Key::Verbose, Some(b'v'), "verbose", "be verbose"),
@@ -133,7 +133,7 @@ pub const TABLE: Table<Key> = Table {
 
 /// The format that was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FormatChoice {
+pub(super) enum FormatChoice {
     /// None: the configuration decides.
     #[default]
     Open,
@@ -154,7 +154,7 @@ pub enum FormatChoice {
 /// Everything the command line says; `None` where it is silent. Values that git checks only after the whole line
 /// is read are kept as they were given.
 #[derive(Debug, Default)]
-pub struct Arguments {
+pub(super) struct Arguments {
     pub format: FormatChoice,
     pub branch: Option<bool>,
     pub stash: Option<bool>,
@@ -175,7 +175,7 @@ impl Arguments {
     ///
     /// # Errors
     /// The first problem on it, or the usage text where it is asked for.
-    pub fn parse(arguments: &[BString]) -> Result<Self, Reply> {
+    pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
         let mut this = Self::default();
         this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
         Ok(this)

@@ -18,7 +18,7 @@ use plan::Plan;
 use settings::Settings;
 
 /// Runs the command with what follows its name on the command line.
-pub fn run(arguments: &[BString], environment: &Environment) -> Reply {
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
 
@@ -52,7 +52,12 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let settings = Settings::read(&repository.config)?;
     let arguments = Arguments::parse(arguments)?;
-    let plan = Plan::new(arguments, &settings, &repository)?;
+    let plan = Plan::new(
+        arguments,
+        &settings,
+        repository.prefix.as_ref(),
+        &repository.environment,
+    )?;
     let status = ask(&repository, &plan.request)?;
     let warnings = status
         .warnings

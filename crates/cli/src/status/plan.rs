@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
-use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{
     IgnoreSubmodules, IgnoredMode, RenameRule, StatusRequest, UntrackedMode,
 };
@@ -21,21 +20,22 @@ use crate::reply::Reply;
 const MIN_SCORE_DEFAULT: u32 = 30_000;
 
 /// What to ask the engine, and how to print the answer.
-pub struct Plan {
+pub(super) struct Plan {
     pub format: Format,
     pub request: StatusRequest,
     pub presentation: Presentation,
 }
 
 impl Plan {
-    /// Decides by the rules of git's `status`.
+    /// Decides by the rules of git's `status`; `prefix` is the caller's directory in the working tree.
     ///
     /// # Errors
     /// Values that no option takes, or options that exclude each other.
-    pub fn new(
+    pub(super) fn new(
         arguments: Arguments,
         settings: &Settings,
-        repository: &Repository,
+        prefix: &BStr,
+        environment: &Environment,
     ) -> Result<Self, Reply> {
         let format = format(&arguments, settings)?;
         let is_for_people =
@@ -79,13 +79,13 @@ impl Plan {
         let presentation = Presentation {
             nul_terminated: arguments.nul_terminated,
             prefix: if settings.relative_paths {
-                repository.prefix.clone()
+                prefix.to_owned()
             } else {
                 BString::default()
             },
             quote_high_bytes: settings.quote_high_bytes,
             palette: match format {
-                Format::Short | Format::Long if wants_color(settings, &repository.environment) => {
+                Format::Short | Format::Long if wants_color(settings, environment) => {
                     settings.palette.clone()
                 }
                 _ => Palette::plain(),

@@ -11,7 +11,7 @@ use crate::reply::{Reply, labelled};
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColorUse {
+pub(super) enum ColorUse {
     Never,
     Always,
     /// On a terminal.
@@ -20,7 +20,7 @@ pub enum ColorUse {
 
 /// Rename detection as configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renames {
+pub(super) enum Renames {
     Off,
     On,
     Copies,
@@ -28,7 +28,7 @@ pub enum Renames {
 
 /// The configured values, with git's defaults where they are not `Option`s.
 #[derive(Debug)]
-pub struct Settings {
+pub(super) struct Settings {
     pub short: Option<bool>,
     pub branch: Option<bool>,
     pub ahead_behind: Option<bool>,
@@ -50,7 +50,7 @@ impl Settings {
     ///
     /// # Errors
     /// A value that git refuses.
-    pub fn read(config: &Config) -> Result<Self, Reply> {
+    pub(super) fn read(config: &Config) -> Result<Self, Reply> {
         let boolean = |key: &str| config.boolean(key).map_err(fatal);
         Ok(Self {
             short: boolean("status.short")?,
@@ -98,7 +98,7 @@ fn untracked(config: &Config) -> Result<UntrackedMode, Reply> {
 }
 
 /// The mode that `value` names, or `None`.
-pub fn untracked_mode(value: &BStr) -> Option<UntrackedMode> {
+pub(super) fn untracked_mode(value: &BStr) -> Option<UntrackedMode> {
     match options::boolean(value) {
         Some(true) => return Some(UntrackedMode::Normal),
         Some(false) => return Some(UntrackedMode::No),
