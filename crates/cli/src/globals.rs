@@ -2,7 +2,8 @@
 //! variables, where git's own parts would look for it.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_engine::environment::Environment;
@@ -109,8 +110,7 @@ fn take_one<'a>(
         b"-p" | b"--paginate" | b"-P" | b"--no-pager" => Ok(tail),
         b"--bare" => {
             if environment.get("GIT_DIR").is_none() {
-                let directory = environment.working_directory().as_os_str().as_bytes();
-                let directory = BString::from(directory);
+                let directory = standing_in(environment)?.into_os_string().into_vec();
                 environment.set("GIT_DIR", directory);
             }
             environment.set("GIT_IMPLICIT_WORK_TREE", "0");
@@ -165,11 +165,23 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
     Ok(())
 }
 
+/// The directory in which a command stands.
+///
+/// # Errors
+/// If it is gone or unreadable, as the reply that ends the run.
+pub(crate) fn standing_in(environment: &Environment) -> Result<PathBuf, Reply> {
+    let directory = environment.working_directory();
+    if directory.as_os_str().is_empty() {
+        return working_directory();
+    }
+    Ok(directory.to_owned())
+}
+
 /// The process's working directory, absolute and without links.
 ///
 /// # Errors
 /// If it is gone or unreadable, as the reply that ends the run.
-pub(crate) fn working_directory() -> Result<std::path::PathBuf, Reply> {
+fn working_directory() -> Result<PathBuf, Reply> {
     std::env::current_dir().map_err(|error| {
         let reason = system_text(&error);
         Reply::fatal(format!(
@@ -178,14 +190,12 @@ pub(crate) fn working_directory() -> Result<std::path::PathBuf, Reply> {
     })
 }
 
-/// The process's environment and working directory, as one value.
-///
-/// # Errors
-/// If the working directory is gone or unreadable.
-pub(crate) fn of_process() -> Result<Environment, Reply> {
+/// The process's environment and working directory, as one value. The directory is empty where it is gone: only a
+/// command that stands in it need care.
+pub(crate) fn of_process() -> Environment {
     let bytes = |text| BString::from(Vec::from_os_string(text).unwrap_or_default());
     let variables = std::env::vars_os().map(|(name, value)| (bytes(name), bytes(value)));
-    Ok(Environment::new(variables, working_directory()?))
+    Environment::new(variables, working_directory().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -29,12 +29,11 @@ fn main() -> ExitCode {
     let arguments: Vec<BString> = arguments
         .map(|argument| BString::from(argument.into_vec()))
         .collect();
-    let code = match globals::of_process() {
-        Err(reply) => say(&reply),
-        Ok(environment) if Path::new(&program).file_name() == Some(OsStr::new("gitstatusd")) => {
-            gitstatusd(&arguments, environment)
-        }
-        Ok(environment) => dispatch(&arguments, environment),
+    let environment = globals::of_process();
+    let code = if Path::new(&program).file_name() == Some(OsStr::new("gitstatusd")) {
+        gitstatusd(&arguments, environment)
+    } else {
+        dispatch(&arguments, environment)
     };
     ExitCode::from(code)
 }

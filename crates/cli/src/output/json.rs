@@ -10,6 +10,7 @@ use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
 
 use super::Presentation;
+use super::sides::Sides;
 
 /// Raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -178,13 +179,15 @@ impl<'a> ChangeDocument<'a> {
     }
 
     fn of_tracked(path: Text<'a>, change: &'a TrackedChange) -> Self {
+        let sides = Sides::of(change);
+        let side = |(mode, id)| SideDocument::of(mode, id);
         Self::Tracked {
             path,
             staged: change.staged.map(kind_name),
             unstaged: change.unstaged.map(kind_name),
-            head: SideDocument::of(change.head_mode, change.head_id),
-            index: SideDocument::of(change.index_mode, change.index_id),
-            worktree_mode: mode(change.worktree_mode),
+            head: side(sides.head),
+            index: side(sides.index),
+            worktree_mode: mode(sides.worktree_mode),
             staged_source: change.staged_source.as_ref().map(SourceDocument::of),
             unstaged_source: change.unstaged_source.as_ref().map(SourceDocument::of),
             submodule: change.submodule.map(SubmoduleDocument::of),
@@ -256,5 +259,119 @@ impl SubmoduleDocument {
             modified: state.modified,
             untracked: state.untracked,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use vigil_engine::status::UnmergedChange;
+
+    use super::*;
+
+    const SPECIFICATION: &str = include_str!("../../../../docs/json-status.md");
+
+    fn document(status: &Status) -> Value {
+        let bytes = write(status, &Presentation::default());
+        assert_eq!(bytes.last(), Some(&b'\n'));
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    fn id(hex: &str) -> ObjectId {
+        ObjectId::from_hex(hex.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_example_in_the_specification_is_what_is_written() {
+        let blob = id("0719398930cc6e2c5b1d54eb1ba20a3ba3a4ac1c");
+        let renamed = TrackedChange {
+            staged: Some(ChangeKind::Renamed),
+            unstaged: None,
+            head_mode: FileMode::FILE,
+            index_mode: FileMode::FILE,
+            worktree_mode: FileMode::NONE,
+            head_id: blob,
+            index_id: blob,
+            staged_source: Some(RenameSource {
+                path: "old name".into(),
+                score_percent: 100,
+            }),
+            unstaged_source: None,
+            submodule: None,
+        };
+        let status = Status {
+            changes: vec![("new name".into(), Change::Tracked(renamed))],
+            untracked: vec!["notes/".into()],
+            branch: Some(BranchStatus {
+                head: Head::Branch {
+                    name: "refs/heads/main".into(),
+                    id: Some(id("d0231b9a2008ef4cfbdc1dcb4b34379288a8adda")),
+                },
+                upstream: Some(Upstream {
+                    reference: "refs/remotes/origin/main".into(),
+                    short_name: "origin/main".into(),
+                    distance: Distance::Counted {
+                        ahead: 1,
+                        behind: 0,
+                    },
+                }),
+            }),
+            stash_count: Some(0),
+            ..Status::default()
+        };
+        let (_, example) = SPECIFICATION.rsplit_once("```json\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let example: Value = serde_json::from_str(example).unwrap();
+        assert_eq!(document(&status), example);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_and_sides_that_are_missing_are_told() {
+        let commit = id("d0231b9a2008ef4cfbdc1dcb4b34379288a8adda");
+        let conflict = UnmergedChange {
+            stages: [
+                None,
+                Some(UnmergedSide {
+                    mode: FileMode::GITLINK,
+                    id: commit,
+                }),
+                None,
+            ],
+            worktree_mode: FileMode::NONE,
+            submodule: Some(SubmoduleState {
+                new_commits: true,
+                ..SubmoduleState::default()
+            }),
+        };
+        let status = Status {
+            changes: vec![("a".into(), Change::Unmerged(conflict))],
+            ignored: vec![BString::from(&b"x\xff"[..])],
+            branch: Some(BranchStatus {
+                head: Head::Detached(commit),
+                upstream: None,
+            }),
+            ..Status::default()
+        };
+        let expected = json!({
+            "schema": 1,
+            "branch": {
+                "head": {"reference": null, "commit": commit.to_string()},
+                "upstream": null,
+            },
+            "stash_count": null,
+            "changes": [{
+                "kind": "unmerged",
+                "path": "a",
+                "base": null,
+                "ours": {"mode": "160000", "id": commit.to_string()},
+                "theirs": null,
+                "worktree_mode": null,
+                "submodule": {"new_commits": true, "modified": false, "untracked": false},
+            }],
+            "untracked": [],
+            "ignored": [{"bytes": [120, 255]}],
+            "warnings": [],
+        });
+        assert_eq!(document(&status), expected);
     }
 }

@@ -6,6 +6,7 @@ mod path;
 mod porcelain_v1;
 mod porcelain_v2;
 mod short;
+mod sides;
 
 #[cfg(test)]
 mod oracle_tests;

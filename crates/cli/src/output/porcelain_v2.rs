@@ -10,6 +10,7 @@ use vigil_engine::status::{
 use vigil_model::mode::FileMode;
 use vigil_model::{HashKind, ObjectId};
 
+use super::sides::Sides;
 use super::{Presentation, branch_name};
 use crate::bytes;
 
@@ -86,35 +87,26 @@ fn append_tracked(
     change: &TrackedChange,
     presentation: &Presentation,
 ) {
-    // Where a comparison found nothing, both of its sides are what the index has.
-    let (head_mode, head_id) = match change.staged {
-        Some(_) => (change.head_mode, change.head_id),
-        None => (change.index_mode, change.index_id),
-    };
-    let worktree_mode = match change.unstaged {
-        Some(_) => change.worktree_mode,
-        None => change.index_mode,
-    };
+    let Sides {
+        head: (head_mode, head_id),
+        index: (index_mode, index_id),
+        worktree_mode,
+    } = Sides::of(change);
     let (source_kind, source) = match (&change.staged_source, &change.unstaged_source) {
         (Some(source), _) => (change.staged, Some(source)),
         (None, Some(source)) => (change.unstaged, Some(source)),
         (None, None) => (None, None),
     };
     let letter = |kind: Option<ChangeKind>| char::from(kind.map_or(b'.', ChangeKind::letter));
-    let submodule = submodule_field(
-        &[head_mode, change.index_mode, worktree_mode],
-        change.submodule,
-    );
+    let submodule = submodule_field(&[head_mode, index_mode, worktree_mode], change.submodule);
     let mut fields = String::new();
     // Writing to a string cannot fail.
     let _ = write!(
         fields,
-        "{} {}{} {submodule} {head_mode} {} {worktree_mode} {head_id} {} ",
+        "{} {}{} {submodule} {head_mode} {index_mode} {worktree_mode} {head_id} {index_id} ",
         if source.is_some() { '2' } else { '1' },
         letter(change.staged),
         letter(change.unstaged),
-        change.index_mode,
-        change.index_id,
     );
     if let Some(source) = source {
         let _ = write!(fields, "{}{} ", letter(source_kind), source.score_percent);

@@ -193,3 +193,30 @@ fn append_last(out: &mut Vec<u8>, path: &BString, presentation: &Presentation) {
     presentation.append_path(out, path.as_ref(), true);
     out.push(presentation.terminator());
 }
+
+#[cfg(test)]
+mod tests {
+    use bstr::ByteSlice;
+
+    use super::*;
+    use crate::output::color::Palette;
+
+    /// Older versions of git leave these entries without colour.
+    #[test]
+    fn all_signs_are_coloured_before_nul_too() {
+        let status = Status {
+            untracked: vec!["u".into()],
+            ignored: vec!["i".into()],
+            ..Status::default()
+        };
+        let presentation = Presentation {
+            nul_terminated: true,
+            palette: Palette::default(),
+            ..Presentation::default()
+        };
+        assert_eq!(
+            write(&status, &presentation).as_bstr(),
+            "\x1b[31m??\x1b[m u\0\x1b[31m!!\x1b[m i\0"
+        );
+    }
+}

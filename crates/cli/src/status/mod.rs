@@ -4,11 +4,15 @@ mod arguments;
 mod plan;
 mod settings;
 
+#[cfg(test)]
+mod oracle_tests;
+
 use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::status::{Status, StatusRequest};
 
+use crate::globals;
 use crate::options::{Audience, usage};
 use crate::output;
 use crate::reply::{Reply, labelled};
@@ -45,7 +49,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0)),
         _ => {}
     }
-    let repository = discover(environment, environment.working_directory())
+    let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal(error.to_string()))?;
     if repository.work_tree.is_none() {
         return Err(Reply::fatal("this operation must be run in a work tree"));
