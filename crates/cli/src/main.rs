@@ -1,3 +1,91 @@
-//! The `vigil` command.
+//! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
+//! say.
 
-fn main() {}
+mod config_parameter;
+mod globals;
+mod help;
+mod options;
+mod output;
+mod reply;
+mod status;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::ExitCode;
+
+use bstr::{BString, ByteSlice};
+use rustix::io::Errno;
+use vigil_engine::environment::Environment;
+
+use reply::Reply;
+
+/// What a shell reports for a process that SIGPIPE ended, as it ends git when the reader has gone.
+const ENDED_BY_SIGPIPE: u8 = 141;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().unwrap_or_default();
+    let arguments: Vec<BString> = arguments
+        .map(|argument| BString::from(argument.into_vec()))
+        .collect();
+    let environment = globals::of_process();
+    let code = if Path::new(&program).file_name() == Some(OsStr::new("gitstatusd")) {
+        gitstatusd(&arguments, environment)
+    } else {
+        dispatch(&arguments, environment)
+    };
+    ExitCode::from(code)
+}
+
+/// Runs the command that `arguments` name, and returns the exit code.
+fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
+    let rest = match globals::take(arguments, &mut environment) {
+        Ok(rest) => rest,
+        Err(reply) => return say(&reply),
+    };
+    let Some((command, arguments)) = rest.split_first() else {
+        return say(&help::overview(1));
+    };
+    match command.as_slice() {
+        b"gitstatusd" => gitstatusd(arguments, environment),
+        b"status" => say(&status::run(arguments, &environment)),
+        b"version" | b"--version" | b"-v" => say(&help::version()),
+        b"help" | b"--help" | b"-h" => say(&help::overview(0)),
+        _ => say(&help::unknown_command(command.as_bstr())),
+    }
+}
+
+/// Answers prompts until the caller is gone.
+fn gitstatusd(arguments: &[BString], environment: Environment) -> u8 {
+    let _arguments: Vec<OsString> = arguments
+        .iter()
+        .map(|argument| OsStr::from_bytes(argument).to_owned())
+        .collect();
+    drop(environment);
+    say(&Reply::fatal("gitstatusd is not built"))
+}
+
+/// Writes both streams, warnings and errors first, each in one go, and returns the exit code.
+fn say(reply: &Reply) -> u8 {
+    // Nobody is left to be told if standard error cannot be written.
+    let _ = write(rustix::stdio::stderr(), &reply.stderr);
+    match write(rustix::stdio::stdout(), &reply.stdout) {
+        Ok(()) => reply.code,
+        Err(Errno::PIPE) => ENDED_BY_SIGPIPE,
+        Err(error) => {
+            let reason = reply::system_text(&error.into());
+            let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));
+            let _ = write(rustix::stdio::stderr(), &complaint.stderr);
+            complaint.code
+        }
+    }
+}
+
+fn write(stream: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(stream, bytes))?;
+        bytes = bytes.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@ pub mod facts;
 pub mod index;
 pub mod mode;
 pub mod path;
+pub mod quote;
 pub mod timestamp;
 pub mod verdict;
 

@@ -1,0 +1,72 @@
+//! Command-line options as git understands them (gitcli(7)), from a table.
+//!
+//! git's rules differ from those of common parsers: unique prefixes count, every option has a `--no-` form unless
+//! its entry says otherwise, values are joined to their option, and problems are reported in the order in which they
+//! stand on the command line.
+
+mod parse;
+mod usage;
+mod values;
+
+pub(crate) use parse::parse;
+pub(crate) use usage::{Audience, usage};
+pub(crate) use values::{boolean, integer, rename_score};
+
+use bstr::BStr;
+
+/// A command's options.
+pub(crate) struct Table<K: 'static> {
+    /// What follows `usage: `.
+    pub synopsis: &'static str,
+    /// The options in the order of the usage text.
+    pub entries: &'static [Entry<K>],
+}
+
+/// One option.
+pub(crate) struct Entry<K> {
+    /// What the command knows it by.
+    pub key: K,
+    /// The letter after a single dash.
+    pub short: Option<u8>,
+    /// The name after two dashes.
+    pub long: &'static str,
+    /// What may be joined to it.
+    pub argument: Argument,
+    /// Whether there is a `--no-` form.
+    pub negatable: bool,
+    /// The text in the usage.
+    pub help: &'static str,
+    /// Vigil's own option, which git does not have: only `--help-all` shows it, and it must be written in full, so
+    /// that it takes no abbreviation away from git's.
+    pub is_own: bool,
+}
+
+/// What may be joined to an option (`--name=value`, `-nvalue`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// Nothing.
+    None,
+    /// A value, under this name in the usage.
+    Optional(&'static str),
+}
+
+/// How an option was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given<'a> {
+    /// By its name alone.
+    Bare,
+    /// With a value.
+    With(&'a BStr),
+    /// In its negated form.
+    Negated,
+}
+
+impl<K> Entry<K> {
+    /// The name without a leading `no-`, and whether it had one: then the plain form is the negated one.
+    fn stem(&self) -> (&'static str, bool) {
+        match self.long.strip_prefix("no-") {
+            Some(stem) => (stem, true),
+            None => (self.long, false),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! From arguments to options.
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::{Argument, Audience, Entry, Given, Table, usage};
+use crate::bytes;
+use crate::reply::{Reply, labelled};
+
+/// Calls `take` for each option in `arguments`, in order, and returns what is no option.
+///
+/// # Errors
+/// The first problem, found here or by `take`, as the reply that ends the command.
+pub(crate) fn parse<K: Copy>(
+    table: &Table<K>,
+    arguments: &[BString],
+    mut take: impl FnMut(K, Given<'_>) -> Result<(), Reply>,
+) -> Result<Vec<BString>, Reply> {
+    let mut others = Vec::new();
+    let mut remaining = arguments.iter();
+    while let Some(argument) = remaining.next() {
+        match argument.as_slice() {
+            b"--" | b"--end-of-options" => {
+                others.extend(remaining.cloned());
+                break;
+            }
+            b"--help" => return Err(asked_usage(table, Audience::Everyone)),
+            b"--help-all" => return Err(asked_usage(table, Audience::Curious)),
+            [b'-', b'-', name @ ..] => parse_long(table, name.as_bstr(), &mut take)?,
+            [b'-', cluster @ ..] if !cluster.is_empty() => {
+                parse_cluster(table, cluster.as_bstr(), &mut take)?;
+            }
+            _ => others.push(argument.clone()),
+        }
+    }
+    Ok(others)
+}
+
+fn asked_usage<K>(table: &Table<K>, audience: Audience) -> Reply {
+    Reply::printed(usage(table, audience), Reply::USAGE)
+}
+
+fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
+    let stderr = bytes![
+        labelled("error: ", complaint),
+        usage(table, Audience::Everyone)
+    ];
+    Reply::complained(stderr, Reply::USAGE)
+}
+
+/// An option that a name may mean, and whether in its negated form.
+struct Candidate<'t, K> {
+    entry: &'t Entry<K>,
+    negated: bool,
+}
+
+impl<K> Candidate<'_, K> {
+    fn name(&self) -> Vec<u8> {
+        bytes![if self.negated { "no-" } else { "" }, self.entry.long]
+    }
+}
+
+fn parse_long<K: Copy>(
+    table: &Table<K>,
+    given: &BStr,
+    take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
+) -> Result<(), Reply> {
+    let (name, value) = match given.split_once_str("=") {
+        Some((name, value)) => (name.as_bstr(), Some(value.as_bstr())),
+        None => (given, None),
+    };
+    let found = find_long(table, given, name)?;
+    let accepts_value = !found.negated && found.entry.argument != Argument::None;
+    let how = match value {
+        Some(_) if !accepts_value => {
+            let text = bytes!["option `", found.name(), "' takes no value"];
+            return Err(Reply::usage_error(text));
+        }
+        Some(value) => Given::With(value),
+        None if found.negated => Given::Negated,
+        None => Given::Bare,
+    };
+    take(found.entry.key, how)
+}
+
+/// The option that `name` means: by its full name, or as the only one that it begins. `given` is the name with its
+/// value, as messages show it.
+fn find_long<'t, K>(
+    table: &'t Table<K>,
+    given: &BStr,
+    name: &BStr,
+) -> Result<Candidate<'t, K>, Reply> {
+    let (stem, says_no, says_no_twice) = match name.strip_prefix(b"no-") {
+        Some(rest) => match rest.strip_prefix(b"no-") {
+            Some(rest) => (rest, false, true),
+            None => (rest, true, false),
+        },
+        None => (name.as_bytes(), false, false),
+    };
+    let mut last = None;
+    let mut last_but_one = None;
+    for entry in table.entries {
+        let (entry_stem, is_inverted) = entry.stem();
+        let negated = says_no != is_inverted;
+        if (says_no_twice && !is_inverted) || (negated && !entry.negatable) {
+            continue;
+        }
+        if entry_stem.as_bytes() == stem {
+            return Ok(Candidate { entry, negated });
+        }
+        if entry.is_own {
+            continue;
+        }
+        let begins_name = entry_stem.as_bytes().starts_with(stem);
+        // A beginning of "no-" alone begins every negated form too.
+        let begins_negation = entry.negatable && b"no-".starts_with(given);
+        let readings = [
+            begins_name.then_some(negated),
+            begins_negation.then_some(!is_inverted),
+        ];
+        for negated in readings.into_iter().flatten() {
+            last_but_one = last.replace(Candidate { entry, negated });
+        }
+    }
+    match (last_but_one, last) {
+        (Some(one), Some(other)) => {
+            let text = bytes![
+                "ambiguous option: ",
+                given,
+                " (could be --",
+                one.name(),
+                " or --",
+                other.name(),
+                ")"
+            ];
+            Err(Reply {
+                stdout: usage(table, Audience::Everyone),
+                stderr: labelled("error: ", &text),
+                code: Reply::USAGE,
+            })
+        }
+        (None, Some(only)) => Ok(only),
+        (_, None) => Err(with_usage(table, &bytes!["unknown option `", given, "'"])),
+    }
+}
+
+/// Short options that share a dash.
+fn parse_cluster<K: Copy>(
+    table: &Table<K>,
+    cluster: &BStr,
+    take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
+) -> Result<(), Reply> {
+    let mut rest = cluster.as_bytes();
+    while let Some((&letter, tail)) = rest.split_first() {
+        let is_first = rest.len() == cluster.len();
+        let entry = table
+            .entries
+            .iter()
+            .find(|entry| entry.short == Some(letter));
+        let Some(entry) = entry else {
+            if is_first {
+                refuse_missing_dash(table, cluster)?;
+            }
+            return Err(unknown_letter(table, letter, rest));
+        };
+        let takes_tail = entry.argument != Argument::None && !tail.is_empty();
+        let how = if takes_tail {
+            Given::With(tail.as_bstr())
+        } else {
+            Given::Bare
+        };
+        take(entry.key, how)?;
+        rest = if takes_tail { b"" } else { tail };
+        if is_first && !rest.is_empty() {
+            refuse_missing_dash(table, cluster)?;
+        }
+    }
+    Ok(())
+}
+
+fn unknown_letter<K>(table: &Table<K>, letter: u8, rest: &[u8]) -> Reply {
+    match letter {
+        b'h' => asked_usage(table, Audience::Everyone),
+        _ if letter.is_ascii() => with_usage(table, &bytes!["unknown switch `", [letter], "'"]),
+        _ => with_usage(
+            table,
+            &bytes!["unknown non-ascii option in string: `-", rest, "'"],
+        ),
+    }
+}
+
+/// Refuses a cluster that reads like a long option with one dash too few.
+fn refuse_missing_dash<K>(table: &Table<K>, cluster: &BStr) -> Result<(), Reply> {
+    let is_long_enough = cluster.len() >= 3;
+    let begins_an_option = || {
+        table
+            .entries
+            .iter()
+            .any(|entry| !entry.is_own && entry.long.as_bytes().starts_with(cluster))
+    };
+    if is_long_enough && (cluster.starts_with(b"no-") || begins_an_option()) {
+        let text = bytes!["did you mean `--", cluster, "` (with two dashes)?"];
+        return Err(Reply::usage_error(text));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: Table<char> = Table {
+        synopsis: "test [<options>]",
+        entries: &[
+            entry('a', Some(b'a'), "alpha", Argument::None),
+            entry('l', Some(b'l'), "alps", Argument::Optional("height")),
+            entry('r', None, "no-rest", Argument::None),
+            Entry {
+                negatable: false,
+                ..entry('f', None, "fixed", Argument::None)
+            },
+            Entry {
+                is_own: true,
+                ..entry('o', None, "alphabet", Argument::Optional("kind"))
+            },
+        ],
+    };
+
+    const fn entry(
+        key: char,
+        short: Option<u8>,
+        long: &'static str,
+        argument: Argument,
+    ) -> Entry<char> {
+        Entry {
+            key,
+            short,
+            long,
+            argument,
+            negatable: true,
+            help: "text",
+            is_own: false,
+        }
+    }
+
+    fn read(arguments: &[&str]) -> Result<(String, Vec<BString>), Reply> {
+        let arguments: Vec<BString> = arguments.iter().map(|&text| text.into()).collect();
+        let mut seen = String::new();
+        let others = parse(&TABLE, &arguments, |key, how| {
+            seen.push(key);
+            match how {
+                Given::Bare => {}
+                Given::With(value) => seen.push_str(&format!("={value}")),
+                Given::Negated => seen.push('!'),
+            }
+            Ok(())
+        })?;
+        Ok((seen, others))
+    }
+
+    fn options(arguments: &[&str]) -> String {
+        read(arguments).unwrap().0
+    }
+
+    fn complaint(arguments: &[&str]) -> String {
+        let reply = read(arguments).unwrap_err();
+        assert_eq!(reply.code, Reply::USAGE);
+        let stderr = String::from_utf8(reply.stderr).unwrap();
+        stderr.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn names_are_found_whole_abbreviated_and_negated() {
+        assert_eq!(options(&["--alpha", "--alps", "--alps=3"]), "all=3");
+        assert_eq!(options(&["--alph", "--alp=", "--no-alps"][..1]), "a");
+        assert_eq!(options(&["--no-alpha", "--no-alph"]), "a!a!");
+        assert_eq!(options(&["--fi"]), "f");
+    }
+
+    #[test]
+    fn an_inverted_name_works_both_ways() {
+        assert_eq!(options(&["--no-rest", "--rest", "--no-no-rest"]), "rr!r!");
+        assert_eq!(options(&["--re", "--no-re"]), "r!r");
+    }
+
+    #[test]
+    fn clusters_end_at_a_value() {
+        assert_eq!(options(&["-aal", "-l7a"]), "aall=7a");
+    }
+
+    #[test]
+    fn other_arguments_may_stand_between_options() {
+        let (seen, others) = read(&["x", "-a", "-", "", "--", "-a", "--"]).unwrap();
+        assert_eq!(seen, "a");
+        assert_eq!(others, ["x", "-", "", "-a", "--"]);
+        let (seen, others) = read(&["--end-of-options", "-a"]).unwrap();
+        assert_eq!((seen.as_str(), others.len()), ("", 1));
+    }
+
+    #[test]
+    fn a_hidden_option_takes_no_abbreviation_away() {
+        assert_eq!(options(&["--alphabet=x", "--alph"]), "o=xa");
+        assert_eq!(complaint(&["--alphab"]), "error: unknown option `alphab'");
+    }
+
+    #[test]
+    fn problems_are_told_in_git_s_words() {
+        assert_eq!(
+            complaint(&["--al=1"]),
+            "error: ambiguous option: al=1 (could be --alpha or --alps)"
+        );
+        assert_eq!(
+            complaint(&["--no-fixed"]),
+            "error: unknown option `no-fixed'"
+        );
+        assert_eq!(
+            complaint(&["--alpha=1"]),
+            "error: option `alpha' takes no value"
+        );
+        assert_eq!(
+            complaint(&["--no-alps=1"]),
+            "error: option `no-alps' takes no value"
+        );
+        assert_eq!(complaint(&["-ax"]), "error: unknown switch `x'");
+        assert_eq!(
+            complaint(&["-aé"]),
+            "error: unknown non-ascii option in string: `-é'"
+        );
+        assert_eq!(
+            complaint(&["-alp"]),
+            "error: did you mean `--alp` (with two dashes)?"
+        );
+    }
+
+    #[test]
+    fn usage_is_printed_where_it_is_asked_for() {
+        for arguments in [&["--help"][..], &["-a", "-h"], &["-ah"]] {
+            let reply = read(arguments).unwrap_err();
+            assert_eq!(reply.code, Reply::USAGE);
+            assert!(reply.stdout.starts_with(b"usage: test"), "{arguments:?}");
+            assert!(reply.stderr.is_empty());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The usage text, in git's layout.
+
+use super::{Argument, Entry, Table};
+
+/// For whom the usage text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Without Vigil's own options (`-h`).
+    Everyone,
+    /// With them (`--help-all`).
+    Curious,
+}
+
+/// The column at which help texts stand.
+const HELP_COLUMN: usize = 26;
+
+/// The usage text of `table`.
+pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
+    let mut text = format!("usage: {}\n\n", table.synopsis);
+    for entry in table.entries {
+        if entry.is_own && audience == Audience::Everyone {
+            continue;
+        }
+        push_line(&mut text, &left_side(entry), entry.help);
+        if let (stem, true) = entry.stem() {
+            push_line(
+                &mut text,
+                &format!("    --{stem}"),
+                &format!("opposite of --{}", entry.long),
+            );
+        }
+    }
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn left_side<K>(entry: &Entry<K>) -> String {
+    let mut text = String::from("    ");
+    if let Some(letter) = entry.short {
+        text.extend(['-', char::from(letter), ',', ' ']);
+    }
+    let (_, is_inverted) = entry.stem();
+    text.push_str(if entry.negatable && !is_inverted {
+        "--[no-]"
+    } else {
+        "--"
+    });
+    text.push_str(entry.long);
+    if let Argument::Optional(name) = entry.argument {
+        text.push_str(&format!("[=<{name}>]"));
+    }
+    text
+}
+
+fn push_line(text: &mut String, left: &str, help: &str) {
+    text.push_str(left);
+    match HELP_COLUMN.checked_sub(left.len()) {
+        Some(gap @ 1..) => text.push_str(&" ".repeat(gap)),
+        _ => {
+            text.push('\n');
+            text.push_str(&" ".repeat(HELP_COLUMN));
+        }
+    }
+    text.push_str(help);
+    text.push('\n');
+}

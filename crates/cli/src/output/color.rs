@@ -1,0 +1,256 @@
+//! Colours: which parts have which, and how a configured one is written to the terminal (git-config(1), "color").
+
+use bstr::{BStr, ByteSlice};
+
+/// What ends a coloured part.
+const RESET: &[u8] = b"\x1b[m";
+
+/// The escape sequences before each kind of text; empty for none.
+#[derive(Clone, Debug)]
+pub(crate) struct Palette {
+    pub header: Vec<u8>,
+    pub updated: Vec<u8>,
+    pub changed: Vec<u8>,
+    pub untracked: Vec<u8>,
+    pub no_branch: Vec<u8>,
+    pub unmerged: Vec<u8>,
+    pub local_branch: Vec<u8>,
+    pub remote_branch: Vec<u8>,
+}
+
+impl Default for Palette {
+    /// git's colours.
+    fn default() -> Self {
+        let green = || b"\x1b[32m".to_vec();
+        let red = || b"\x1b[31m".to_vec();
+        Self {
+            header: Vec::new(),
+            updated: green(),
+            changed: red(),
+            untracked: red(),
+            no_branch: red(),
+            unmerged: red(),
+            local_branch: green(),
+            remote_branch: red(),
+        }
+    }
+}
+
+impl Palette {
+    /// No colours at all.
+    pub(crate) fn plain() -> Self {
+        Self {
+            header: Vec::new(),
+            updated: Vec::new(),
+            changed: Vec::new(),
+            untracked: Vec::new(),
+            no_branch: Vec::new(),
+            unmerged: Vec::new(),
+            local_branch: Vec::new(),
+            remote_branch: Vec::new(),
+        }
+    }
+
+    /// Each sequence with its names in the configuration (`color.status.<name>`).
+    pub(crate) fn slots_mut(&mut self) -> [(&'static [&'static str], &mut Vec<u8>); 8] {
+        [
+            (&["header"], &mut self.header),
+            (&["added", "updated"], &mut self.updated),
+            (&["changed"], &mut self.changed),
+            (&["untracked"], &mut self.untracked),
+            (&["nobranch"], &mut self.no_branch),
+            (&["unmerged"], &mut self.unmerged),
+            (&["localbranch"], &mut self.local_branch),
+            (&["remotebranch"], &mut self.remote_branch),
+        ]
+    }
+}
+
+/// Appends `text` in a colour.
+pub(crate) fn paint(out: &mut Vec<u8>, color: &[u8], text: &[u8]) {
+    out.extend_from_slice(color);
+    out.extend_from_slice(text);
+    if !color.is_empty() {
+        out.extend_from_slice(RESET);
+    }
+}
+
+/// A foreground or background colour, as the numbers that select it in the foreground.
+enum Color {
+    /// Whatever the terminal has.
+    Normal,
+    /// One number; the background's is 10 more.
+    Basic(u8),
+    /// One of 256.
+    Indexed(u8),
+    /// Red, green and blue.
+    True([u8; 3]),
+}
+
+/// The escape sequence for a configured colour: words for a foreground, a background and attributes. `None` where
+/// a word is none of these.
+pub(crate) fn parse(value: &BStr) -> Option<Vec<u8>> {
+    let mut resets = false;
+    let mut foreground = None;
+    let mut background = None;
+    let mut attributes = Vec::new();
+    for word in value.fields() {
+        if word.eq_ignore_ascii_case(b"reset") {
+            resets = true;
+        } else if let Some(color) = parse_color(word) {
+            if foreground.is_none() {
+                foreground = Some(color);
+            } else if background.is_none() {
+                background = Some(color);
+            } else {
+                return None;
+            }
+        } else {
+            attributes.push(parse_attribute(word)?);
+        }
+    }
+    attributes.sort_unstable();
+    attributes.dedup();
+    let mut parts: Vec<String> = Vec::new();
+    if resets {
+        parts.push(String::new());
+    }
+    parts.extend(attributes.iter().map(u8::to_string));
+    parts.extend(foreground.and_then(|color| selector(&color, 0)));
+    parts.extend(background.and_then(|color| selector(&color, 10)));
+    if parts.is_empty() {
+        return Some(Vec::new());
+    }
+    Some(format!("\x1b[{}m", parts.join(";")).into_bytes())
+}
+
+fn selector(color: &Color, offset: u8) -> Option<String> {
+    let extended = 38_u8.saturating_add(offset);
+    match color {
+        Color::Normal => None,
+        Color::Basic(number) => Some(number.saturating_add(offset).to_string()),
+        Color::Indexed(index) => Some(format!("{extended};5;{index}")),
+        Color::True([red, green, blue]) => Some(format!("{extended};2;{red};{green};{blue}")),
+    }
+}
+
+fn parse_color(word: &[u8]) -> Option<Color> {
+    const NAMES: [&str; 8] = [
+        "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
+    ];
+    const DARK: u8 = 30;
+    const BRIGHT: u8 = 90;
+    let word = word.to_str().ok()?.to_ascii_lowercase();
+    if word == "normal" {
+        return Some(Color::Normal);
+    }
+    if word == "default" {
+        return Some(Color::Basic(DARK + 9));
+    }
+    if let Some(color) = word.strip_prefix('#').and_then(parse_hex) {
+        return Some(color);
+    }
+    let (base, name) = match word.strip_prefix("bright") {
+        Some(name) => (BRIGHT, name),
+        None => (DARK, word.as_str()),
+    };
+    if let Some(at) = (0..).zip(NAMES).find(|&(_, known)| known == name) {
+        return Some(Color::Basic(base + at.0));
+    }
+    let number: i64 = word.parse().ok()?;
+    if number == -1 {
+        return Some(Color::Normal);
+    }
+    match u8::try_from(number).ok()? {
+        number @ 0..8 => Some(Color::Basic(DARK + number)),
+        number @ 8..16 => Some(Color::Basic(BRIGHT + number - 8)),
+        number => Some(Color::Indexed(number)),
+    }
+}
+
+/// Three or six hexadecimal digits.
+fn parse_hex(digits: &str) -> Option<Color> {
+    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let number = u32::from_str_radix(digits, 16).ok()?;
+    let [_, red, green, blue] = number.to_be_bytes();
+    match digits.len() {
+        6 => Some(Color::True([red, green, blue])),
+        3 => {
+            let doubled = |digit: u8| (digit & 15) * 17;
+            Some(Color::True([
+                doubled(green),
+                doubled(blue >> 4),
+                doubled(blue),
+            ]))
+        }
+        _ => None,
+    }
+}
+
+fn parse_attribute(word: &[u8]) -> Option<u8> {
+    let (negated, name) = match word.strip_prefix(b"no") {
+        Some(rest) => (true, rest.strip_prefix(b"-").unwrap_or(rest)),
+        None => (false, word),
+    };
+    let (on, off) = match name {
+        b"bold" => (1, 22),
+        b"dim" => (2, 22),
+        b"italic" => (3, 23),
+        b"ul" => (4, 24),
+        b"blink" => (5, 25),
+        b"reverse" => (7, 27),
+        b"strike" => (9, 29),
+        _ => return None,
+    };
+    Some(if negated { off } else { on })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_become_escape_sequences() {
+        for (value, sequence) in [
+            ("", Some("")),
+            ("normal", Some("")),
+            ("-1", Some("")),
+            ("red", Some("\x1b[31m")),
+            ("RED", Some("\x1b[31m")),
+            ("red blue bold", Some("\x1b[1;31;44m")),
+            ("ul bold red", Some("\x1b[1;4;31m")),
+            ("bold bold", Some("\x1b[1m")),
+            ("normal blue", Some("\x1b[44m")),
+            ("brightred", Some("\x1b[91m")),
+            ("default", Some("\x1b[39m")),
+            ("5", Some("\x1b[35m")),
+            ("12", Some("\x1b[94m")),
+            ("200 16", Some("\x1b[38;5;200;48;5;16m")),
+            ("#ff0102", Some("\x1b[38;2;255;1;2m")),
+            ("#1aF", Some("\x1b[38;2;17;170;255m")),
+            ("reset", Some("\x1b[m")),
+            ("reset red", Some("\x1b[;31m")),
+            ("nobold no-ul", Some("\x1b[22;24m")),
+            ("purple", None),
+            ("256", None),
+            ("-2", None),
+            ("#12345", None),
+            ("red green blue", None),
+            ("brightdefault", None),
+            ("Bold", None),
+        ] {
+            let expected = sequence.map(|text| text.as_bytes().to_vec());
+            assert_eq!(parse(value.into()), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_coloured_text_is_reset() {
+        let mut out = Vec::new();
+        paint(&mut out, b"", b"a");
+        paint(&mut out, b"\x1b[31m", b"b");
+        assert_eq!(out, b"a\x1b[31mb\x1b[m");
+    }
+}

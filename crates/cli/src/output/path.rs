@@ -1,0 +1,64 @@
+//! Paths as seen from a directory.
+
+use std::borrow::Cow;
+
+use bstr::{BStr, ByteSlice};
+
+/// `path` as seen from the directory `prefix`, both from the top of the working tree; `prefix` is empty or ends in
+/// `/`. The directory itself is `./`.
+pub(super) fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
+    let mut path: &[u8] = path;
+    let mut prefix: &[u8] = prefix;
+    while let (Some((ours, path_rest)), Some((theirs, prefix_rest))) =
+        (first_component(path), first_component(prefix))
+    {
+        if ours != theirs {
+            break;
+        }
+        path = path_rest;
+        prefix = prefix_rest;
+    }
+    let ups = prefix.find_iter("/").count();
+    if ups == 0 && !path.is_empty() {
+        return Cow::Borrowed(path);
+    }
+    if ups == 0 {
+        return Cow::Borrowed(b"./");
+    }
+    Cow::Owned([b"../".repeat(ups).as_slice(), path].concat())
+}
+
+/// The part before the first `/` and what follows it.
+fn first_component(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    if path.is_empty() {
+        return None;
+    }
+    Some(path.split_once_str("/").unwrap_or((path, b"")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_directories_are_left_out_and_others_are_climbed() {
+        for (path, prefix, expected) in [
+            ("a/b", "", "a/b"),
+            ("a/b", "a/", "b"),
+            ("b", "a/", "../b"),
+            ("ab", "a/", "../ab"),
+            ("a/x/y", "a/b/c/", "../../x/y"),
+            ("a/b/", "a/b/", "./"),
+            ("a", "a/", "./"),
+            ("a/", "a/b/", "../"),
+            ("a", "a/b/", "../"),
+            ("a/b", "a/bc/", "../b"),
+        ] {
+            assert_eq!(
+                relative(path.into(), prefix.into()).as_bstr(),
+                expected,
+                "{path} from {prefix}"
+            );
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! `--porcelain=v1`: the short format without what the user's configuration changes in it (git-status(1),
+//! "Porcelain Format Version 1").
+
+use bstr::BString;
+use vigil_engine::status::Status;
+
+use super::Presentation;
+use super::color::Palette;
+use super::short::{self, SubmoduleLetter};
+
+/// The bytes of `status`.
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+    let fixed = Presentation {
+        prefix: BString::default(),
+        palette: Palette::plain(),
+        ..*presentation
+    };
+    short::write_with(status, &fixed, SubmoduleLetter::Plain)
+}

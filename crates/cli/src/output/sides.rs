@@ -1,0 +1,30 @@
+//! What a path is in HEAD, index and working tree, as the formats with modes and objects show it.
+
+use vigil_engine::status::TrackedChange;
+use vigil_model::ObjectId;
+use vigil_model::mode::FileMode;
+
+/// Both ends of both comparisons.
+pub(super) struct Sides {
+    pub(super) head: (FileMode, ObjectId),
+    pub(super) index: (FileMode, ObjectId),
+    pub(super) worktree_mode: FileMode,
+}
+
+impl Sides {
+    /// The sides of `change`: where a comparison found nothing, its other side is what the index has.
+    pub(super) fn of(change: &TrackedChange) -> Self {
+        let index = (change.index_mode, change.index_id);
+        Self {
+            head: match change.staged {
+                Some(_) => (change.head_mode, change.head_id),
+                None => index,
+            },
+            index,
+            worktree_mode: match change.unstaged {
+                Some(_) => change.worktree_mode,
+                None => change.index_mode,
+            },
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a command has to say, before it is said.
+
+use bstr::ByteSlice;
+
+/// The bytes for both output streams and the exit code of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// For standard output.
+    pub stdout: Vec<u8>,
+    /// For standard error.
+    pub stderr: Vec<u8>,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Reply {
+    /// The exit code of git for what it cannot do.
+    pub(crate) const FATAL: u8 = 128;
+    /// The exit code of git for a command line it does not understand, or for asked-for usage text.
+    pub(crate) const USAGE: u8 = 129;
+
+    /// Prints `stdout` and ends with `code`.
+    pub(crate) fn printed(stdout: impl Into<Vec<u8>>, code: u8) -> Self {
+        Self {
+            stdout: stdout.into(),
+            stderr: Vec::new(),
+            code,
+        }
+    }
+
+    /// Prints `stderr` and ends with `code`.
+    pub(crate) fn complained(stderr: impl Into<Vec<u8>>, code: u8) -> Self {
+        Self {
+            stdout: Vec::new(),
+            stderr: stderr.into(),
+            code,
+        }
+    }
+
+    /// `fatal: <text>`, code 128.
+    pub(crate) fn fatal(text: impl AsRef<[u8]>) -> Self {
+        Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)
+    }
+
+    /// `error: <text>`, code 129: a wrong command line.
+    pub(crate) fn usage_error(text: impl AsRef<[u8]>) -> Self {
+        Self::complained(labelled("error: ", text.as_ref()), Self::USAGE)
+    }
+}
+
+/// `label` and `text` as one line.
+pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
+    [label.as_bytes(), text, b"\n"].concat()
+}
+
+/// The system's words for an error, without Rust's number behind them.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.as_bytes().find(" (os error ") {
+        Some(end) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    }
+}
+
+/// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.
+#[macro_export]
+macro_rules! bytes {
+    ($($piece:expr),+ $(,)?) => {{
+        let mut joined: Vec<u8> = Vec::new();
+        $(joined.extend_from_slice(AsRef::<[u8]>::as_ref(&$piece));)+
+        joined
+    }};
+}

@@ -1,0 +1,318 @@
+//! What the command line of `vigil status` says.
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::bytes;
+use crate::options::{Argument, Entry, Given, Table, parse, rename_score};
+use crate::reply::Reply;
+
+/// The options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Verbose,
+    Short,
+    Branch,
+    ShowStash,
+    AheadBehind,
+    Porcelain,
+    Long,
+    Null,
+    UntrackedFiles,
+    Ignored,
+    IgnoreSubmodules,
+    Column,
+    NoRenames,
+    FindRenames,
+    Format,
+}
+
+const fn flag(key: Key, short: Option<u8>, long: &'static str, help: &'static str) -> Entry<Key> {
+    Entry {
+        key,
+        short,
+        long,
+        argument: Argument::None,
+        negatable: true,
+        help,
+        is_own: false,
+    }
+}
+
+const fn valued(
+    key: Key,
+    short: Option<u8>,
+    long: &'static str,
+    argument: &'static str,
+    help: &'static str,
+) -> Entry<Key> {
+    Entry {
+        argument: Argument::Optional(argument),
+        ..flag(key, short, long, help)
+    }
+}
+
+/// The options of git's `status`, then Vigil's own.
+pub(super) const TABLE: Table<Key> = Table {
+    synopsis: "git status [<options>] [--] [<pathspec>...]",
+    entries: &[
+        flag(Key::Verbose, Some(b'v'), "verbose", "be verbose"),
+        flag(Key::Short, Some(b's'), "short", "show status concisely"),
+        flag(Key::Branch, Some(b'b'), "branch", "show branch information"),
+        flag(Key::ShowStash, None, "show-stash", "show stash information"),
+        flag(
+            Key::AheadBehind,
+            None,
+            "ahead-behind",
+            "compute full ahead/behind values",
+        ),
+        valued(
+            Key::Porcelain,
+            None,
+            "porcelain",
+            "version",
+            "machine-readable output",
+        ),
+        flag(
+            Key::Long,
+            None,
+            "long",
+            "show status in long format (default)",
+        ),
+        flag(Key::Null, Some(b'z'), "null", "terminate entries with NUL"),
+        valued(
+            Key::UntrackedFiles,
+            Some(b'u'),
+            "untracked-files",
+            "mode",
+            "show untracked files, optional modes: all, normal, no. (Default: all)",
+        ),
+        valued(
+            Key::Ignored,
+            None,
+            "ignored",
+            "mode",
+            "show ignored files, optional modes: traditional, matching, no. (Default: traditional)",
+        ),
+        valued(
+            Key::IgnoreSubmodules,
+            None,
+            "ignore-submodules",
+            "when",
+            "ignore changes to submodules, optional when: all, dirty, untracked. (Default: all)",
+        ),
+        valued(
+            Key::Column,
+            None,
+            "column",
+            "style",
+            "list untracked files in columns",
+        ),
+        flag(Key::NoRenames, None, "no-renames", "do not detect renames"),
+        Entry {
+            negatable: false,
+            ..valued(
+                Key::FindRenames,
+                Some(b'M'),
+                "find-renames",
+                "n",
+                "detect renames, optionally set similarity index",
+            )
+        },
+        Entry {
+            is_own: true,
+            ..valued(
+                Key::Format,
+                None,
+                "format",
+                "format",
+                "print in the format 'json'",
+            )
+        },
+    ],
+};
+
+/// The format that was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FormatChoice {
+    /// None: the configuration decides.
+    #[default]
+    Open,
+    /// One was asked for and taken back: the long format, whatever the configuration says.
+    Withdrawn,
+    /// `--long`.
+    Long,
+    /// `--short`.
+    Short,
+    /// `--porcelain`.
+    PorcelainV1,
+    /// `--porcelain=v2`.
+    PorcelainV2,
+    /// `--format=json`.
+    Json,
+}
+
+/// Everything the command line says; `None` where it is silent. Values that git checks only after the whole line
+/// is read are kept as they were given.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub format: FormatChoice,
+    pub branch: Option<bool>,
+    pub stash: Option<bool>,
+    pub ahead_behind: Option<bool>,
+    pub nul_terminated: bool,
+    pub untracked: Option<BString>,
+    pub ignored: Option<BString>,
+    pub ignore_submodules: Option<BString>,
+    /// `--renames` and `--no-renames`.
+    pub renames: Option<bool>,
+    /// `--find-renames` with its score, 0 for the default.
+    pub rename_score: Option<u32>,
+    pub pathspecs: Vec<BString>,
+}
+
+impl Arguments {
+    /// Reads the command line.
+    ///
+    /// # Errors
+    /// The first problem on it, or the usage text where it is asked for.
+    pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
+        let mut this = Self::default();
+        this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
+        Ok(this)
+    }
+
+    fn apply(&mut self, key: Key, given: Given<'_>) -> Result<(), Reply> {
+        let is_set = given != Given::Negated;
+        let value_or = |default: &str| match given {
+            Given::Bare => Some(default.into()),
+            Given::With(value) => Some(value.to_owned()),
+            Given::Negated => None,
+        };
+        match key {
+            // Only the long format has more to say.
+            Key::Verbose => {}
+            Key::Short if is_set => self.format = FormatChoice::Short,
+            Key::Long if is_set => self.format = FormatChoice::Long,
+            Key::Short | Key::Long => self.format = FormatChoice::Withdrawn,
+            Key::Porcelain => self.format = porcelain_version(given)?,
+            Key::Format => self.format = own_format(given)?,
+            Key::Branch => self.branch = Some(is_set),
+            Key::ShowStash => self.stash = Some(is_set),
+            Key::AheadBehind => self.ahead_behind = Some(is_set),
+            Key::Null => self.nul_terminated = is_set,
+            Key::UntrackedFiles => self.untracked = value_or("all"),
+            Key::Ignored => self.ignored = value_or("traditional"),
+            Key::IgnoreSubmodules => self.ignore_submodules = value_or("all"),
+            Key::Column => check_column_style(given)?,
+            Key::NoRenames => self.renames = Some(!is_set),
+            Key::FindRenames => {
+                self.rename_score = Some(match given {
+                    Given::With(value) => {
+                        rename_score(value.strip_prefix(b"=").map_or(value, BStr::new))
+                    }
+                    _ => 0,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn porcelain_version(given: Given<'_>) -> Result<FormatChoice, Reply> {
+    match given {
+        Given::Negated => Ok(FormatChoice::Withdrawn),
+        Given::Bare => Ok(FormatChoice::PorcelainV1),
+        Given::With(version) => match version.as_bytes() {
+            b"v1" | b"1" => Ok(FormatChoice::PorcelainV1),
+            b"v2" | b"2" => Ok(FormatChoice::PorcelainV2),
+            _ => Err(Reply::fatal(bytes![
+                "unsupported porcelain version '",
+                version,
+                "'"
+            ])),
+        },
+    }
+}
+
+fn own_format(given: Given<'_>) -> Result<FormatChoice, Reply> {
+    match given {
+        Given::Negated => Ok(FormatChoice::Withdrawn),
+        Given::With(name) if name == "json" => Ok(FormatChoice::Json),
+        Given::With(name) => Err(Reply::fatal(bytes!["unsupported format '", name, "'"])),
+        Given::Bare => Err(Reply::usage_error("option `format' requires a value")),
+    }
+}
+
+/// Columns belong to the long format; what is no style at all is refused in any.
+fn check_column_style(given: Given<'_>) -> Result<(), Reply> {
+    const WORDS: &[&[u8]] = &[
+        b"always", b"never", b"auto", b"plain", b"column", b"row", b"dense", b"nodense",
+    ];
+    let Given::With(style) = given else {
+        return Ok(());
+    };
+    let mut rest: &[u8] = style;
+    while !rest.is_empty() {
+        let is_separator = |byte: &u8| matches!(byte, b' ' | b',');
+        let end = rest.iter().position(is_separator).unwrap_or(rest.len());
+        let (word, tail) = rest.split_at_checked(end).unwrap_or((rest, b""));
+        if !word.is_empty() && !WORDS.contains(&word) {
+            let text = bytes!["unsupported option '", BStr::new(rest), "'"];
+            return Err(Reply::usage_error(text));
+        }
+        rest = tail.get(1..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Result<Arguments, Reply> {
+        let words: Vec<BString> = line.split_whitespace().map(BString::from).collect();
+        Arguments::parse(&words)
+    }
+
+    #[test]
+    fn the_last_format_counts() {
+        for (line, format) in [
+            ("", FormatChoice::Open),
+            ("-s --long", FormatChoice::Long),
+            ("--long --porcelain", FormatChoice::PorcelainV1),
+            ("--porcelain=2 --no-short", FormatChoice::Withdrawn),
+            ("--po=v2", FormatChoice::PorcelainV2),
+            ("-s --format=json", FormatChoice::Json),
+        ] {
+            assert_eq!(arguments(line).unwrap().format, format, "{line}");
+        }
+    }
+
+    #[test]
+    fn values_are_joined_or_have_defaults() {
+        let read = arguments("-zbuno --ignored -M=50% path -- -x").unwrap();
+        assert!(read.nul_terminated);
+        assert_eq!(read.branch, Some(true));
+        assert_eq!(read.untracked.unwrap(), "no");
+        assert_eq!(read.ignored.unwrap(), "traditional");
+        assert_eq!(read.rename_score, Some(30_000));
+        assert_eq!(read.pathspecs, ["path", "-x"]);
+        let read = arguments("-u --no-ignored --renames --no-branch").unwrap();
+        assert_eq!(read.untracked.unwrap(), "all");
+        assert_eq!(read.ignored, None);
+        assert_eq!(read.renames, Some(true));
+        assert_eq!(read.branch, Some(false));
+    }
+
+    #[test]
+    fn the_first_problem_is_reported() {
+        let reply = arguments("--porcelain=3 --bogus").unwrap_err();
+        let text = "fatal: unsupported porcelain version '3'\n";
+        assert_eq!(reply, Reply::complained(text, 128));
+        let reply = arguments("--column=row,x,auto").unwrap_err();
+        let text = "error: unsupported option 'x,auto'\n";
+        assert_eq!(reply, Reply::complained(text, 129));
+        let reply = arguments("--format=xml").unwrap_err();
+        assert_eq!(reply.code, 128);
+    }
+}

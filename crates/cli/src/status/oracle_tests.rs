@@ -1,0 +1,280 @@
+//! The command line against git: both must take and refuse the same lines, in the same words.
+
+use std::process::Command;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::environment::Environment;
+use vigil_engine::status::UntrackedMode;
+
+use super::arguments::{Arguments, TABLE};
+use super::plan::Plan;
+use super::settings::{ColorUse, Renames, Settings};
+use crate::options::{Audience, usage};
+use crate::output::color::Palette;
+use crate::reply::Reply;
+
+const USAGE: &str = "\
+usage: git status [<options>] [--] [<pathspec>...]
+
+    -v, --[no-]verbose    be verbose
+    -s, --[no-]short      show status concisely
+    -b, --[no-]branch     show branch information
+    --[no-]show-stash     show stash information
+    --[no-]ahead-behind   compute full ahead/behind values
+    --[no-]porcelain[=<version>]
+                          machine-readable output
+    --[no-]long           show status in long format (default)
+    -z, --[no-]null       terminate entries with NUL
+    -u, --[no-]untracked-files[=<mode>]
+                          show untracked files, optional modes: all, normal, no. (Default: all)
+    --[no-]ignored[=<mode>]
+                          show ignored files, optional modes: traditional, matching, no. (Default: traditional)
+    --[no-]ignore-submodules[=<when>]
+                          ignore changes to submodules, optional when: all, dirty, untracked. (Default: all)
+    --[no-]column[=<style>]
+                          list untracked files in columns
+    --no-renames          do not detect renames
+    --renames             opposite of --no-renames
+    -M, --find-renames[=<n>]
+                          detect renames, optionally set similarity index
+
+";
+
+#[test]
+fn the_usage_text_is_git_s() {
+    assert_eq!(usage(&TABLE, Audience::Everyone).as_bstr(), USAGE);
+}
+
+/// Each is refused by git, or ends in its usage text.
+const REFUSED: &[&str] = &[
+    "--renames=x",
+    "--no-no-renames=x",
+    "--no-renames=x",
+    "--n",
+    "--no",
+    "--no-",
+    "--n=1",
+    "--no=1",
+    "--no-=1",
+    "--s",
+    "--sho",
+    "--i",
+    "--ignore",
+    "--no-i",
+    "--p=zz",
+    "--porcelain=",
+    "--no-p=x",
+    "-short",
+    "-porcelain",
+    "-porcelain=v2",
+    "-no-renames",
+    "-bx",
+    "-x",
+    "-xs --porcelain=3",
+    "--porcelain=3 -x",
+    "--bogus=5",
+    "--no-find-renames",
+    "--no-f",
+    "-sbh",
+    "-s -h",
+    "-s --help",
+    "--column=foo",
+    "--column=row,foo",
+    "--column=nodense,foo,bar",
+    "--column=dense,column,no",
+    "--no-column=x",
+    "--v=1",
+    "-v=1",
+    "-zq",
+    "--no-no-n",
+    "--fo",
+    "--=x",
+    "-é",
+    "-sé",
+    "--short=",
+    "--nope",
+    "---short",
+    "--Short",
+    "-u=no",
+    "-uno= --bogus",
+    "-ux --ignored=y",
+    "--untracked-files=ALL",
+    "--untracked-files=2x",
+    "--ignored=y",
+    "--ignored=",
+    "--ignored=matching -uno",
+    "--ignored=matching -ufalse",
+    "--long -z",
+    "-z --long -ux",
+    "--ignore-submodules=x",
+    "--ignore-submodules=ALL",
+];
+
+/// Lines that versions with an older usage text read otherwise.
+const READ_OTHERWISE_BEFORE: &[&str] = &[
+    "--n",
+    "--no",
+    "--no-",
+    "--n=1",
+    "--no=1",
+    "--no-=1",
+    "--no-p=x",
+    "--=x",
+    "--ignored=matching -ufalse",
+    "-s --no-n",
+    "-s --untracked-files=TRUE",
+    "-s --untracked-files=0x0",
+    "-s -u1k",
+    "-s --untracked-files=",
+];
+
+/// Each is taken by git.
+const TAKEN: &[&str] = &[
+    "-s --re",
+    "-s --no-re",
+    "-s --no-no-re",
+    "-s --find",
+    "-s -M=50",
+    "-s --find-renames==50",
+    "-s --no-n",
+    "-s --end-of-options -s",
+    "-s --u",
+    "-s --untracked-files=TRUE",
+    "-s --untracked-files=0x0",
+    "-s -u1k",
+    "-s --untracked-files=",
+    "-s --ahead --no-ahead",
+    "--no-short -z",
+    "--long --no-long -z",
+    "--long --porcelain -z",
+    "-s --column=auto,,nodense --no-c",
+    "-sbvv --no-v",
+    "-s --ignored=matching --no-ignored -uno",
+    "-s - x -- -q",
+    "-s --ignore-submodules=none",
+];
+
+/// What a line leads to: exit code, standard output where it is the usage text, standard error.
+type Outcome = (i32, BString, BString);
+
+fn ours(words: &[&str]) -> Outcome {
+    let settings = Settings {
+        short: None,
+        branch: None,
+        ahead_behind: None,
+        stash: false,
+        relative_paths: true,
+        untracked: UntrackedMode::Normal,
+        renames: Renames::On,
+        rename_limit: 1_000,
+        quote_high_bytes: true,
+        color_use: ColorUse::Never,
+        color_in_pager: true,
+        palette: Palette::plain(),
+    };
+    let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
+    let plan = Arguments::parse(&words)
+        .and_then(|arguments| Plan::new(arguments, &settings, "".into(), &Environment::default()));
+    let reply = plan.err().unwrap_or_else(|| Reply::printed("", 0));
+    (reply.code.into(), reply.stdout.into(), reply.stderr.into())
+}
+
+fn theirs(folder: &std::path::Path, words: &[&str]) -> Outcome {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("HOME", folder)
+        .env_remove("GIT_CONFIG_GLOBAL")
+        .env("LC_ALL", "C")
+        .args(words)
+        .output()
+        .unwrap();
+    let stdout = if output.stdout.starts_with(b"usage") {
+        output.stdout
+    } else {
+        Vec::new()
+    };
+    let code = output.status.code().unwrap();
+    (code, stdout.into(), output.stderr.into())
+}
+
+/// The usage text was laid out otherwise in older versions; what stands before it was not.
+fn without_usage(outcome: Outcome) -> Outcome {
+    let cut = |text: BString| match text.find("usage: git status") {
+        Some(at) => BString::from(&text[..at + 17]),
+        None => text,
+    };
+    (outcome.0, cut(outcome.1), cut(outcome.2))
+}
+
+#[test]
+fn lines_are_taken_and_refused_as_git_does() {
+    let folder = tempfile::tempdir().unwrap();
+    theirs(folder.path(), &["init", "-q"]);
+    let has_same_usage = theirs(folder.path(), &["status", "-h"]).1 == USAGE;
+    let mut differences = Vec::new();
+    for line in REFUSED.iter().chain(TAKEN) {
+        if !has_same_usage && READ_OTHERWISE_BEFORE.contains(line) {
+            continue;
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut expected = theirs(folder.path(), &[&["status"], &words[..]].concat());
+        let mut actual = ours(&words);
+        if !has_same_usage {
+            expected = without_usage(expected);
+            actual = without_usage(actual);
+        }
+        assert_eq!(actual.0 == 0, TAKEN.contains(line), "{line}");
+        if actual != expected {
+            differences.push((line, actual, expected));
+        }
+    }
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+#[test]
+fn porcelain_formats_do_not_follow_the_configuration() {
+    let settings = || Settings {
+        short: Some(true),
+        branch: Some(true),
+        ahead_behind: Some(false),
+        stash: true,
+        relative_paths: false,
+        untracked: UntrackedMode::All,
+        renames: Renames::Copies,
+        rename_limit: 7,
+        quote_high_bytes: false,
+        color_use: ColorUse::Always,
+        color_in_pager: true,
+        palette: Palette::default(),
+    };
+    let plan = |words: &[&str]| {
+        let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
+        let arguments = Arguments::parse(&words).unwrap();
+        let environment = Environment::default();
+        Plan::new(arguments, &settings(), BStr::new("dir/"), &environment).unwrap()
+    };
+    let short = plan(&[]);
+    assert_eq!(short.format, crate::output::Format::Short);
+    assert!(short.request.branch && !short.request.ahead_behind && !short.request.stash);
+    assert_eq!(short.presentation.palette.updated, b"\x1b[32m");
+    assert_eq!(short.presentation.prefix, "");
+    for words in [
+        &["--porcelain"][..],
+        &["-z"],
+        &["-s", "-z"],
+        &["--porcelain=2"],
+    ] {
+        let request = plan(words).request;
+        assert!(!request.branch && request.ahead_behind, "{words:?}");
+        assert_eq!(request.untracked, UntrackedMode::All);
+        assert_eq!(request.stash, words == ["--porcelain=2"]);
+        let rule = request.renames.unwrap();
+        assert_eq!((rule.copies, rule.min_score, rule.limit), (true, 30_000, 7));
+    }
+    assert!(plan(&["--porcelain", "-b"]).request.branch);
+    assert_eq!(plan(&["--no-renames"]).request.renames, None);
+    let both = plan(&["-M90%", "--no-renames"]).request.renames.unwrap();
+    assert_eq!((both.copies, both.min_score), (false, 54_000));
+    assert!(!plan(&["--renames"]).request.renames.unwrap().copies);
+}

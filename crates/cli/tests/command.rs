@@ -1,0 +1,172 @@
+//! The command as a process: arguments, streams and exit codes.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+fn command(program: &str, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("HOME", folder)
+        .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap())
+        .env_remove("GIT_CONFIG_GLOBAL")
+        .env_remove("GIT_DIR")
+        .env("LC_ALL", "C");
+    command
+}
+
+fn run(program: &str, folder: &Path, arguments: &[&str]) -> Output {
+    command(program, folder, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Exit code, standard output, standard error.
+fn outcome(arguments: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(VIGIL, folder.path(), arguments);
+    (
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn vigil_tells_of_itself() {
+    let (code, stdout, stderr) = outcome(&["--version"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(stdout.starts_with("vigil version "), "{stdout}");
+    assert_eq!(outcome(&["-p", "version"]).1, stdout);
+
+    let (code, stdout, stderr) = outcome(&["--help"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(stdout.starts_with("usage: vigil "), "{stdout}");
+    assert_eq!(outcome(&["help"]), outcome(&["-h"]));
+    assert_eq!(outcome(&[]), (1, stdout, stderr));
+}
+
+#[test]
+fn an_unknown_command_is_refused() {
+    let (code, stdout, stderr) = outcome(&["-P", "frobnicate", "-h"]);
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    assert_eq!(
+        stderr,
+        "vigil: 'frobnicate' is not a vigil command. See 'vigil --help'.\n"
+    );
+}
+
+#[test]
+fn usage_of_status_needs_no_repository() {
+    let (code, stdout, stderr) = outcome(&["status", "-h"]);
+    assert_eq!((code, stderr.as_str()), (129, ""));
+    assert!(stdout.starts_with("usage: git status [<options>]"));
+    assert!(!stdout.contains("--format"));
+    assert!(!stdout.contains("--[no-]format"));
+    let (code, stdout, _) = outcome(&["status", "--help-all"]);
+    assert_eq!(code, 129);
+    assert!(stdout.contains("--[no-]format[=<format>]"));
+}
+
+#[test]
+fn options_before_the_command_fail_as_in_git() {
+    for arguments in [
+        &["-C", "missing", "status"][..],
+        &["-C", "file", "status"],
+        &["-C"],
+        &["--git-dir"],
+        &["--work-tree"],
+        &["--namespace"],
+        &["-c"],
+        &["--config-env"],
+        &["--config-env=a.b", "status"],
+        &["--config-env", "a.b=", "status"],
+        &["--config-env", "a.b=THERE_IS_NO_SUCH_VARIABLE", "status"],
+        &["--bogus", "status"],
+        &["--paginated"],
+        &["-s"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), arguments));
+        let first_line = |output: &Output| text(&output.stderr).lines().next().map(str::to_owned);
+        assert_eq!(ours.status.code(), theirs.status.code(), "{arguments:?}");
+        assert_eq!(first_line(&ours), first_line(&theirs), "{arguments:?}");
+        assert!(ours.stdout.is_empty());
+    }
+}
+
+#[test]
+fn outside_of_a_repository_the_options_are_not_even_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(VIGIL, folder.path(), &["status", "--bogus"]);
+    assert_eq!(output.status.code(), Some(128));
+    assert!(output.stdout.is_empty());
+    assert!(text(&output.stderr).starts_with("fatal: not a git repository"));
+}
+
+#[test]
+fn a_directory_that_is_gone_hurts_only_who_stands_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
+    let in_gone = |arguments: &[&str]| {
+        let all = [&["-c", script, VIGIL], arguments].concat();
+        run("sh", folder.path(), &all)
+    };
+    let output = in_gone(&["status"]);
+    assert_eq!(output.status.code(), Some(128));
+    assert_eq!(
+        text(&output.stderr),
+        "fatal: Unable to read current working directory: No such file or directory\n"
+    );
+    assert_eq!(in_gone(&["version"]).status.code(), Some(0));
+    let elsewhere = folder.path().to_str().unwrap();
+    let output = in_gone(&["-C", elsewhere, "status"]);
+    assert!(text(&output.stderr).starts_with("fatal: not a git repository"));
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_the_command_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut command = command(VIGIL, folder.path(), &["help"]);
+    let output = command.stdout(writer).stderr(Stdio::piped()).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(141));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn a_full_disk_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut command = command(VIGIL, folder.path(), &["help"]);
+    let output = command.stdout(full.unwrap()).stderr(Stdio::piped());
+    let output = output.output().unwrap();
+    assert_eq!(output.status.code(), Some(128));
+    assert_eq!(
+        text(&output.stderr),
+        "fatal: write failure on standard output: No space left on device\n"
+    );
+}
+
+#[test]
+fn the_name_gitstatusd_chooses_that_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut named = command(VIGIL, folder.path(), &["--version"]);
+    let by_name = named.arg0("/opt/gitstatusd").output().unwrap();
+    let by_command = run(VIGIL, folder.path(), &["gitstatusd", "--version"]);
+    assert_eq!(by_name, by_command);
+    assert!(!text(&by_name.stdout).starts_with("vigil version"));
+}

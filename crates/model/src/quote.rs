@@ -1,0 +1,96 @@
+//! Paths on one line: git's C-style quoting (`core.quotePath` in git-config(1)).
+
+use bstr::BStr;
+
+/// What makes git quote a path, beyond control characters, `"` and `\`, which always do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteRule {
+    /// Bytes from 0x80 on are escaped (`core.quotePath`, on unless it is turned off).
+    pub high_bytes: bool,
+    /// A space puts the path in quotes, without being escaped itself (the short format).
+    pub spaces: bool,
+}
+
+/// Appends `path` to `out`: as it is where nothing in it asks for quotes, else in double quotes with escapes.
+pub fn append_quoted(out: &mut Vec<u8>, path: &BStr, rule: QuoteRule) {
+    let needs_quotes = path
+        .iter()
+        .any(|&byte| escape(byte, rule) != Escape::No || (rule.spaces && byte == b' '));
+    if !needs_quotes {
+        out.extend_from_slice(path);
+        return;
+    }
+    out.push(b'"');
+    for &byte in path.iter() {
+        match escape(byte, rule) {
+            Escape::No => out.push(byte),
+            Escape::Letter(letter) => out.extend([b'\\', letter]),
+            Escape::Octal => {
+                let digit = |shift: u32| b'0' + ((byte >> shift) & 7);
+                out.extend([b'\\', digit(6), digit(3), digit(0)]);
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    No,
+    Letter(u8),
+    Octal,
+}
+
+fn escape(byte: u8, rule: QuoteRule) -> Escape {
+    match byte {
+        0x07 => Escape::Letter(b'a'),
+        0x08 => Escape::Letter(b'b'),
+        b'\t' => Escape::Letter(b't'),
+        b'\n' => Escape::Letter(b'n'),
+        0x0b => Escape::Letter(b'v'),
+        0x0c => Escape::Letter(b'f'),
+        b'\r' => Escape::Letter(b'r'),
+        b'"' | b'\\' => Escape::Letter(byte),
+        0x00..0x20 | 0x7f => Escape::Octal,
+        0x80.. if rule.high_bytes => Escape::Octal,
+        _ => Escape::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quoted(path: &[u8], high_bytes: bool, spaces: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        append_quoted(&mut out, BStr::new(path), QuoteRule { high_bytes, spaces });
+        out
+    }
+
+    #[test]
+    fn a_plain_path_stays_as_it_is() {
+        assert_eq!(quoted(b"dir/file-1.txt", true, true), b"dir/file-1.txt");
+        assert_eq!(quoted(b"a b", true, false), b"a b");
+    }
+
+    #[test]
+    fn special_bytes_are_escaped_by_letter_or_octal() {
+        assert_eq!(
+            quoted(b"\x07\x08\t\n\x0b\x0c\r\"\\\x01\x1b\x7f", true, false),
+            br#""\a\b\t\n\v\f\r\"\\\001\033\177""#
+        );
+    }
+
+    #[test]
+    fn high_bytes_are_escaped_only_when_asked() {
+        assert_eq!(quoted(b"\xc3\xa9", true, false), br#""\303\251""#);
+        assert_eq!(quoted(b"\xc3\xa9", false, false), b"\xc3\xa9");
+        assert_eq!(quoted(b"\xc3\xa9\t", false, false), b"\"\xc3\xa9\\t\"");
+    }
+
+    #[test]
+    fn a_space_only_adds_the_quotes() {
+        assert_eq!(quoted(b"a b", true, true), b"\"a b\"");
+        assert_eq!(quoted(b"a b\t", true, true), b"\"a b\\t\"");
+    }
+}
