@@ -1,1 +1,25 @@
 //! Development only: repository builder, oracle and random-operation tester.
+//!
+//! Everything here drives programs, never the engine: a *candidate* (`vigil`, or whatever answers like it) and an
+//! *oracle* (`git`). Both are asked the same question about the same tree, and their answers are compared byte by
+//! byte.
+//!
+//! - [`sandbox`]: an isolated repository.
+//! - [`action`]: the things that are done to it, as data that can be played, cut down and printed as a shell script.
+//! - [`random`]: scenarios of random operations, all derived from a seed.
+//! - [`cases`]: named repository states.
+//! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
+//! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
+
+pub mod action;
+pub mod campaign;
+pub mod cases;
+pub mod invocation;
+pub mod long_lived;
+pub mod player;
+pub mod process;
+pub mod random;
+pub mod sandbox;
+pub mod scenario;
+pub mod shell;
+pub mod shrink;

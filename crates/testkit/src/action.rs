@@ -1,0 +1,622 @@
+//! The smallest things that are done to a sandbox, as data.
+//!
+//! All paths are relative to the sandbox's root. An action is either played ([`Sandbox::act`]) or printed
+//! ([`Action::script`]); both do the same. Most actions that cannot be done do nothing: in a random order of
+//! actions, many a file will not be there.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps};
+
+use crate::sandbox::{BASE_TIME, Sandbox};
+use crate::shell;
+
+/// A git command.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct GitRun {
+    /// The working directory.
+    pub directory: BString,
+    /// All arguments.
+    pub arguments: Vec<BString>,
+    /// Variables beyond those of the sandbox.
+    pub variables: Vec<(BString, BString)>,
+    /// Standard input.
+    pub input: Option<BString>,
+    /// Whether its failure is of no interest.
+    pub may_fail: bool,
+}
+
+/// How a file is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Cut to this many thousandths of its length.
+    Cut(u64),
+    /// The lowest bit of the byte at this many thousandths of its length is flipped.
+    Flip(u64),
+}
+
+/// One thing that is done to a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Writes a file (through links), making the directories that it needs. [`shell::ROOT`] in `data` is filled in.
+    Write {
+        /// The file.
+        path: BString,
+        /// All that it holds.
+        data: BString,
+    },
+    /// Adds to the end of a file that exists.
+    Append {
+        /// The file.
+        path: BString,
+        /// What is added.
+        data: BString,
+    },
+    /// Overwrites a file that exists and sets its modification time back to what it was.
+    RewriteUnseen {
+        /// The file.
+        path: BString,
+        /// All that it holds; `None` for as many bytes as before, all different.
+        data: Option<BString>,
+    },
+    /// Cuts or extends a file that exists to this length in bytes.
+    Resize {
+        /// The file.
+        path: BString,
+        /// The new length.
+        length: u64,
+    },
+    /// Sets the modification time of a file or link.
+    SetTime {
+        /// The file.
+        path: BString,
+        /// The time in nanoseconds since 1970.
+        nanoseconds: u64,
+    },
+    /// Sets the permissions of a file or directory that is no link.
+    SetMode {
+        /// The file.
+        path: BString,
+        /// The permission bits.
+        mode: u32,
+    },
+    /// Makes a symbolic link.
+    Link {
+        /// The link.
+        path: BString,
+        /// What it says.
+        target: BString,
+    },
+    /// Makes another name of a file.
+    HardLink {
+        /// The name that exists.
+        from: BString,
+        /// The new name.
+        to: BString,
+    },
+    /// Makes a named pipe.
+    Fifo {
+        /// Where.
+        path: BString,
+    },
+    /// Makes a socket.
+    Socket {
+        /// Where.
+        path: BString,
+    },
+    /// Makes a directory and its parents.
+    Directory {
+        /// Where.
+        path: BString,
+    },
+    /// Makes a directory of many files, named `f0`, `f1`, and so on.
+    ManyFiles {
+        /// The directory.
+        path: BString,
+        /// How many.
+        count: u32,
+    },
+    /// Removes whatever is there, with all in it.
+    Remove {
+        /// What.
+        path: BString,
+    },
+    /// Renames whatever is there.
+    Rename {
+        /// The old name.
+        from: BString,
+        /// The new name.
+        to: BString,
+    },
+    /// Copies a file.
+    Copy {
+        /// The file.
+        from: BString,
+        /// Its copy.
+        to: BString,
+    },
+    /// Damages a file.
+    Damage {
+        /// The file.
+        path: BString,
+        /// How.
+        damage: Damage,
+    },
+    /// Runs git.
+    Git(GitRun),
+}
+
+impl Action {
+    /// Writes `data` to `path`.
+    pub fn write(path: impl Into<BString>, data: impl Into<BString>) -> Self {
+        Self::Write {
+            path: path.into(),
+            data: data.into(),
+        }
+    }
+
+    /// Runs git in `directory`, where it has to succeed.
+    pub fn git(directory: &str, arguments: &[&str]) -> Self {
+        Self::Git(GitRun {
+            directory: directory.into(),
+            arguments: arguments
+                .iter()
+                .map(|argument| BString::from(*argument))
+                .collect(),
+            ..GitRun::default()
+        })
+    }
+
+    /// Runs git in `directory`, whatever comes of it.
+    pub fn try_git(directory: &str, arguments: &[&str]) -> Self {
+        match Self::git(directory, arguments) {
+            Self::Git(run) => Self::Git(GitRun {
+                may_fail: true,
+                ..run
+            }),
+            other => other,
+        }
+    }
+
+    /// Does everything but [`Action::Git`].
+    pub(crate) fn apply_to_files(&self, sandbox: &Sandbox) -> io::Result<()> {
+        let at = |path: &BString| sandbox.path(path);
+        match self {
+            Self::Write { path, data } => {
+                make_parents(&at(path))?;
+                fs::write(at(path), sandbox.expand(data).as_bytes())
+            }
+            Self::Append { path, data } => {
+                regular(&at(path))?;
+                fs::OpenOptions::new()
+                    .append(true)
+                    .open(at(path))?
+                    .write_all(data)
+            }
+            Self::RewriteUnseen { path, data } => {
+                let path = at(path);
+                let before = regular(&path)?;
+                match data {
+                    Some(data) => fs::write(&path, data)?,
+                    None => {
+                        let changed: Vec<u8> =
+                            fs::read(&path)?.iter().map(|byte| byte ^ 1).collect();
+                        fs::write(&path, changed)?;
+                    }
+                }
+                set_time(&path, before.mtime(), before.mtime_nsec())
+            }
+            Self::Resize { path, length } => {
+                regular(&at(path))?;
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(at(path))?
+                    .set_len(*length)
+            }
+            Self::SetTime { path, nanoseconds } => {
+                let (seconds, rest) = split_time(*nanoseconds);
+                set_time(&at(path), seconds, rest)
+            }
+            Self::SetMode { path, mode } => {
+                let metadata = fs::symlink_metadata(at(path))?;
+                if metadata.is_symlink() {
+                    return Err(io::Error::other("a link has no mode"));
+                }
+                fs::set_permissions(at(path), fs::Permissions::from_mode(*mode))
+            }
+            Self::Link { path, target } => {
+                make_parents(&at(path))?;
+                std::os::unix::fs::symlink(sandbox.expand(target), at(path))
+            }
+            Self::HardLink { from, to } => {
+                make_parents(&at(to))?;
+                fs::hard_link(at(from), at(to))
+            }
+            Self::Fifo { path } => make_node(&at(path), FileType::Fifo),
+            Self::Socket { path } => make_node(&at(path), FileType::Socket),
+            Self::Directory { path } => fs::create_dir_all(at(path)),
+            Self::ManyFiles { path, count } => {
+                fs::create_dir_all(at(path))?;
+                (0..*count)
+                    .try_for_each(|number| fs::write(at(path).join(format!("f{number}")), b""))
+            }
+            Self::Remove { path } => {
+                if fs::symlink_metadata(at(path))?.is_dir() {
+                    fs::remove_dir_all(at(path))
+                } else {
+                    fs::remove_file(at(path))
+                }
+            }
+            Self::Rename { from, to } => {
+                make_parents(&at(to))?;
+                fs::rename(at(from), at(to))
+            }
+            Self::Copy { from, to } => {
+                regular(&at(from))?;
+                make_parents(&at(to))?;
+                fs::copy(at(from), at(to)).map(drop)
+            }
+            Self::Damage { path, damage } => {
+                let path = at(path);
+                let mut bytes = fs::read(&path)?;
+                let length = bytes.len() as u64;
+                let place =
+                    |thousandths: u64| usize::try_from(length * thousandths / 1000).unwrap_or(0);
+                match damage {
+                    Damage::Cut(thousandths) => bytes.truncate(place(*thousandths)),
+                    Damage::Flip(thousandths) => {
+                        if let Some(byte) = bytes.get_mut(place(*thousandths)) {
+                            *byte ^= 1;
+                        }
+                    }
+                }
+                // Objects are read-only, so they are replaced.
+                fs::remove_file(&path)?;
+                fs::write(&path, bytes)
+            }
+            Self::Git(_) => Ok(()),
+        }
+    }
+
+    /// The same as a line of bash, to be run in the root.
+    pub fn script(&self) -> BString {
+        let mut line = BString::default();
+        let mut say = |words: &[&[u8]]| words.iter().for_each(|word| line.extend_from_slice(word));
+        let word = |path: &BString| shell::word(path);
+        match self {
+            Self::Write { path, data } => {
+                say(&[
+                    &script_parents(path),
+                    &shell::print(data),
+                    b" > ",
+                    &word(path),
+                ]);
+            }
+            Self::Append { path, data } => {
+                say(&[
+                    b"[ -f ",
+                    &word(path),
+                    b" ] && ",
+                    &shell::print(data),
+                    b" >> ",
+                    &word(path),
+                ]);
+            }
+            Self::RewriteUnseen { path, data } => {
+                let name = word(path);
+                let rewrite = match data {
+                    Some(data) => {
+                        let mut rewrite = shell::print(data);
+                        rewrite.extend_from_slice(b" > ");
+                        rewrite.extend_from_slice(&name);
+                        rewrite
+                    }
+                    None => {
+                        let mut rewrite =
+                            BString::from("perl -0777 -pi -e 's/(.)/chr(ord($1)^1)/gse' -- ");
+                        rewrite.extend_from_slice(&name);
+                        rewrite
+                    }
+                };
+                say(&[b"touch -r ", &name, b" \"$ROOT/clock\" && ", &rewrite]);
+                say(&[b" && touch -r \"$ROOT/clock\" ", &name]);
+            }
+            Self::Resize { path, length } => {
+                say(&[
+                    b"[ -f ",
+                    &word(path),
+                    b" ] && truncate -s ",
+                    length.to_string().as_bytes(),
+                    b" -- ",
+                ]);
+                say(&[&word(path)]);
+            }
+            Self::SetTime { path, nanoseconds } => {
+                let (seconds, rest) = split_time(*nanoseconds);
+                say(&[
+                    format!("touch -h -c -m -d @{seconds}.{rest:09} -- ").as_bytes(),
+                    &word(path),
+                ]);
+            }
+            Self::SetMode { path, mode } => {
+                say(&[
+                    b"[ -L ",
+                    &word(path),
+                    b" ] || chmod ",
+                    format!("{mode:o} -- ").as_bytes(),
+                    &word(path),
+                ]);
+            }
+            Self::Link { path, target } => {
+                say(&[
+                    &script_parents(path),
+                    b"ln -s -n -- ",
+                    &word(target),
+                    b" ",
+                    &word(path),
+                ]);
+            }
+            Self::HardLink { from, to } => {
+                say(&[&script_parents(to), b"ln -- ", &word(from), b" ", &word(to)]);
+            }
+            Self::Fifo { path } => say(&[&script_parents(path), b"mkfifo -- ", &word(path)]),
+            Self::Socket { path } => {
+                say(&[&script_parents(path), b"python3 -c 'import os,sys; "]);
+                say(&[
+                    b"os.mknod(os.fsencode(sys.argv[1]), 0o140644)' ",
+                    &word(path),
+                ]);
+            }
+            Self::Directory { path } => say(&[b"mkdir -p -- ", &word(path)]),
+            Self::ManyFiles { path, count } => {
+                say(&[b"mkdir -p -- ", &word(path), b" && (cd ", &word(path)]);
+                say(&[format!(
+                    " && for n in $(seq 0 {}); do : > f$n; done)",
+                    count.saturating_sub(1)
+                )
+                .as_bytes()]);
+            }
+            Self::Remove { path } => say(&[b"rm -rf -- ", &word(path)]),
+            Self::Rename { from, to } => {
+                say(&[
+                    &script_parents(to),
+                    b"mv -T -- ",
+                    &word(from),
+                    b" ",
+                    &word(to),
+                ]);
+            }
+            Self::Copy { from, to } => {
+                say(&[&script_parents(to), b"cp -- ", &word(from), b" ", &word(to)])
+            }
+            Self::Damage { path, damage } => {
+                let how = match damage {
+                    Damage::Cut(place) => format!("d=d[:len(d)*{place}//1000]"),
+                    Damage::Flip(place) => format!("d[len(d)*{place}//1000]^=1"),
+                };
+                say(&[b"python3 -c 'import os,sys; p=os.fsencode(sys.argv[1]); "]);
+                say(&[b"d=bytearray(open(p,\"rb\").read()); ", how.as_bytes()]);
+                say(&[b"; os.unlink(p); open(p,\"wb\").write(d)' ", &word(path)]);
+            }
+            Self::Git(run) => {
+                if let Some(input) = &run.input {
+                    say(&[&shell::print(input), b" | "]);
+                }
+                say(&[b"(cd ", &word(&run.directory), b" && "]);
+                for (name, value) in &run.variables {
+                    say(&[name, b"=", &word(value), b" "]);
+                }
+                say(&[b"\"$GIT\""]);
+                for argument in &run.arguments {
+                    say(&[b" ", &word(argument)]);
+                }
+                say(&[b")"]);
+            }
+        }
+        line
+    }
+}
+
+/// A time that lies `ticks` hundredths of a second after [`BASE_TIME`], in nanoseconds since 1970.
+pub fn tick_time(ticks: u64) -> u64 {
+    BASE_TIME * 1_000_000_000 + ticks * 10_000_000
+}
+
+fn split_time(nanoseconds: u64) -> (i64, i64) {
+    let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    (
+        part(nanoseconds / 1_000_000_000),
+        part(nanoseconds % 1_000_000_000),
+    )
+}
+
+fn set_time(path: &Path, seconds: i64, nanoseconds: i64) -> io::Result<()> {
+    let time = Timespec {
+        tv_sec: seconds,
+        tv_nsec: nanoseconds,
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    Ok(rustix::fs::utimensat(
+        CWD,
+        path,
+        &times,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
+}
+
+fn make_node(path: &Path, kind: FileType) -> io::Result<()> {
+    make_parents(path)?;
+    Ok(rustix::fs::mknodat(
+        CWD,
+        path,
+        kind,
+        Mode::from_raw_mode(0o644),
+        0,
+    )?)
+}
+
+fn make_parents(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+/// The file's metadata, if it is a regular file: opening a pipe would hang.
+fn regular(path: &Path) -> io::Result<fs::Metadata> {
+    let metadata = fs::metadata(path)?;
+    if metadata.is_file() {
+        Ok(metadata)
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
+}
+
+/// The command that makes the directories which `path` needs.
+fn script_parents(path: &BString) -> BString {
+    let mut out = BString::default();
+    if let Some(end) = path.rfind_byte(b'/') {
+        out.extend_from_slice(b"mkdir -p -- ");
+        out.extend_from_slice(&shell::word(path.get(..end).unwrap_or_default()));
+        out.extend_from_slice(b" && ");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Every path below `root` with what can be told about it.
+    fn listing(root: &Path) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut open = vec![root.to_owned()];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+                let metadata = entry.metadata().unwrap();
+                let path = entry.path();
+                let content = match metadata.file_type() {
+                    kind if kind.is_dir() => {
+                        open.push(path.clone());
+                        Vec::new()
+                    }
+                    kind if kind.is_symlink() => fs::read_link(&path)
+                        .unwrap()
+                        .as_os_str()
+                        .as_bytes()
+                        .to_vec(),
+                    kind if kind.is_file() => fs::read(&path).unwrap(),
+                    _ => Vec::new(),
+                };
+                let name = shell::escaped(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
+                lines.push(format!(
+                    "{name} {:o} {}",
+                    metadata.mode(),
+                    shell::escaped(&content)
+                ));
+            }
+        }
+        lines.retain(|line| !line.starts_with("clock"));
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn a_script_does_what_playing_does() {
+        let path = |name: &[u8]| BString::from([b"work/", name].concat());
+        let actions = [
+            Action::write(path(b"a b/c'\xff"), "1\n\0%s{ROOT}".replace("{ROOT}", "")),
+            Action::write(path(b"-x\n"), "same size"),
+            Action::SetTime {
+                path: path(b"-x\n"),
+                nanoseconds: tick_time(7),
+            },
+            Action::RewriteUnseen {
+                path: path(b"-x\n"),
+                data: None,
+            },
+            Action::Append {
+                path: path(b"-x\n"),
+                data: "more".into(),
+            },
+            Action::Append {
+                path: path(b"missing"),
+                data: "more".into(),
+            },
+            Action::Resize {
+                path: path(b"a b/c'\xff"),
+                length: 2,
+            },
+            Action::SetMode {
+                path: path(b"-x\n"),
+                mode: 0o755,
+            },
+            Action::Link {
+                path: path(b"link"),
+                target: "a b".into(),
+            },
+            Action::HardLink {
+                from: path(b"-x\n"),
+                to: path(b"hard"),
+            },
+            Action::Fifo {
+                path: path(b"pipe"),
+            },
+            Action::Socket {
+                path: path(b"socket"),
+            },
+            Action::Directory {
+                path: path(b"d/e/f"),
+            },
+            Action::ManyFiles {
+                path: path(b"many"),
+                count: 3,
+            },
+            Action::Rename {
+                from: path(b"d"),
+                to: path(b"g/h"),
+            },
+            Action::Copy {
+                from: path(b"-x\n"),
+                to: path(b"copy"),
+            },
+            Action::Damage {
+                path: path(b"copy"),
+                damage: Damage::Flip(500),
+            },
+            Action::Damage {
+                path: path(b"hard"),
+                damage: Damage::Cut(500),
+            },
+            Action::Remove {
+                path: path(b"many/f1"),
+            },
+        ];
+        let played = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
+        let mut script = Vec::new();
+        for action in &actions {
+            let _ = played.act(action);
+            script.extend_from_slice(&action.script());
+            script.push(b'\n');
+        }
+        let scripted = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
+        let script = std::ffi::OsStr::from_bytes(&script);
+        let mut bash = Command::new("bash");
+        bash.arg("-c")
+            .arg(script)
+            .env("ROOT", scripted.root())
+            .current_dir(scripted.root());
+        assert!(bash.output().unwrap().status.success());
+        assert_eq!(
+            listing(&played.path("work")),
+            listing(&scripted.path("work"))
+        );
+        assert_eq!(listing(&played.path("work")).len(), 15);
+    }
+}

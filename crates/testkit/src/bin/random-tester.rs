@@ -1,0 +1,262 @@
+//! Compares a candidate with git, see `--help`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use vigil_testkit::campaign::{self, Campaign};
+use vigil_testkit::player::Settings;
+use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
+use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
+use vigil_testkit::random::{Plan, scenario};
+use vigil_testkit::scenario::describe;
+
+const USAGE: &str = "usage: random-tester --vigil PATH [--git PATH]... [option]...
+
+Compares what --vigil says with what the first --git says about the same working copy.
+An answer that only a further --git gives is counted apart and is no mismatch.
+
+  --mode status|gitstatusd   what is asked (status)
+  --seed N             seed of the first run (1)
+  --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons is given)
+  --comparisons N      begin no run after this many comparisons
+  --steps S            operations per run (40)
+  --questions Q        questions after each operation (4)
+  --jobs J             threads (2)
+  --options full|LIST  groups of options that occur (full); the list is separated by commas
+  --without LIST       groups of operations or options, or single operations, that do not occur
+  --replay SEED        play this one run, as --seed SEED --runs 1
+  --list               print the run of --seed, or the names of the groups without --vigil, and do nothing
+  --max-failures N     begin no run after this many failures (5)
+  --no-shrink          report failures as they were found
+  --shrink-tries N     the most tries per failure and phase (400)
+  --stderr             compare standard error where git fails
+  --env NAME=VALUE     a variable for the candidate alone
+  --root DIR           where sandboxes are made (/dev/shm)
+  --limit SECONDS      how long an answer may take (20)
+  --keep               leave the sandboxes of failures on disk
+";
+
+/// What the command line says.
+struct Arguments {
+    mode: String,
+    list: bool,
+    settings: Settings,
+    campaign: Campaign,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments
+        .iter()
+        .any(|argument| argument == "--help" || argument == "-h")
+    {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match parse(&arguments) {
+        Ok(parsed) if parsed.list => list(&parsed),
+        Ok(parsed) => start(&parsed),
+        Err(message) => {
+            eprint!("random-tester: {message}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Arguments, String> {
+    let plan = Plan {
+        steps: 40,
+        questions: 4,
+        without: BTreeSet::new(),
+        reftable: true,
+        prompts: false,
+    };
+    let mut campaign = Campaign {
+        seed: 1,
+        runs: 10,
+        comparisons_max: usize::MAX,
+        failures_max: 5,
+        jobs: 2,
+        plan,
+        shrinks: true,
+        keeps: false,
+    };
+    let mut settings = Settings::new("", "git");
+    let mut gits: Vec<PathBuf> = Vec::new();
+    let mut runs = None;
+    let (mut mode, mut list) = ("status".to_owned(), false);
+    let mut rest = arguments.iter();
+    while let Some(name) = rest.next() {
+        let mut value = || {
+            rest.next()
+                .cloned()
+                .ok_or_else(|| format!("{name} needs a value"))
+        };
+        match name.as_str() {
+            "--vigil" => settings.candidate = program(&value()?),
+            "--git" => gits.push(program(&value()?)),
+            "--mode" => mode = value()?,
+            "--seed" => campaign.seed = number(&value()?)?,
+            "--runs" => runs = Some(number(&value()?)?),
+            "--comparisons" => campaign.comparisons_max = number(&value()?)?,
+            "--steps" => campaign.plan.steps = number(&value()?)?,
+            "--questions" => campaign.plan.questions = number(&value()?)?,
+            "--jobs" => campaign.jobs = number(&value()?)?,
+            "--options" => only(&mut campaign.plan, &value()?)?,
+            "--without" => without(&mut campaign.plan, &value()?)?,
+            "--replay" => {
+                campaign.seed = number(&value()?)?;
+                runs = Some(1);
+            }
+            "--list" => list = true,
+            "--max-failures" => campaign.failures_max = number(&value()?)?,
+            "--no-shrink" => campaign.shrinks = false,
+            "--shrink-tries" => settings.shrink_tries_max = number(&value()?)?,
+            "--stderr" => settings.compare_errors = true,
+            "--env" => {
+                let pair = value()?;
+                let (name, value) = pair.split_once('=').ok_or("--env needs NAME=VALUE")?;
+                settings
+                    .candidate_variables
+                    .push((name.into(), value.into()));
+            }
+            "--root" => settings.parent = value()?.into(),
+            "--limit" => settings.limit = std::time::Duration::from_secs(number(&value()?)?),
+            "--keep" => campaign.keeps = true,
+            other => return Err(format!("unknown argument {other}")),
+        }
+    }
+    if settings.candidate.as_os_str().is_empty() && !list {
+        return Err("--vigil is missing".to_owned());
+    }
+    campaign.runs = match runs {
+        Some(runs) => runs,
+        None if campaign.comparisons_max < usize::MAX => u64::MAX,
+        None => campaign.runs,
+    };
+    let mut gits = gits.into_iter();
+    settings.oracle = gits.next().unwrap_or_else(|| program("git"));
+    settings.others = gits.collect();
+    campaign.plan.prompts = mode == "gitstatusd";
+    campaign.plan.reftable =
+        knows_reftable(&settings.oracle) && knows_reftable(&settings.candidate);
+    Ok(Arguments {
+        mode,
+        list,
+        settings,
+        campaign,
+    })
+}
+
+/// An absolute path of a program, so that it is found from any directory.
+fn program(name: &str) -> PathBuf {
+    let path = PathBuf::from(name);
+    if name.contains('/') {
+        path.canonicalize().unwrap_or(path)
+    } else {
+        path
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{text} is no number"))
+}
+
+/// Whether a program is not a git that is too old for reftable (before 2.45).
+fn knows_reftable(program: &std::path::Path) -> bool {
+    let Ok(output) = std::process::Command::new(program)
+        .arg("--version")
+        .output()
+    else {
+        return true;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.strip_prefix("git version ").unwrap_or("9.0");
+    let mut parts = version
+        .split('.')
+        .map(|part| part.trim().parse::<u32>().unwrap_or(0));
+    (parts.next(), parts.next()) >= (Some(2), Some(45))
+}
+
+fn without(plan: &mut Plan, list: &str) -> Result<(), String> {
+    for name in list.split(',').filter(|name| !name.is_empty()) {
+        let is_option = OPTION_GROUPS.iter().any(|group| group.0 == name);
+        let is_operation = OPERATION_GROUPS
+            .iter()
+            .any(|group| group.0 == name || group.1.iter().any(|operation| operation.name == name));
+        if !is_option && !is_operation {
+            return Err(format!("there is no group or operation {name}; see --list"));
+        }
+        plan.without.insert(name.to_owned());
+    }
+    Ok(())
+}
+
+fn only(plan: &mut Plan, list: &str) -> Result<(), String> {
+    if list == "full" {
+        return Ok(());
+    }
+    let wanted: BTreeSet<&str> = list.split(',').collect();
+    if let Some(name) = wanted
+        .iter()
+        .find(|name| !OPTION_GROUPS.iter().any(|group| group.0 == **name))
+    {
+        return Err(format!("there is no group of options {name}; see --list"));
+    }
+    for (name, _) in OPTION_GROUPS {
+        if !wanted.contains(name) {
+            plan.without.insert((*name).to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn list(arguments: &Arguments) -> ExitCode {
+    if !arguments.settings.candidate.as_os_str().is_empty() {
+        print!(
+            "{}",
+            describe(&scenario(arguments.campaign.seed, &arguments.campaign.plan).items)
+        );
+        return ExitCode::SUCCESS;
+    }
+    println!("groups of options:");
+    for (name, what) in OPTION_GROUPS {
+        println!("  {name:18} {what}");
+    }
+    println!("groups of operations:");
+    for (name, operations) in OPERATION_GROUPS {
+        println!("  {name}");
+        for operation in *operations {
+            println!("    {}", operation.name);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn start(arguments: &Arguments) -> ExitCode {
+    let begin = Instant::now();
+    let totals = match arguments.mode.as_str() {
+        "status" | "gitstatusd" => {
+            let output = Mutex::new(std::io::stdout());
+            campaign::run(&arguments.settings, &arguments.campaign, &output)
+        }
+        other => {
+            eprint!("random-tester: unknown mode {other}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    for error in &totals.errors {
+        eprintln!("random-tester: {error}");
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    eprintln!("{seconds:.1} s");
+    println!("{}", totals.summary());
+    if totals.mismatches == 0 && totals.errors.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,338 @@
+//! Many scenarios, played on several threads, with a report of every failure.
+
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use bstr::ByteSlice;
+
+use crate::player::{Difference, Judge, Played, Settings, play};
+use crate::random::{Plan, scenario};
+use crate::sandbox::SandboxError;
+use crate::scenario::{Item, Question, Scenario, Step, describe};
+use crate::shell;
+use crate::shrink::shrink;
+
+/// How much is played.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The seed of the first run; the others follow.
+    pub seed: u64,
+    /// The most runs.
+    pub runs: u64,
+    /// The number of comparisons after which no run is begun.
+    pub comparisons_max: usize,
+    /// The number of failures after which no run is begun.
+    pub failures_max: usize,
+    /// The number of threads.
+    pub jobs: usize,
+    /// What scenarios consist of.
+    pub plan: Plan,
+    /// Whether failures are cut down.
+    pub shrinks: bool,
+    /// Whether the sandboxes of failures are left on disk.
+    pub keeps: bool,
+}
+
+/// A failure, cut down as far as possible.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The scenario as it was found.
+    pub found: String,
+    /// The scenario that is left.
+    pub scenario: Scenario,
+    /// How the answers differ in it.
+    pub differences: Vec<Difference>,
+    /// Whether it could be repeated at all.
+    pub is_repeatable: bool,
+}
+
+/// What came of a campaign.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// The answers that were compared.
+    pub comparisons: usize,
+    /// The answers that equal another git's, not the oracle's.
+    pub version_differences: usize,
+    /// The runs that failed.
+    pub mismatches: usize,
+    /// The failures.
+    pub failures: Vec<Failure>,
+    /// Errors of the tester itself.
+    pub errors: Vec<String>,
+}
+
+impl Totals {
+    /// The last line of a report.
+    pub fn summary(&self) -> String {
+        let mut line = format!(
+            "{} comparisons, {} mismatches",
+            self.comparisons, self.mismatches
+        );
+        if self.version_differences > 0 {
+            line.push_str(&format!(
+                " ({} more answers are another git's)",
+                self.version_differences
+            ));
+        }
+        line
+    }
+}
+
+/// Plays a campaign and writes each failure to `output` when it is found.
+pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + Send>) -> Totals {
+    let next = AtomicU64::new(0);
+    let done = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let totals = Mutex::new(Totals::default());
+    std::thread::scope(|scope| {
+        for _ in 0..campaign.jobs.max(1) {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= campaign.runs
+                        || done.load(Ordering::Relaxed) >= campaign.comparisons_max
+                    {
+                        return;
+                    }
+                    let scenario = scenario(campaign.seed.wrapping_add(number), &campaign.plan);
+                    let result = run_one(settings, campaign, &scenario, output);
+                    let Ok(mut totals) = totals.lock() else {
+                        return;
+                    };
+                    match result {
+                        Ok(one) => {
+                            totals.comparisons += one.comparisons;
+                            totals.version_differences += one.version_differences;
+                            totals.mismatches += one.mismatches;
+                            totals.failures.extend(one.failures);
+                        }
+                        Err(error) => totals.errors.push(format!("{}: {error}", scenario.name)),
+                    }
+                    done.store(totals.comparisons, Ordering::Relaxed);
+                    if totals.mismatches >= campaign.failures_max || totals.errors.len() > 10 {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    totals.into_inner().unwrap_or_default()
+}
+
+fn run_one(
+    settings: &Settings,
+    campaign: &Campaign,
+    scenario: &Scenario,
+    output: &Mutex<dyn Write + Send>,
+) -> Result<Totals, SandboxError> {
+    let mut played = play(settings, scenario, Judge::Each)?;
+    let mut totals = Totals {
+        comparisons: played.comparisons,
+        version_differences: played.version_differences,
+        ..Totals::default()
+    };
+    let Some((index, differences)) = played.mismatch.take() else {
+        return Ok(totals);
+    };
+    totals.mismatches = 1;
+    if campaign.keeps {
+        played.sandbox.keep();
+    }
+    let items: Vec<Item> = scenario.items.iter().take(index + 1).cloned().collect();
+    let found = Scenario {
+        items,
+        ..scenario.clone()
+    };
+    let mut text = format!("\nMISMATCH in {}\n", found.name);
+    if campaign.keeps {
+        text.push_str(&format!("left in {}\n", played.sandbox.root().display()));
+    }
+    if !campaign.shrinks {
+        text.push_str(&describe(&found.items));
+        text.push_str(&describe_differences(&differences));
+        say(output, &text);
+        return Ok(totals);
+    }
+    drop(played);
+    let question = found
+        .items
+        .last()
+        .map(std::slice::from_ref)
+        .map(describe)
+        .unwrap_or_default();
+    text.push_str(&format!(
+        "first seen:\n{question}{}",
+        describe_differences(&differences)
+    ));
+    let failure = cut_down(settings, found, differences)?;
+    if failure.is_repeatable {
+        text.push_str(&format!(
+            "cut down:\n{}",
+            describe_differences(&failure.differences)
+        ));
+    } else {
+        text.push_str("IT DID NOT HAPPEN AGAIN; the whole run:\n");
+    }
+    let script = failure.scenario.script(
+        &settings.candidate.display().to_string(),
+        &settings.oracle.display().to_string(),
+    );
+    text.push_str(&format!("----\n{}----\n", script.to_str_lossy()));
+    say(output, &text);
+    totals.failures.push(failure);
+    Ok(totals)
+}
+
+fn say(output: &Mutex<dyn Write + Send>, text: &str) {
+    if let Ok(mut output) = output.lock() {
+        // A report that nobody reads is no reason to stop.
+        let _ = output.write_all(text.as_bytes());
+    }
+}
+
+/// The differences for people.
+pub fn describe_differences(differences: &[Difference]) -> String {
+    let mut out = String::new();
+    for difference in differences {
+        out.push_str(&format!("  {}\n", difference.what));
+        for (who, text) in [
+            ("candidate", &difference.candidate),
+            ("oracle", &difference.oracle),
+        ] {
+            out.push_str(&format!("    {who}:\n"));
+            for line in shell::escaped(text).lines() {
+                out.push_str(&format!("      {line}\n"));
+            }
+        }
+    }
+    out
+}
+
+/// Cuts a failing scenario down: questions, steps, single actions, then the last question itself.
+///
+/// # Errors
+/// When a sandbox cannot be made or a program cannot be started.
+pub fn cut_down(
+    settings: &Settings,
+    found: Scenario,
+    differences: Vec<Difference>,
+) -> Result<Failure, SandboxError> {
+    let mut trial = Trial {
+        settings,
+        scenario: found.clone(),
+        differences,
+        error: None,
+    };
+    let Some((last, rest)) = found.items.split_last() else {
+        return Err(SandboxError::Io {
+            deed: "cutting down".to_owned(),
+            source: std::io::Error::other("nothing"),
+        });
+    };
+    let with_last = |items: &[Item]| [items, std::slice::from_ref(last)].concat();
+    let only_steps: Vec<Item> = rest
+        .iter()
+        .filter(|item| matches!(item, Item::Step(_)))
+        .cloned()
+        .collect();
+    // What is racy may need a second try.
+    let attempts = [
+        with_last(&only_steps),
+        found.items.clone(),
+        with_last(&only_steps),
+    ];
+    let Some(items) = attempts.into_iter().find(|items| trial.fails(items)) else {
+        return match trial.error {
+            Some(error) => Err(error),
+            None => Ok(Failure {
+                found: found.name.clone(),
+                differences: trial.differences,
+                scenario: found,
+                is_repeatable: false,
+            }),
+        };
+    };
+    let tries = settings.shrink_tries_max;
+    let mut rest: Vec<Item> = items
+        .iter()
+        .take(items.len().saturating_sub(1))
+        .cloned()
+        .collect();
+    rest = shrink(rest, tries, &mut |items| trial.fails(&with_last(items)));
+    rest = Scenario::one_action_per_step(&rest);
+    rest = shrink(rest, tries, &mut |items| trial.fails(&with_last(items)));
+    let mut question = last.clone();
+    if let Item::Ask(Question::Status(invocation)) = last {
+        let mut invocation = invocation.clone();
+        while let Some(simpler) = invocation.simpler().into_iter().find(|simpler| {
+            let ask = Item::Ask(Question::Status(simpler.clone()));
+            trial.fails(&[&rest[..], &[ask]].concat())
+        }) {
+            invocation = simpler;
+        }
+        question = Item::Ask(Question::Status(invocation));
+        rest = shrink(rest, tries, &mut |items| {
+            trial.fails(&[items, std::slice::from_ref(&question)].concat())
+        });
+    }
+    rest.push(question);
+    // The differences to report are those of the last failing trial with exactly these items.
+    let is_repeatable = trial.fails(&rest);
+    rest = merge_steps(rest);
+    let scenario = Scenario {
+        items: rest,
+        ..found.clone()
+    };
+    match trial.error {
+        Some(error) => Err(error),
+        None => Ok(Failure {
+            found: found.name,
+            scenario,
+            differences: trial.differences,
+            is_repeatable,
+        }),
+    }
+}
+
+/// Joins neighbouring steps of the same name.
+fn merge_steps(items: Vec<Item>) -> Vec<Item> {
+    let mut out: Vec<Item> = Vec::new();
+    for item in items {
+        match (out.last_mut(), item) {
+            (Some(Item::Step(Step { name, actions })), Item::Step(step)) if *name == step.name => {
+                actions.extend(step.actions);
+            }
+            (_, item) => out.push(item),
+        }
+    }
+    out
+}
+
+struct Trial<'a> {
+    settings: &'a Settings,
+    scenario: Scenario,
+    differences: Vec<Difference>,
+    error: Option<SandboxError>,
+}
+
+impl Trial<'_> {
+    /// Plays `items` and says whether the answer to the last question is wrong.
+    fn fails(&mut self, items: &[Item]) -> bool {
+        self.scenario.items = items.to_vec();
+        match play(self.settings, &self.scenario, Judge::Last) {
+            Ok(Played {
+                mismatch: Some((_, differences)),
+                ..
+            }) => {
+                self.differences = differences;
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                self.error = Some(error);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Named repository states.

@@ -1,0 +1,153 @@
+//! One `status` command line, as data.
+
+use std::path::Path;
+use std::process::Command;
+
+use bstr::BString;
+
+use crate::sandbox::Sandbox;
+use crate::shell;
+
+/// A `status` command line, with where and in what environment it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Invocation {
+    /// The working directory, relative to the sandbox's root; its nearest ancestor where it does not exist.
+    pub directory: BString,
+    /// Variables beyond those of the sandbox.
+    pub variables: Vec<(BString, BString)>,
+    /// Options before `status`, each with its arguments (`-c x=y`).
+    pub globals: Vec<Vec<BString>>,
+    /// Options after `status`.
+    pub options: Vec<BString>,
+    /// Pathspecs, after `--`.
+    pub pathspecs: Vec<BString>,
+}
+
+impl Invocation {
+    /// `status` with these options in `directory`.
+    pub fn new(directory: &str, options: &[&str]) -> Self {
+        Self {
+            directory: directory.into(),
+            options: options
+                .iter()
+                .map(|option| BString::from(*option))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
+    /// All arguments of the program.
+    pub fn arguments(&self) -> Vec<BString> {
+        let mut arguments: Vec<BString> = self.globals.iter().flatten().cloned().collect();
+        arguments.push("status".into());
+        arguments.extend(self.options.iter().cloned());
+        if !self.pathspecs.is_empty() {
+            arguments.push("--".into());
+            arguments.extend(self.pathspecs.iter().cloned());
+        }
+        arguments
+    }
+
+    /// The command that asks `program`. It must not write anything: optional locks are off.
+    pub fn command(&self, sandbox: &Sandbox, program: &Path) -> Command {
+        let mut command = sandbox.command(program, &self.directory);
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        for (name, value) in &self.variables {
+            command.env(sandbox.expand(name), sandbox.expand(value));
+        }
+        command.args(
+            self.arguments()
+                .iter()
+                .map(|argument| sandbox.expand(argument)),
+        );
+        command
+    }
+
+    /// The same as a line of bash, to be run in the root, for the program in the shell variable `program`.
+    pub fn script(&self, program: &str) -> BString {
+        let mut line = BString::from("(cd ");
+        line.extend_from_slice(&shell::word(&self.directory));
+        line.extend_from_slice(b" && GIT_OPTIONAL_LOCKS=0 ");
+        for (name, value) in &self.variables {
+            line.extend_from_slice(name);
+            line.push(b'=');
+            line.extend_from_slice(&shell::word(value));
+            line.push(b' ');
+        }
+        line.extend_from_slice(format!("\"${program}\"").as_bytes());
+        for argument in self.arguments() {
+            line.push(b' ');
+            line.extend_from_slice(&shell::word(&argument));
+        }
+        line.push(b')');
+        line
+    }
+
+    /// Every invocation that is simpler by one part, the boldest first.
+    pub fn simpler(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut add = |change: &dyn Fn(&mut Self)| {
+            let mut copy = self.clone();
+            change(&mut copy);
+            if copy != *self {
+                all.push(copy);
+            }
+        };
+        add(&|it| it.pathspecs.clear());
+        add(&|it| it.globals.clear());
+        add(&|it| it.variables.clear());
+        for index in 0..self.pathspecs.len() {
+            add(&|it| drop(it.pathspecs.remove(index)));
+        }
+        for index in 0..self.globals.len() {
+            add(&|it| drop(it.globals.remove(index)));
+        }
+        for index in 0..self.variables.len() {
+            add(&|it| drop(it.variables.remove(index)));
+        }
+        for index in 0..self.options.len() {
+            add(&|it| drop(it.options.remove(index)));
+        }
+        add(&|it| {
+            let end = it
+                .directory
+                .iter()
+                .position(|byte| *byte == b'/')
+                .unwrap_or(it.directory.len());
+            it.directory.truncate(end);
+        });
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_and_the_arguments_agree() {
+        let invocation = Invocation {
+            variables: vec![("GIT_DIR".into(), "{ROOT}/work/.git".into())],
+            globals: vec![vec!["-c".into(), "a.b=c d".into()]],
+            pathspecs: vec!["-x".into()],
+            ..Invocation::new("work/a", &["-s", "-b"])
+        };
+        assert_eq!(
+            invocation.script("GIT"),
+            "(cd work/a && GIT_OPTIONAL_LOCKS=0 GIT_DIR=\"$ROOT\"/work/.git \"$GIT\" -c 'a.b=c d' status -s -b -- -x)"
+        );
+    }
+
+    #[test]
+    fn simplifying_ends_at_the_bare_command() {
+        let mut invocation = Invocation::new("work/a/b", &["-s", "-z"]);
+        invocation.pathspecs = vec!["x".into(), "y".into()];
+        let mut rounds = 0;
+        while let Some(simpler) = invocation.simpler().into_iter().next() {
+            invocation = simpler;
+            rounds += 1;
+        }
+        assert_eq!(invocation, Invocation::new("work", &[]));
+        assert_eq!(rounds, 4);
+    }
+}

@@ -1,0 +1,461 @@
+//! What a gitstatusd response should say, according to git.
+//!
+//! Where gitstatusd is known to be wrong (submodules that are dirty inside, racy entries, sparse indexes), what git
+//! says counts.
+
+use std::path::Path;
+use std::process::Command;
+
+use bstr::{BString, ByteSlice};
+
+use super::ORACLE_LIMIT;
+use crate::process::{self, Outcome};
+use crate::sandbox::SandboxError;
+use crate::scenario::ServerOptions;
+
+/// The most bytes of a commit's summary that are told.
+const SUMMARY_MAX: usize = 256;
+
+/// For each field, the answers that are right; none where any is accepted.
+pub type Accepted = Vec<Vec<Vec<u8>>>;
+
+/// What is expected of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The directory is in no repository with a working tree.
+    NoRepository,
+    /// These fields, from the third on.
+    Fields(Accepted),
+    /// git itself cannot answer, so there is nothing to compare with.
+    Unknown,
+}
+
+/// Asks git about one directory.
+struct Asker<'a> {
+    git: &'a dyn Fn() -> Command,
+}
+
+impl Asker<'_> {
+    fn run(&self, arguments: &[&str]) -> Result<Outcome, SandboxError> {
+        let mut command = (self.git)();
+        command.env("GIT_OPTIONAL_LOCKS", "0").args(arguments);
+        process::run(&mut command, None, ORACLE_LIMIT).map_err(|source| SandboxError::Io {
+            deed: "starting git".to_owned(),
+            source,
+        })
+    }
+
+    /// The output without the newline at its end; `None` when git fails.
+    fn line(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, SandboxError> {
+        let outcome = self.run(arguments)?;
+        let text = outcome
+            .stdout
+            .strip_suffix(b"\n")
+            .unwrap_or(&outcome.stdout)
+            .to_vec();
+        Ok(outcome.success().then_some(text))
+    }
+
+    /// Whether a boolean setting is there and false.
+    fn is_off(&self, name: &str) -> Result<bool, SandboxError> {
+        Ok(self.line(&["config", "--type=bool", name])?.as_deref() == Some(b"false"))
+    }
+}
+
+/// The counts that come from `git status`.
+#[derive(Default)]
+struct Counts {
+    staged: usize,
+    staged_new: usize,
+    staged_deleted: usize,
+    unstaged: usize,
+    unstaged_deleted: usize,
+    conflicted: usize,
+    untracked: usize,
+    stashes: BString,
+    ahead_behind: Option<(BString, BString)>,
+}
+
+impl Counts {
+    fn parse(status: &[u8]) -> Self {
+        let mut counts = Self {
+            stashes: "0".into(),
+            ..Self::default()
+        };
+        for record in status.split_str(b"\0") {
+            match record {
+                [b'1', _, staged, unstaged, ..] => {
+                    counts.staged += usize::from(*staged != b'.');
+                    counts.staged_new += usize::from(*staged == b'A');
+                    counts.staged_deleted += usize::from(*staged == b'D');
+                    counts.unstaged += usize::from(*unstaged != b'.');
+                    counts.unstaged_deleted += usize::from(*unstaged == b'D');
+                }
+                [b'u', ..] => counts.conflicted += 1,
+                [b'?', ..] => counts.untracked += 1,
+                _ => counts.parse_header(record),
+            }
+        }
+        counts
+    }
+
+    fn parse_header(&mut self, record: &[u8]) {
+        if let Some(count) = record.strip_prefix(b"# stash ") {
+            self.stashes = count.into();
+        }
+        if let Some((ahead, behind)) = record
+            .strip_prefix(b"# branch.ab +")
+            .and_then(|rest| rest.split_once_str(" -"))
+        {
+            self.ahead_behind = Some((ahead.into(), behind.into()));
+        }
+    }
+}
+
+/// What git says about the directory in which the commands run that `git` makes.
+///
+/// # Errors
+/// When git cannot be started.
+pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expected, SandboxError> {
+    let asker = Asker { git };
+    let Some(workdir) = asker.line(&["rev-parse", "--show-toplevel"])? else {
+        return Ok(match asker.line(&["rev-parse", "--git-dir"])? {
+            None => Expected::NoRepository,
+            // Within a git directory, or a bare repository: programs differ in what they say.
+            Some(_) => Expected::Unknown,
+        });
+    };
+    let untracked = if options.recurse { "-uall" } else { "-unormal" };
+    let status = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--show-stash",
+        "--no-renames",
+        "-z",
+        untracked,
+    ];
+    let status = asker.run(&status)?;
+    if !status.success() {
+        return Ok(Expected::Unknown);
+    }
+    let mut counts = Counts::parse(&status.stdout);
+    if asker.is_off("status.showUntrackedFiles")? || asker.is_off("bash.showUntrackedFiles")? {
+        counts.untracked = 0;
+    }
+    if asker.is_off("bash.showDirtyState")? {
+        let (stashes, ahead_behind) = (counts.stashes, counts.ahead_behind);
+        let untracked = counts.untracked;
+        counts = Counts {
+            stashes,
+            ahead_behind,
+            untracked,
+            ..Counts::default()
+        };
+    }
+    let text = |bytes: &[u8]| vec![printable(bytes)];
+    let number = |count: usize| vec![count.to_string().into_bytes()];
+    let commit = asker
+        .line(&["rev-parse", "--verify", "-q", "HEAD"])?
+        .unwrap_or_default();
+    let head = asker
+        .line(&["symbolic-ref", "-q", "HEAD"])?
+        .unwrap_or_default();
+    let branch = head
+        .strip_prefix(b"refs/heads/")
+        .unwrap_or_default()
+        .to_vec();
+    let is_unborn = commit.is_empty();
+    let upstream = upstream(&asker, &branch, is_unborn)?;
+    let push = push_remote(&asker, &branch)?;
+    let (ahead, behind) = match (&counts.ahead_behind, &upstream) {
+        (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
+        _ => (b"0".to_vec(), b"0".to_vec()),
+    };
+    let (size, skipped, assumed) = index_facts(&asker)?;
+    let tag = if is_unborn {
+        Vec::new()
+    } else {
+        last_tag(&asker)?
+    };
+    let (encoding, summary) = message(&asker)?;
+    let upstream_field = |index: usize| match &upstream {
+        // gitstatusd knows no upstream of a branch without commits; git does. Both are accepted.
+        _ if is_unborn => Vec::new(),
+        None => vec![Vec::new()],
+        Some(parts) => parts
+            .get(index)
+            .map(|part| vec![printable(part)])
+            .unwrap_or_default(),
+    };
+    let push_field = |index: usize| match &push {
+        _ if is_unborn => Vec::new(),
+        None if index < 2 => vec![Vec::new()],
+        None => vec![b"0".to_vec()],
+        Some(parts) => parts
+            .get(index)
+            .map(|part| vec![printable(part)])
+            .unwrap_or_default(),
+    };
+    Ok(Expected::Fields(vec![
+        text(&workdir),
+        text(&commit),
+        text(&branch),
+        upstream_field(0),
+        upstream_field(1),
+        upstream_field(2),
+        text(&action(&asker)?),
+        size,
+        number(counts.staged),
+        number(counts.unstaged),
+        number(counts.conflicted),
+        number(counts.untracked),
+        vec![ahead],
+        vec![behind],
+        text(&counts.stashes),
+        text(&tag),
+        number(counts.unstaged_deleted),
+        number(counts.staged_new),
+        number(counts.staged_deleted),
+        push_field(0),
+        push_field(1),
+        push_field(2),
+        push_field(3),
+        skipped,
+        assumed,
+        text(&encoding),
+        text(&summary),
+    ]))
+}
+
+/// ASCII that cannot be printed becomes `?`.
+fn printable(bytes: &[u8]) -> Vec<u8> {
+    bytes
+        .iter()
+        .map(|byte| {
+            if *byte < b' ' || *byte == 0x7f {
+                b'?'
+            } else {
+                *byte
+            }
+        })
+        .collect()
+}
+
+/// Branch, name and URL of the upstream's remote, if its reference exists.
+fn upstream(
+    asker: &Asker<'_>,
+    branch: &[u8],
+    is_unborn: bool,
+) -> Result<Option<[Vec<u8>; 3]>, SandboxError> {
+    if branch.is_empty() || is_unborn {
+        return Ok(None);
+    }
+    let Some(full) = asker.line(&["rev-parse", "--symbolic-full-name", "@{upstream}"])? else {
+        return Ok(None);
+    };
+    let Some(name) = asker.line(&[
+        "config",
+        &format!("branch.{}.remote", branch.to_str_lossy()),
+    ])?
+    else {
+        return Ok(None);
+    };
+    let branch = full
+        .strip_prefix(b"refs/heads/")
+        .or_else(|| {
+            full.strip_prefix(b"refs/remotes/")?
+                .strip_prefix(&name[..])?
+                .strip_prefix(b"/")
+        })
+        .unwrap_or_default()
+        .to_vec();
+    let url = remote_url(asker, &name)?;
+    Ok(Some([branch, name, url]))
+}
+
+/// The URL of a remote as configured; none for the repository itself.
+fn remote_url(asker: &Asker<'_>, name: &[u8]) -> Result<Vec<u8>, SandboxError> {
+    Ok(asker
+        .line(&["config", &format!("remote.{}.url", name.to_str_lossy())])?
+        .unwrap_or_default())
+}
+
+/// Name and URL of the configured push remote and the distance to its branch of the same name, if that exists.
+fn push_remote(asker: &Asker<'_>, branch: &[u8]) -> Result<Option<[Vec<u8>; 4]>, SandboxError> {
+    let branch = branch.to_str_lossy();
+    if branch.is_empty() {
+        return Ok(None);
+    }
+    let name = match asker.line(&["config", &format!("branch.{branch}.pushRemote")])? {
+        Some(name) => name,
+        None => match asker.line(&["config", "remote.pushDefault"])? {
+            Some(name) => name,
+            None => return Ok(None),
+        },
+    };
+    let reference = format!("refs/remotes/{}/{branch}", name.to_str_lossy());
+    let count = |range: String| asker.line(&["rev-list", "--count", &range, "--"]);
+    let (Some(ahead), Some(behind)) = (
+        count(format!("{reference}..HEAD"))?,
+        count(format!("HEAD..{reference}"))?,
+    ) else {
+        return Ok(None);
+    };
+    let url = remote_url(asker, &name)?;
+    Ok(Some([name, url, ahead, behind]))
+}
+
+/// Accepted numbers of index entries, of skip-worktree bits and of assume-unchanged bits.
+///
+/// The files that a sparse index holds as directories may be counted as files or as directories.
+fn index_facts(
+    asker: &Asker<'_>,
+) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>), SandboxError> {
+    let mut facts = (Vec::new(), Vec::new(), Vec::new());
+    for arguments in [
+        &["ls-files", "--full-name", "-v", "-z", ":/"][..],
+        &["ls-files", "--sparse", "-v", "-z", ":/"],
+    ] {
+        let outcome = asker.run(arguments)?;
+        let mut counts = [0, 0, 0];
+        for entry in outcome.stdout.split_str(b"\0") {
+            let Some(tag) = entry.first() else { continue };
+            let [size, skipped, assumed] = &mut counts;
+            *size += 1;
+            *skipped += usize::from(tag.eq_ignore_ascii_case(&b'S'));
+            *assumed += usize::from(tag.is_ascii_lowercase());
+        }
+        let [size, skipped, assumed] = counts.map(|count| count.to_string().into_bytes());
+        facts.0.push(size);
+        facts.1.push(skipped);
+        facts.2.push(assumed);
+    }
+    Ok(facts)
+}
+
+/// The last tag in byte order.
+fn last_tag(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
+    let tags = asker
+        .line(&["tag", "--points-at", "HEAD"])?
+        .unwrap_or_default();
+    Ok(tags.lines().max().unwrap_or_default().to_vec())
+}
+
+/// Encoding and summary of HEAD's message, as the commit has them.
+fn message(asker: &Asker<'_>) -> Result<(Vec<u8>, Vec<u8>), SandboxError> {
+    let commit = asker.run(&["cat-file", "commit", "HEAD"])?;
+    if !commit.success() {
+        return Ok(Default::default());
+    }
+    let (header, body) = commit
+        .stdout
+        .split_once_str("\n\n")
+        .unwrap_or((&commit.stdout, b""));
+    let encoding = header
+        .lines()
+        .find_map(|line| line.strip_prefix(b"encoding "))
+        .unwrap_or_default();
+    Ok((encoding.to_vec(), summary(body)))
+}
+
+/// The first paragraph as one line: a run of whitespace that holds a newline becomes one space, others stay.
+fn summary(body: &[u8]) -> Vec<u8> {
+    let body = body.trim_start_with(|character| character == '\n');
+    let paragraph = body.split_once_str("\n\n").map_or(body, |(first, _)| first);
+    let mut out = Vec::new();
+    let mut space = Vec::new();
+    for byte in paragraph {
+        if byte.is_ascii_whitespace() || *byte == 0x0b {
+            space.push(*byte);
+            continue;
+        }
+        if space.contains(&b'\n') {
+            out.push(b' ');
+        } else {
+            out.extend_from_slice(&space);
+        }
+        space.clear();
+        out.push(*byte);
+    }
+    out.truncate(SUMMARY_MAX);
+    out
+}
+
+/// What is in progress, in libgit2's words and order, with the step and the number of steps.
+fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
+    let directory = asker
+        .line(&["rev-parse", "--absolute-git-dir"])?
+        .unwrap_or_default();
+    let directory = Path::new(std::ffi::OsStr::new("")).join(directory.to_path_lossy());
+    let has = |name: &str| directory.join(name).exists();
+    let sequence =
+        |one: &'static str, many: &'static str| if has("sequencer/todo") { many } else { one };
+    let name = if has("rebase-merge/interactive") {
+        "rebase-i"
+    } else if has("rebase-merge") {
+        "rebase-m"
+    } else if has("rebase-apply/rebasing") {
+        "rebase"
+    } else if has("rebase-apply/applying") {
+        "am"
+    } else if has("rebase-apply") {
+        "am/rebase"
+    } else if has("MERGE_HEAD") {
+        "merge"
+    } else if has("REVERT_HEAD") {
+        sequence("revert", "revert-seq")
+    } else if has("CHERRY_PICK_HEAD") {
+        sequence("cherry", "cherry-seq")
+    } else if has("BISECT_LOG") {
+        "bisect"
+    } else {
+        ""
+    };
+    let word = |name: &str| {
+        let text = std::fs::read_to_string(directory.join(name)).unwrap_or_default();
+        text.split_ascii_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (next, last) = if has("rebase-merge") {
+        (word("rebase-merge/msgnum"), word("rebase-merge/end"))
+    } else if has("rebase-apply") {
+        (word("rebase-apply/next"), word("rebase-apply/last"))
+    } else {
+        Default::default()
+    };
+    let mut out = name.as_bytes().to_vec();
+    if !next.is_empty() && !last.is_empty() {
+        out.extend_from_slice(format!(" {next}/{last}").as_bytes());
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_the_first_paragraph_on_one_line() {
+        assert_eq!(summary(b"\n\na  b \n c\nd\n\nrest").as_bstr(), "a  b c d");
+        assert_eq!(summary(&[b'x'; 300]).len(), SUMMARY_MAX);
+        assert!(summary(b"").is_empty());
+    }
+
+    #[test]
+    fn conflicts_are_neither_staged_nor_unstaged() {
+        let counts = Counts::parse(
+            b"# branch.ab +2 -3\0# stash 4\x001 A. N... x\x001 .D N... y\x001 MM x\0u UU N... z\0? u\0",
+        );
+        assert_eq!(
+            (counts.staged, counts.staged_new, counts.staged_deleted),
+            (2, 1, 0)
+        );
+        assert_eq!((counts.unstaged, counts.unstaged_deleted), (2, 1));
+        assert_eq!((counts.conflicted, counts.untracked), (1, 1));
+        assert_eq!(counts.ahead_behind, Some(("2".into(), "3".into())));
+        assert_eq!(counts.stashes, "4");
+    }
+}

@@ -1,0 +1,126 @@
+//! The long-lived process.
+
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::player::Settings;
+use crate::process::{kill_group, remaining};
+use crate::sandbox::{Sandbox, SandboxError};
+use crate::scenario::ServerOptions;
+
+/// `CANDIDATE gitstatusd`, running until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    requests: Option<ChildStdin>,
+    responses: ChildStdout,
+    options: ServerOptions,
+    limit: Duration,
+    asked: u32,
+}
+
+impl Server {
+    /// Starts the process with no limits on its counts.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(
+        settings: &Settings,
+        sandbox: &Sandbox,
+        options: ServerOptions,
+    ) -> Result<Self, SandboxError> {
+        let mut command = sandbox.command(&settings.candidate, b"");
+        for (name, value) in &settings.candidate_variables {
+            command.env(sandbox.expand(name), sandbox.expand(value));
+        }
+        command.args(["gitstatusd", "-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1"]);
+        if options.recurse {
+            command.arg("-e");
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let failed = |source| SandboxError::Io {
+            deed: format!("starting {}", settings.candidate.display()),
+            source,
+        };
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(requests), Some(responses)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(std::io::Error::other(
+                "a pipe of the child is missing",
+            )));
+        };
+        Ok(Self {
+            child,
+            requests: Some(requests),
+            responses,
+            options,
+            limit: settings.limit,
+            asked: 0,
+        })
+    }
+
+    /// How it was started.
+    pub fn options(&self) -> ServerOptions {
+        self.options
+    }
+
+    /// Asks about a directory; gives the response without its record separator.
+    ///
+    /// # Errors
+    /// Says why there is no (fitting) response.
+    pub fn ask(&mut self, directory: &Path) -> Result<Vec<u8>, String> {
+        self.asked += 1;
+        let id = format!("id {}", self.asked);
+        let request = [
+            id.as_bytes(),
+            b"\x1f",
+            directory.as_os_str().as_bytes(),
+            b"\x1e",
+        ]
+        .concat();
+        if let Some(pipe) = &mut self.requests {
+            pipe.write_all(&request)
+                .map_err(|error| format!("cannot send the request: {error}"))?;
+        }
+        let deadline = Instant::now() + self.limit;
+        let mut response = Vec::new();
+        let mut buffer = [0; 4096];
+        while response.last() != Some(&0x1e) {
+            let mut fds = [PollFd::new(&self.responses, PollFlags::IN)];
+            if poll(&mut fds, Some(&remaining(deadline))).map_err(|error| error.to_string())? == 0 {
+                return Err(format!("nothing came within {:?}", self.limit));
+            }
+            match self.responses.read(&mut buffer) {
+                Ok(0) => return Err("it ended".to_owned()),
+                Ok(length) => response.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        response.pop();
+        if !response.starts_with(id.as_bytes()) {
+            return Err(format!(
+                "the response is for another request: {}",
+                crate::shell::escaped(&response)
+            ));
+        }
+        Ok(response)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its end of input tells it to go; the signal is for what does not listen.
+        drop(self.requests.take());
+        kill_group(&self.child);
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,332 @@
+//! Plays a scenario: does its steps, and compares the answers to its questions.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bstr::BString;
+
+use crate::invocation::Invocation;
+use crate::long_lived::{compare_prompt, server::Server};
+use crate::process::{self, Ending, Outcome};
+use crate::sandbox::{Sandbox, SandboxError};
+use crate::scenario::{Item, Question, Scenario};
+
+/// Every how many comparisons the whole sandbox is looked at for something that the candidate wrote.
+const LISTING_PERIOD: usize = 16;
+
+/// The programs and how they are compared.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The candidate, which answers `status` (and `gitstatusd`).
+    pub candidate: PathBuf,
+    /// The git that does all operations and whose answer is right.
+    pub oracle: PathBuf,
+    /// Gits of other versions, whose answer is right too if the candidate gives it.
+    pub others: Vec<PathBuf>,
+    /// Where sandboxes are made.
+    pub parent: PathBuf,
+    /// Whether standard error is compared when the oracle fails.
+    pub compare_errors: bool,
+    /// How long an answer may take.
+    pub limit: Duration,
+    /// Variables for the candidate alone.
+    pub candidate_variables: Vec<(BString, BString)>,
+    /// The most tries that are spent on cutting one failure down.
+    pub shrink_tries_max: usize,
+}
+
+impl Settings {
+    /// Settings that compare `candidate` with `oracle`, all else as usual.
+    pub fn new(candidate: impl Into<PathBuf>, oracle: impl Into<PathBuf>) -> Self {
+        Self {
+            candidate: candidate.into(),
+            oracle: oracle.into(),
+            others: Vec::new(),
+            parent: crate::sandbox::default_parent(),
+            compare_errors: false,
+            limit: Duration::from_secs(20),
+            candidate_variables: Vec::new(),
+            shrink_tries_max: 400,
+        }
+    }
+}
+
+/// One way in which two answers differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs: an output, or a field.
+    pub what: String,
+    /// The candidate's.
+    pub candidate: Vec<u8>,
+    /// The oracle's.
+    pub oracle: Vec<u8>,
+}
+
+/// What comparing two answers gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are the same.
+    Same,
+    /// The oracle disagrees, another version of git agrees.
+    SameAsOther,
+    /// They differ.
+    Different(Vec<Difference>),
+}
+
+/// Which answers are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// All, until one differs.
+    Each,
+    /// The last; for the others the candidate is asked, too, since it may remember.
+    Last,
+}
+
+/// What came of playing a scenario.
+#[derive(Debug)]
+pub struct Played {
+    /// How many answers were compared.
+    pub comparisons: usize,
+    /// How many answers equal another git's, not the oracle's.
+    pub version_differences: usize,
+    /// The index of the question whose answer is wrong, and how.
+    pub mismatch: Option<(usize, Vec<Difference>)>,
+    /// Actions that had to succeed and did not.
+    pub failed_actions: Vec<String>,
+    /// The sandbox as it was left.
+    pub sandbox: Sandbox,
+}
+
+/// Plays `scenario` in a new sandbox.
+///
+/// # Errors
+/// When the sandbox cannot be made or a program cannot be started.
+pub fn play(
+    settings: &Settings,
+    scenario: &Scenario,
+    judge: Judge,
+) -> Result<Played, SandboxError> {
+    let sandbox = Sandbox::new(&settings.parent, &settings.oracle)?;
+    let mut played = Played {
+        comparisons: 0,
+        version_differences: 0,
+        mismatch: None,
+        failed_actions: Vec::new(),
+        sandbox,
+    };
+    let mut server = None;
+    if let Some(options) = scenario.server {
+        server = Some(Server::start(settings, &played.sandbox, options)?);
+    }
+    let last = scenario.items.len().saturating_sub(1);
+    for (index, item) in scenario.items.iter().enumerate() {
+        match item {
+            Item::Step(step) => {
+                for action in &step.actions {
+                    if let Err(error) = played.sandbox.act(action) {
+                        played
+                            .failed_actions
+                            .push(format!("{}: {error}", step.name));
+                    }
+                }
+            }
+            Item::Ask(question) => {
+                let judged = judge == Judge::Each || index == last;
+                let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
+                let sandbox = &played.sandbox;
+                let verdict = match (question, &mut server) {
+                    (Question::Status(invocation), _) if judged => {
+                        compare_status(settings, sandbox, invocation, thorough)?
+                    }
+                    (Question::Status(invocation), _) => {
+                        ask(settings, sandbox, invocation, &settings.candidate)?;
+                        continue;
+                    }
+                    (Question::Prompt(directory), Some(server)) => {
+                        let answer = server.ask(&sandbox.nearest_directory(directory));
+                        if !judged {
+                            continue;
+                        }
+                        compare_prompt(
+                            settings,
+                            sandbox,
+                            directory.as_ref(),
+                            server.options(),
+                            answer,
+                        )?
+                    }
+                    (Question::Prompt(_), None) => continue,
+                };
+                played.comparisons += 1;
+                match verdict {
+                    Verdict::Same => {}
+                    Verdict::SameAsOther => played.version_differences += 1,
+                    Verdict::Different(differences) => {
+                        played.mismatch = Some((index, differences));
+                        return Ok(played);
+                    }
+                }
+            }
+        }
+    }
+    Ok(played)
+}
+
+fn ask(
+    settings: &Settings,
+    sandbox: &Sandbox,
+    invocation: &Invocation,
+    program: &Path,
+) -> Result<Outcome, SandboxError> {
+    let mut command = invocation.command(sandbox, program);
+    if program == settings.candidate {
+        for (name, value) in &settings.candidate_variables {
+            command.env(sandbox.expand(name), sandbox.expand(value));
+        }
+    }
+    process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
+        deed: format!("starting {}", program.display()),
+        source,
+    })
+}
+
+/// Asks candidate, then oracle. Neither may write; the candidate goes first and sees the tree as it was left.
+fn compare_status(
+    settings: &Settings,
+    sandbox: &Sandbox,
+    invocation: &Invocation,
+    thorough: bool,
+) -> Result<Verdict, SandboxError> {
+    let before = thorough.then(|| listing(sandbox.root()));
+    let index = sandbox.path("work/.git/index");
+    let index_before = std::fs::read(&index).ok();
+    let candidate = ask(settings, sandbox, invocation, &settings.candidate)?;
+    let mut differences = Vec::new();
+    if index_before != std::fs::read(&index).ok() {
+        differences.push(written("the index changed"));
+    }
+    if let Some(before) = before {
+        let after = listing(sandbox.root());
+        if before != after {
+            let changed = after
+                .iter()
+                .find(|entry| before.get(entry.0) != Some(entry.1))
+                .or_else(|| before.iter().find(|entry| !after.contains_key(entry.0)))
+                .map_or_else(String::new, |entry| entry.0.display().to_string());
+            differences.push(written(&changed));
+        }
+    }
+    let oracle = ask(settings, sandbox, invocation, &settings.oracle)?;
+    if is_same(settings, &candidate, &oracle) {
+        return Ok(if differences.is_empty() {
+            Verdict::Same
+        } else {
+            Verdict::Different(differences)
+        });
+    }
+    for other in &settings.others {
+        if differences.is_empty()
+            && is_same(
+                settings,
+                &candidate,
+                &ask(settings, sandbox, invocation, other)?,
+            )
+        {
+            return Ok(Verdict::SameAsOther);
+        }
+    }
+    let mut compare = |what: &str, candidate: &[u8], oracle: &[u8]| {
+        if candidate != oracle {
+            let (candidate, oracle) = (candidate.to_vec(), oracle.to_vec());
+            differences.push(Difference {
+                what: what.to_owned(),
+                candidate,
+                oracle,
+            });
+        }
+    };
+    compare("stdout", &candidate.stdout, &oracle.stdout);
+    compare(
+        "ending",
+        format!("{:?}", candidate.ending).as_bytes(),
+        format!("{:?}", oracle.ending).as_bytes(),
+    );
+    compare("stderr", &candidate.stderr, &oracle.stderr);
+    Ok(Verdict::Different(differences))
+}
+
+fn written(what: &str) -> Difference {
+    Difference {
+        what: "written by the candidate".to_owned(),
+        candidate: what.into(),
+        oracle: Vec::new(),
+    }
+}
+
+fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
+    let compares_errors = settings.compare_errors && oracle.ending != Ending::Exit(0);
+    candidate.ending == oracle.ending
+        && candidate.stdout == oracle.stdout
+        && (!compares_errors || candidate.stderr == oracle.stderr)
+}
+
+/// All files below `root` with what writing them would change. Vigil's own state folders are left out.
+fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if entry.file_name() == "vigil" && metadata.is_dir() && directory.join("HEAD").exists()
+            {
+                continue;
+            }
+            if metadata.is_dir() {
+                open.push(entry.path());
+            } else {
+                let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+                // git itself touches shared indexes when it reads them, so that they do not expire.
+                let is_touched = entry
+                    .file_name()
+                    .as_encoded_bytes()
+                    .starts_with(b"sharedindex.");
+                let (seconds, rest) = if is_touched {
+                    (0, 0)
+                } else {
+                    (metadata.mtime(), metadata.mtime_nsec())
+                };
+                let facts = [
+                    part(metadata.ino()),
+                    part(metadata.size()),
+                    i64::from(metadata.mode()),
+                    seconds,
+                    rest,
+                ];
+                files.insert(entry.path(), facts);
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_notices_writes_but_not_the_state_folder() {
+        let sandbox = Sandbox::with_repository().unwrap();
+        let before = listing(sandbox.root());
+        sandbox.write("work/.git/vigil/state", "x").unwrap();
+        assert_eq!(before, listing(sandbox.root()));
+        sandbox.write("work/.git/info/exclude", "x").unwrap();
+        assert_ne!(before, listing(sandbox.root()));
+    }
+}

@@ -1,0 +1,106 @@
+//! The operations, by subject. Each table entry says what an operation is called, how often it comes, and what it
+//! does.
+
+mod attributes;
+mod branches;
+mod commits;
+mod config;
+mod conflicts;
+mod files;
+mod flags;
+mod ignore;
+mod maintenance;
+mod nested;
+mod remotes;
+mod sequences;
+mod setup;
+mod sparse;
+mod staging;
+mod stash;
+mod submodules;
+mod types;
+mod worktrees;
+
+pub(super) use config::setting;
+pub use setup::setup;
+
+use super::Plan;
+use super::maker::Maker;
+use crate::scenario::Step;
+
+/// An operation: a row of one of the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// What it is called.
+    pub name: &'static str,
+    /// How often it comes, relative to the others.
+    pub weight: u64,
+    /// Adds its actions.
+    pub make: fn(&mut Maker),
+}
+
+/// The rows of a table.
+macro_rules! table {
+    ($($name:literal, $weight:literal, $make:expr;)*) => {
+        /// The operations of this subject.
+        pub(super) const OPERATIONS: &[super::Operation] = &[
+            $(super::Operation { name: $name, weight: $weight, make: $make }),*
+        ];
+    };
+}
+use table;
+
+/// All tables, by the name of their group.
+pub const GROUPS: &[(&str, &[Operation])] = &[
+    ("files", files::OPERATIONS),
+    ("types", types::OPERATIONS),
+    ("staging", staging::OPERATIONS),
+    ("commits", commits::OPERATIONS),
+    ("branches", branches::OPERATIONS),
+    ("remotes", remotes::OPERATIONS),
+    ("sequences", sequences::OPERATIONS),
+    ("conflicts", conflicts::OPERATIONS),
+    ("stash", stash::OPERATIONS),
+    ("flags", flags::OPERATIONS),
+    ("sparse", sparse::OPERATIONS),
+    ("config", config::OPERATIONS),
+    ("ignore", ignore::OPERATIONS),
+    ("attributes", attributes::OPERATIONS),
+    ("submodules", submodules::OPERATIONS),
+    ("nested", nested::OPERATIONS),
+    ("worktrees", worktrees::OPERATIONS),
+    ("maintenance", maintenance::OPERATIONS),
+];
+
+/// The operations that may occur.
+pub fn allowed(plan: &Plan) -> Vec<Operation> {
+    GROUPS
+        .iter()
+        .filter(|group| plan.has(group.0))
+        .flat_map(|group| group.1)
+        .filter(|operation| plan.has(operation.name))
+        .copied()
+        .collect()
+}
+
+/// One of the operations, by weight.
+pub fn random(maker: &mut Maker, table: &[Operation]) -> Step {
+    let total = table.iter().map(|operation| operation.weight).sum();
+    let mut rest = maker.rng.below(total);
+    for operation in table {
+        match rest.checked_sub(operation.weight) {
+            Some(less) => rest = less,
+            None => {
+                (operation.make)(maker);
+                return Step {
+                    name: operation.name,
+                    actions: maker.take(),
+                };
+            }
+        }
+    }
+    Step {
+        name: "nothing",
+        actions: Vec::new(),
+    }
+}

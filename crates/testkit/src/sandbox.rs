@@ -1,0 +1,344 @@
+//! An isolated place for repositories.
+//!
+//! A sandbox is a temporary directory with a home of its own. Commands run in it see none of the user's
+//! configuration and always write with the same identity and dates.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use bstr::{BString, ByteSlice};
+
+use crate::action::Action;
+use crate::process::{self, Outcome};
+use crate::shell;
+
+/// The time of every commit, unless something else is asked for; in seconds since 1970.
+pub const BASE_TIME: u64 = 1_700_000_000;
+
+/// How long an operation of git may take before it is killed.
+const OPERATION_LIMIT: Duration = Duration::from_secs(10);
+
+/// The user's configuration inside of a sandbox.
+const HOME_CONFIG: &str = "[user]\n\tname = A U Thor\n\temail = author@example.com\n[init]\n\tdefaultBranch = main\n\
+[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
+[protocol \"file\"]\n\tallow = always\n[core]\n\teditor = true\n[sequence]\n\teditor = true\n[merge]\n\tconflictStyle = merge\n";
+
+/// What keeps a sandbox from being built or used.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// A file or directory of it could not be made, or a program not started.
+    #[error("{deed}: {source}")]
+    Io {
+        /// What was being done.
+        deed: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A git command that had to succeed did not.
+    #[error("git {arguments} failed: {stderr}")]
+    Git {
+        /// The arguments, as a shell would want them.
+        arguments: BString,
+        /// What git said.
+        stderr: BString,
+    },
+}
+
+/// An [`SandboxError::Io`] that names what was being done.
+fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
+    let deed = deed.into();
+    move |source| SandboxError::Io { deed, source }
+}
+
+/// A temporary directory with a home, in which programs run isolated.
+#[derive(Debug)]
+pub struct Sandbox {
+    directory: tempfile::TempDir,
+    root: PathBuf,
+    git: PathBuf,
+}
+
+/// `/dev/shm` where it exists, since nothing of a sandbox needs to survive; else the system's temporary directory.
+pub fn default_parent() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+impl Sandbox {
+    /// A sandbox in `parent` whose operations are done by the program `git`.
+    ///
+    /// # Errors
+    /// When its directories cannot be made.
+    pub fn new(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
+        let directory = tempfile::Builder::new()
+            .prefix("vigil-")
+            .rand_bytes(6)
+            .tempdir_in(parent)
+            .map_err(while_doing(format!(
+                "making a directory in {}",
+                parent.display()
+            )))?;
+        let root = directory
+            .path()
+            .canonicalize()
+            .map_err(while_doing("resolving the sandbox's path"))?;
+        let home = root.join("home");
+        std::fs::create_dir(&home).map_err(while_doing("making the home directory"))?;
+        std::fs::write(home.join(".gitconfig"), HOME_CONFIG)
+            .map_err(while_doing("writing .gitconfig"))?;
+        Ok(Self {
+            directory,
+            root,
+            git: git.to_owned(),
+        })
+    }
+
+    /// A sandbox in the default place, operated by the `git` of `PATH`, with a new repository in `work`.
+    ///
+    /// # Errors
+    /// As [`Sandbox::new`], or when `git init` fails.
+    pub fn with_repository() -> Result<Self, SandboxError> {
+        let sandbox = Self::new(&default_parent(), Path::new("git"))?;
+        sandbox.git(".", &["init", "-q", "work"])?;
+        Ok(sandbox)
+    }
+
+    /// The absolute path of the sandbox, without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The absolute path of `path`, which is relative to the root.
+    pub fn path(&self, path: impl AsRef<[u8]>) -> PathBuf {
+        self.root
+            .join(Path::new(std::ffi::OsStr::from_bytes(path.as_ref())))
+    }
+
+    /// Fills the root's path in for [`shell::ROOT`].
+    pub fn expand(&self, bytes: &[u8]) -> OsString {
+        OsString::from_vec(bytes.replace(shell::ROOT, self.root.as_os_str().as_bytes()))
+    }
+
+    /// The variables that all programs in the sandbox see, with [`shell::ROOT`] for the root.
+    pub fn variables() -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("HOME", "{ROOT}/home"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "A U Thor"),
+            ("GIT_AUTHOR_EMAIL", "author@example.com"),
+            ("GIT_COMMITTER_NAME", "C O Mitter"),
+            ("GIT_COMMITTER_EMAIL", "committer@example.com"),
+            ("GIT_AUTHOR_DATE", "1700000000 +0000"),
+            ("GIT_COMMITTER_DATE", "1700000000 +0000"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_MERGE_AUTOEDIT", "no"),
+            ("GIT_PAGER", "cat"),
+            ("LC_ALL", "C.UTF-8"),
+            ("TZ", "UTC"),
+        ]
+    }
+
+    /// The contents of `home/.gitconfig`.
+    pub fn home_config() -> &'static str {
+        HOME_CONFIG
+    }
+
+    /// A command that runs `program` in the directory `directory` (relative to the root, where it exists; else in
+    /// its nearest ancestor) with the sandbox's environment and nothing of this process's but `PATH`.
+    pub fn command(&self, program: &Path, directory: &[u8]) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear();
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        for (name, value) in Self::variables() {
+            command.env(name, self.expand(value.as_bytes()));
+        }
+        command.current_dir(self.nearest_directory(directory));
+        command
+    }
+
+    /// The deepest directory on the way to `directory` that exists.
+    pub fn nearest_directory(&self, directory: &[u8]) -> PathBuf {
+        let mut path = self.path(directory);
+        while path != self.root && !path.is_dir() && path.pop() {}
+        path
+    }
+
+    /// Runs git in `directory` (relative to the root), whatever comes of it.
+    ///
+    /// # Errors
+    /// When git cannot be started.
+    pub fn try_git<A: AsRef<[u8]>>(
+        &self,
+        directory: &str,
+        arguments: &[A],
+    ) -> Result<Outcome, SandboxError> {
+        let mut command = self.command(&self.git, directory.as_bytes());
+        command.args(
+            arguments
+                .iter()
+                .map(|argument| self.expand(argument.as_ref())),
+        );
+        process::run(&mut command, None, OPERATION_LIMIT).map_err(while_doing("starting git"))
+    }
+
+    /// Runs git in `directory` (relative to the root) and gives its output.
+    ///
+    /// # Errors
+    /// When git cannot be started or fails.
+    pub fn git<A: AsRef<[u8]>>(
+        &self,
+        directory: &str,
+        arguments: &[A],
+    ) -> Result<Vec<u8>, SandboxError> {
+        let outcome = self.try_git(directory, arguments)?;
+        if outcome.success() {
+            return Ok(outcome.stdout);
+        }
+        let words: Vec<BString> = arguments
+            .iter()
+            .map(|argument| shell::word(argument.as_ref()))
+            .collect();
+        Err(SandboxError::Git {
+            arguments: bstr::join(" ", words).into(),
+            stderr: outcome.stderr.into(),
+        })
+    }
+
+    /// Writes a file, with the directories that it needs.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write(
+        &self,
+        path: impl AsRef<[u8]>,
+        data: impl AsRef<[u8]>,
+    ) -> Result<(), SandboxError> {
+        self.act(&Action::write(path.as_ref(), data.as_ref()))
+    }
+
+    /// Sets a file's modification time (not following links), in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn set_time(&self, path: impl AsRef<[u8]>, nanoseconds: u64) -> Result<(), SandboxError> {
+        self.act(&Action::SetTime {
+            path: path.as_ref().into(),
+            nanoseconds,
+        })
+    }
+
+    /// Does one thing.
+    ///
+    /// # Errors
+    /// When it is not possible; a git command that may fail is never an error.
+    pub fn act(&self, action: &Action) -> Result<(), SandboxError> {
+        match action {
+            Action::Git(run) if run.may_fail && !self.path(&run.directory).is_dir() => Ok(()),
+            Action::Git(run) => {
+                let mut command = self.command(&self.git, &run.directory);
+                for (name, value) in &run.variables {
+                    command.env(self.expand(name), self.expand(value));
+                }
+                command.args(run.arguments.iter().map(|argument| self.expand(argument)));
+                let input = run
+                    .input
+                    .as_ref()
+                    .map(|input| self.expand(input).into_vec());
+                let outcome = process::run(&mut command, input.as_deref(), OPERATION_LIMIT)
+                    .map_err(while_doing("starting git"))?;
+                if outcome.success() || run.may_fail {
+                    return Ok(());
+                }
+                let words: Vec<BString> = run
+                    .arguments
+                    .iter()
+                    .map(|argument| shell::word(argument))
+                    .collect();
+                Err(SandboxError::Git {
+                    arguments: bstr::join(" ", words).into(),
+                    stderr: outcome.stderr.into(),
+                })
+            }
+            other => other
+                .apply_to_files(self)
+                .map_err(while_doing(shell::escaped(&other.script()))),
+        }
+    }
+
+    /// The git program that does the operations.
+    pub fn git_program(&self) -> &Path {
+        &self.git
+    }
+
+    /// Leaves the directory on disk when the sandbox is dropped.
+    pub fn keep(&mut self) {
+        self.directory.disable_cleanup(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_the_same_in_every_sandbox() {
+        let commit = || {
+            let sandbox = Sandbox::with_repository().unwrap();
+            sandbox.write("work/a b", "x").unwrap();
+            sandbox.git("work", &["add", "."]).unwrap();
+            sandbox.git("work", &["commit", "-qm", "one"]).unwrap();
+            sandbox.git("work", &["rev-parse", "HEAD"]).unwrap()
+        };
+        let first = commit();
+        assert!(first.len() >= 40);
+        assert_eq!(first, commit());
+    }
+
+    #[test]
+    fn failures_say_what_failed() {
+        let sandbox = Sandbox::with_repository().unwrap();
+        let error = sandbox
+            .git("work", &["checkout", "no such"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("git checkout 'no such' failed"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_missing_directory_falls_back_to_its_parent() {
+        let sandbox = Sandbox::with_repository().unwrap();
+        assert_eq!(
+            sandbox.nearest_directory(b"work/no/such"),
+            sandbox.path("work")
+        );
+    }
+
+    #[test]
+    fn times_are_set_to_the_nanosecond() {
+        use std::os::unix::fs::MetadataExt;
+        let sandbox = Sandbox::with_repository().unwrap();
+        sandbox.write("work/f", "").unwrap();
+        sandbox
+            .set_time("work/f", 1_700_000_001_000_000_002)
+            .unwrap();
+        let metadata = sandbox.path("work/f").metadata().unwrap();
+        assert_eq!(
+            (metadata.mtime(), metadata.mtime_nsec()),
+            (1_700_000_001, 2)
+        );
+    }
+}

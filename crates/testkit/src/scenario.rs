@@ -1,0 +1,180 @@
+//! What is done and asked, in order.
+
+use bstr::{BString, ByteSlice};
+
+use crate::action::Action;
+use crate::invocation::Invocation;
+use crate::sandbox::Sandbox;
+use crate::shell;
+
+/// An operation on the sandbox: a name, and what it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What the operation is called.
+    pub name: &'static str,
+    /// What it does.
+    pub actions: Vec<Action>,
+}
+
+/// What is asked of candidate and oracle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// A `status` command.
+    Status(Invocation),
+    /// A request of the gitstatusd protocol, for this directory (relative to the root).
+    Prompt(BString),
+}
+
+/// One item of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// Something is done.
+    Step(Step),
+    /// Something is asked.
+    Ask(Question),
+}
+
+/// How the long-lived process is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// `-e`: count the files within untracked directories.
+    pub recurse: bool,
+}
+
+/// All that is done and asked in one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// Where it came from: a seed or the name of a case.
+    pub name: String,
+    /// The long-lived process, if prompts are asked.
+    pub server: Option<ServerOptions>,
+    /// What happens.
+    pub items: Vec<Item>,
+}
+
+impl Scenario {
+    /// A bash script that plays the scenario and shows both answers to the last question.
+    ///
+    /// `candidate` and `oracle` are the default programs; variables `CANDIDATE` and `GIT` override them.
+    pub fn script(&self, candidate: &str, oracle: &str) -> BString {
+        let mut out = BString::from("#!/bin/bash\n# ");
+        let mut line = |text: &[u8]| {
+            out.extend_from_slice(text);
+            out.push(b'\n');
+        };
+        line(self.name.as_bytes());
+        line(format!(": \"${{CANDIDATE:={candidate}}}\" \"${{GIT:={oracle}}}\"").as_bytes());
+        line(b"ROOT=$(realpath \"$(mktemp -d)\"); cd \"$ROOT\" && mkdir home || exit 1");
+        for (name, value) in Sandbox::variables() {
+            line(
+                &[
+                    b"export ",
+                    name.as_bytes(),
+                    b"=",
+                    &shell::word(value.as_bytes()),
+                ]
+                .concat(),
+            );
+        }
+        line(
+            &[
+                &shell::print(Sandbox::home_config().as_bytes())[..],
+                b" > home/.gitconfig",
+            ]
+            .concat(),
+        );
+        let last = self
+            .items
+            .iter()
+            .rposition(|item| matches!(item, Item::Ask(_)));
+        for (index, item) in self.items.iter().enumerate() {
+            match item {
+                Item::Step(step) => {
+                    line(&[b"# ", step.name.as_bytes()].concat());
+                    for action in &step.actions {
+                        line(&action.script());
+                    }
+                }
+                Item::Ask(question) => {
+                    self.script_question(question, Some(index) == last, &mut line)
+                }
+            }
+        }
+        out
+    }
+
+    fn script_question(&self, question: &Question, is_last: bool, line: &mut dyn FnMut(&[u8])) {
+        match question {
+            Question::Status(invocation) => {
+                let mut asked = invocation.script("CANDIDATE");
+                if !is_last {
+                    asked.extend_from_slice(b" > /dev/null 2>&1");
+                    return line(&asked);
+                }
+                asked.extend_from_slice(b" > candidate.out; echo \"exit $?\" >> candidate.out");
+                line(&asked);
+                let mut judged = invocation.script("GIT");
+                judged.extend_from_slice(b" > git.out; echo \"exit $?\" >> git.out");
+                line(&judged);
+                line(b"diff -a git.out candidate.out && echo same");
+            }
+            Question::Prompt(directory) => {
+                let start = shell::word(&[b"{ROOT}/", &directory[..]].concat());
+                if !is_last {
+                    return line(b"# (here the long-lived process was asked, too)");
+                }
+                let recurse = if self.server.is_some_and(|server| server.recurse) {
+                    " -e"
+                } else {
+                    ""
+                };
+                line(&[b"printf 'id\\037%s\\036' ", &start[..], b" | \\"].concat());
+                line(
+                    format!("  \"$CANDIDATE\" gitstatusd -s -1 -u -1 -c -1 -d -1{recurse} | tr '\\036\\037' '\\n|'")
+                        .as_bytes(),
+                );
+                line(&[b"cd ", &start[..]].concat());
+                line(b"GIT_OPTIONAL_LOCKS=0 \"$GIT\" status --porcelain=v2 --branch --show-stash --no-renames -unormal");
+            }
+        }
+    }
+
+    /// The scenario without empty steps, with each step cut to one action, so that it can be cut further.
+    pub fn one_action_per_step(items: &[Item]) -> Vec<Item> {
+        let mut out = Vec::new();
+        for item in items {
+            match item {
+                Item::Step(step) => out.extend(step.actions.iter().map(|action| {
+                    Item::Step(Step {
+                        name: step.name,
+                        actions: vec![action.clone()],
+                    })
+                })),
+                Item::Ask(_) => out.push(item.clone()),
+            }
+        }
+        out
+    }
+}
+
+/// A line for each step and question, for people.
+pub fn describe(items: &[Item]) -> String {
+    let mut out = String::new();
+    for item in items {
+        match item {
+            Item::Step(step) => {
+                out.push_str(&format!("  {}:\n", step.name));
+                for action in &step.actions {
+                    out.push_str(&format!("      {}\n", action.script().to_str_lossy()));
+                }
+            }
+            Item::Ask(Question::Status(invocation)) => {
+                out.push_str(&format!("  ? {}\n", invocation.script("P").to_str_lossy()));
+            }
+            Item::Ask(Question::Prompt(directory)) => {
+                out.push_str(&format!("  ? prompt in {}\n", shell::escaped(directory)));
+            }
+        }
+    }
+    out
+}
