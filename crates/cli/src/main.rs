@@ -20,9 +20,6 @@ use vigil_engine::environment::Environment;
 
 use reply::Reply;
 
-/// What a shell reports for a process that SIGPIPE ended, as it ends git when the reader has gone.
-const ENDED_BY_SIGPIPE: u8 = 141;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
@@ -58,12 +55,11 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
 
 /// Answers prompts until the caller is gone.
 fn gitstatusd(arguments: &[BString], environment: Environment) -> u8 {
-    let _arguments: Vec<OsString> = arguments
+    let arguments: Vec<OsString> = arguments
         .iter()
         .map(|argument| OsStr::from_bytes(argument).to_owned())
         .collect();
-    drop(environment);
-    say(&Reply::fatal("gitstatusd is not built"))
+    vigil_daemon::gitstatusd::run("gitstatusd", &arguments, environment)
 }
 
 /// Writes both streams, warnings and errors first, each in one go, and returns the exit code.
@@ -72,7 +68,7 @@ fn say(reply: &Reply) -> u8 {
     let _ = write(rustix::stdio::stderr(), &reply.stderr);
     match write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,
-        Err(Errno::PIPE) => ENDED_BY_SIGPIPE,
+        Err(Errno::PIPE) => vigil_linux::process::die_of_broken_pipe(),
         Err(error) => {
             let reason = reply::system_text(&error.into());
             let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));

@@ -3,6 +3,7 @@
 mod commit;
 mod hash;
 mod history;
+mod tree;
 
 use std::cell::RefCell;
 use std::ffi::OsStr;

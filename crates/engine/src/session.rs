@@ -12,21 +12,21 @@ mod surroundings;
 use std::path::Path;
 use std::sync::Arc;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
-use vigil_model::timestamp::Timestamp;
 
 use self::excludes::Excludes;
-use self::surroundings::Host;
-use crate::git::attributes::{Attributes, Messages};
-use crate::git::convert::Converter;
+use self::surroundings::ObjectPool;
+use crate::git::attributes::{self, Attributes, Messages, SourceTree};
+use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
 use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Refs;
-use crate::git::repository::{self, Repository, Settings};
-use crate::git::tags::TagIndex;
-use crate::git::{branch, config, operation, refs, staged};
+use crate::git::repository::settings::Settings;
+use crate::git::repository::{self, Repository};
+use crate::git::tags::{self, TagIndex};
+use crate::git::{branch, config, refs, renames, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{DirTree, Findings, Scan, ScanError, ScanMemory};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
@@ -55,9 +55,12 @@ pub enum SessionError {
     /// Branches and their upstreams.
     #[error(transparent)]
     Branch(#[from] branch::Error),
-    /// The operation in progress.
+    /// Tags.
     #[error(transparent)]
-    Operation(#[from] operation::Error),
+    Tags(#[from] tags::Error),
+    /// Rename detection.
+    #[error(transparent)]
+    Renames(#[from] renames::Error),
     /// The working tree.
     #[error(transparent)]
     Scan(#[from] ScanError),
@@ -66,10 +69,7 @@ pub enum SessionError {
     Pathspec(#[from] pathspec::Error),
     /// Attributes.
     #[error(transparent)]
-    Attributes(#[from] crate::git::attributes::Error),
-    /// Content filters.
-    #[error(transparent)]
-    Convert(#[from] crate::git::convert::Error),
+    Attributes(#[from] attributes::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
@@ -85,6 +85,7 @@ pub struct Session {
     repository: Repository,
     settings: Settings,
     objects: Objects,
+    object_pool: ObjectPool,
     refs: Refs,
     converter: Converter,
     attributes: Arc<Attributes>,
@@ -95,6 +96,7 @@ pub struct Session {
     prompt: prompt::Memory,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
+    stderr: FilterStderr,
 }
 
 /// An index and what was made of it.
@@ -131,18 +133,34 @@ struct MarkCounts {
 
 impl Session {
     /// Opens `repository` for one question, or with `is_kept` for many.
-    pub fn open(repository: Repository, is_kept: bool) -> Result<Self, SessionError> {
+    ///
+    /// Filters of contents write their complaints where `stderr` says.
+    pub fn open(
+        repository: Repository,
+        is_kept: bool,
+        stderr: FilterStderr,
+    ) -> Result<Self, SessionError> {
         let settings = Settings::new(&repository)?;
-        let objects = Objects::open(&repository)?;
         let refs = Refs::open(&repository)?;
+        let objects = Objects::open_with(&repository, &refs)?;
+        let object_pool = ObjectPool::new(&objects);
         let messages = Arc::new(Messages::default());
-        let attributes = Arc::new(surroundings::attributes(&repository, &objects, messages.clone())?);
-        let converter = Converter::new(&repository, attributes.clone(), messages.clone())?;
+        let nothing = Arc::new(LoadedIndex::none(repository.hash));
+        let attributes = Arc::new(Attributes::new(
+            attributes::Settings::of(&repository)?,
+            surroundings::blobs(&nothing, &objects, None),
+            messages.clone(),
+        ));
+        let converter = Converter::new(
+            convert::Settings::of(&repository, stderr)?,
+            attributes.clone(),
+        );
         let excludes = Excludes::new(&repository, &settings);
         Ok(Self {
             repository,
             settings,
             objects,
+            object_pool,
             refs,
             converter,
             attributes,
@@ -152,6 +170,7 @@ impl Session {
             tags: TagIndex::default(),
             prompt: prompt::Memory::default(),
             is_kept,
+            stderr,
         })
     }
 
@@ -177,13 +196,21 @@ impl Session {
 
     /// Reads the index if it is not the one in memory.
     fn refresh_index(&mut self) -> Result<(), SessionError> {
-        if self.index.as_ref().is_some_and(|state| state.loaded.is_current() && !self.has_new_sparse_directory(state)) {
+        if self
+            .index
+            .as_ref()
+            .is_some_and(|state| state.loaded.is_current() && !self.has_new_sparse_directory(state))
+        {
             return Ok(());
         }
         let top = self.top()?.to_owned();
         let repository = &self.repository;
-        let mut loaded =
-            index_file::load(&repository.index_path, &repository.git_dir, &top, repository.hash)?;
+        let mut loaded = index_file::load(
+            &repository.index_path,
+            &repository.git_dir,
+            &top,
+            repository.hash,
+        )?;
         if loaded.index.is_sparse() {
             let trees = &self.objects;
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
@@ -191,7 +218,6 @@ impl Session {
             })?;
         }
         let tree = DirTree::new(&loaded.index);
-        self.attributes.refresh(surroundings::blobs(&loaded.index, &self.objects));
         self.index = Some(IndexState {
             loaded: Arc::new(loaded),
             tree,
@@ -210,6 +236,35 @@ impl Session {
                 let mut entries = index.entries().iter();
                 entries.any(|entry| entry.mode.is_tree() && is_present(top, index.path(entry)))
             })
+    }
+
+    /// Makes attributes and filters see files and index as they are now.
+    fn refresh_attributes(&self) -> Result<(), SessionError> {
+        let Some(state) = &self.index else {
+            return Ok(());
+        };
+        let tree = match SourceTree::of(&self.repository) {
+            None => None,
+            Some(source) => match self.tree_named(source.name.as_bstr())? {
+                None if source.required => {
+                    let text = SourceTree::UNRESOLVED.to_owned();
+                    return Err(repository::Error::Refused(text).into());
+                }
+                tree => tree,
+            },
+        };
+        self.converter
+            .refresh(surroundings::blobs(&state.loaded, &self.objects, tree));
+        Ok(())
+    }
+
+    /// The tree that a reference or an id leads to.
+    fn tree_named(&self, name: &BStr) -> Result<Option<ObjectId>, SessionError> {
+        let id = match self.refs.expand(name, false)? {
+            Some(reference) => self.refs.resolve(reference.as_bstr())?,
+            None => ObjectId::from_hex(name).ok(),
+        };
+        Ok(id.and_then(|id| self.objects.peel_to_tree(&id).ok()))
     }
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch.
@@ -231,5 +286,6 @@ fn head_id(head: &Head) -> Option<ObjectId> {
 
 fn is_present(top: &Path, path: &BStr) -> bool {
     let path = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
-    path.to_path().is_ok_and(|path| lstat_path(&top.join(path)).is_ok())
+    path.to_path()
+        .is_ok_and(|path| lstat_path(&top.join(path)).is_ok())
 }

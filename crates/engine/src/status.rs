@@ -261,6 +261,6 @@ pub struct Status {
     pub branch: Option<BranchStatus>,
     /// The number of stash entries, where it was asked for.
     pub stash_count: Option<usize>,
-    /// What git would say on stderr, in order, without "warning: ".
+    /// What git would say on stderr, each line whole.
     pub warnings: Vec<BString>,
 }

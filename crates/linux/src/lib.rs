@@ -4,8 +4,8 @@
 //! git, Mercurial or Vigil's own formats.
 
 pub mod dir;
-pub mod process;
 pub mod iconv;
+pub mod process;
 pub mod stat;
 
 pub use rustix::io::Errno;

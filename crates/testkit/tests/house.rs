@@ -9,16 +9,30 @@ use std::process::Command;
 use serde_json::Value;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--all-features"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--offline",
+            "--all-features",
+        ])
         .current_dir(root())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -27,9 +41,18 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     BTreeMap::from([
         ("vigil-linux", BTreeSet::new()),
         ("vigil-model", BTreeSet::new()),
-        ("vigil-engine", BTreeSet::from(["vigil-linux", "vigil-model"])),
-        ("vigil-daemon", BTreeSet::from(["vigil-engine", "vigil-linux", "vigil-model"])),
-        ("vigil", BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-linux", "vigil-model"])),
+        (
+            "vigil-engine",
+            BTreeSet::from(["vigil-linux", "vigil-model"]),
+        ),
+        (
+            "vigil-daemon",
+            BTreeSet::from(["vigil-engine", "vigil-linux", "vigil-model"]),
+        ),
+        (
+            "vigil",
+            BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-linux", "vigil-model"]),
+        ),
         ("vigil-testkit", BTreeSet::new()),
         ("vigil-bench", BTreeSet::from(["vigil-linux"])),
     ])
@@ -45,13 +68,18 @@ fn crates_use_only_those_below_them() {
         if !package["source"].is_null() {
             continue;
         }
-        let may_use = allowed.get(name).unwrap_or_else(|| panic!("{name} has no place in the house"));
+        let may_use = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} has no place in the house"));
         seen.insert(name);
         for dependency in package["dependencies"].as_array().unwrap() {
             let used = dependency["name"].as_str().unwrap();
             let is_ours = used == "vigil" || used.starts_with("vigil-");
             let is_for_tests = dependency["kind"] == "dev";
-            assert!(!is_ours || is_for_tests || may_use.contains(used), "{name} may not use {used}");
+            assert!(
+                !is_ours || is_for_tests || may_use.contains(used),
+                "{name} may not use {used}"
+            );
         }
     }
     assert_eq!(seen, allowed.keys().copied().collect());
@@ -73,10 +101,17 @@ fn every_dependency_has_a_permissive_licence() {
     ];
     for package in metadata()["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
-        let licence = package["license"].as_str().unwrap_or_else(|| panic!("{name} names no licence"));
-        let is_permissive = licence.replace(['(', ')'], "").replace('/', " OR ").split(" AND ").all(|all| {
-            all.split(" OR ").any(|one| PERMISSIVE.contains(&one.trim()))
-        });
+        let licence = package["license"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{name} names no licence"));
+        let is_permissive = licence
+            .replace(['(', ')'], "")
+            .replace('/', " OR ")
+            .split(" AND ")
+            .all(|all| {
+                all.split(" OR ")
+                    .any(|one| PERMISSIVE.contains(&one.trim()))
+            });
         assert!(is_permissive, "{name}: {licence}");
     }
 }
@@ -108,10 +143,20 @@ fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
         let is_linux = file.starts_with(root.join("crates/linux"));
         let opens_unsafe = text.lines().any(|line| {
             let code = line.split("//").next().unwrap_or_default();
-            ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|form| code.contains(form) && !code.contains('"'))
+            ["unsafe {", "unsafe fn", "unsafe impl"]
+                .iter()
+                .any(|form| code.contains(form) && !code.contains('"'))
         });
-        assert!(is_linux || !opens_unsafe, "unsafe code in {}", file.display());
-        assert!(!text.contains(&later) && !text.contains(&mend), "left for later in {}", file.display());
+        assert!(
+            is_linux || !opens_unsafe,
+            "unsafe code in {}",
+            file.display()
+        );
+        assert!(
+            !text.contains(&later) && !text.contains(&mend),
+            "left for later in {}",
+            file.display()
+        );
     }
 }
 
@@ -129,8 +174,18 @@ fn the_engine_neither_prints_nor_reads_its_surroundings() {
             let part = part.as_os_str().to_string_lossy();
             part.contains("test") || part == "oracle.rs"
         });
-        for forbidden in ["println!", "print!(", "std::env::", "process::exit", "UnixListener"] {
-            assert!(is_test || !code.contains(forbidden), "{forbidden} in {}", file.display());
+        for forbidden in [
+            "println!",
+            "print!(",
+            "std::env::",
+            "process::exit",
+            "UnixListener",
+        ] {
+            assert!(
+                is_test || !code.contains(forbidden),
+                "{forbidden} in {}",
+                file.display()
+            );
         }
     }
 }
@@ -141,13 +196,21 @@ fn every_invariant_names_a_test_that_exists() {
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
     let mut files = Vec::new();
     sources(&root.join("crates"), &mut files);
-    let all: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let all: String = files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect();
     let mut guards = 0;
     for line in text.lines() {
-        let Some(list) = line.trim().strip_prefix("Guarded by: ") else { continue };
+        let Some(list) = line.trim().strip_prefix("Guarded by: ") else {
+            continue;
+        };
         for name in list.trim_end_matches('.').split(", ") {
             let name = name.trim_matches('`');
-            assert!(all.contains(&format!("fn {name}(")), "no test is called {name}");
+            assert!(
+                all.contains(&format!("fn {name}(")),
+                "no test is called {name}"
+            );
             guards += 1;
         }
     }

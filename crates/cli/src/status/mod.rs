@@ -9,13 +9,15 @@ mod oracle_tests;
 
 use bstr::BString;
 use vigil_engine::environment::Environment;
+use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{Repository, discover};
+use vigil_engine::session::Session;
 use vigil_engine::status::{Status, StatusRequest};
 
 use crate::globals;
 use crate::options::{Audience, usage};
 use crate::output;
-use crate::reply::{Reply, labelled};
+use crate::reply::Reply;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
@@ -62,19 +64,26 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let status = ask(&repository, &plan.request)?;
-    let warnings = status
-        .warnings
-        .iter()
-        .map(|text| labelled("warning: ", text));
+    let status = ask(repository, &plan.request)?;
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
-        stderr: warnings.collect::<Vec<_>>().concat(),
+        stderr: lines(&status.warnings),
         code: 0,
     })
 }
 
 /// Asks the engine.
-fn ask(_repository: &Repository, _request: &StatusRequest) -> Result<Status, Reply> {
-    Err(Reply::fatal("status is not built"))
+fn ask(repository: Repository, request: &StatusRequest) -> Result<Status, Reply> {
+    Session::open(repository, false, FilterStderr::Inherit)
+        .and_then(|mut session| session.status(request))
+        .map_err(|error| Reply::fatal(error.to_string()))
+}
+
+fn lines(texts: &[BString]) -> Vec<u8> {
+    texts
+        .iter()
+        .flat_map(|text| [text.as_slice(), b"\n"])
+        .flatten()
+        .copied()
+        .collect()
 }

@@ -123,7 +123,7 @@ const KNOWN: [Known; 18] = [
 ];
 
 /// Reads the command line, without the program's name, which is `name` in messages.
-pub fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
+pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
     let mut options = Options::default();
     let mut positional: Option<&[u8]> = None;
     let mut rest = arguments.iter().map(|argument| argument.as_bytes());

@@ -115,6 +115,18 @@ pub struct LoadedIndex {
 }
 
 impl LoadedIndex {
+    /// The index of a repository that has none.
+    pub fn none(hash: Kind) -> Self {
+        Self {
+            index: Index::empty(hash),
+            stat: None,
+            shared: None,
+            notices: Vec::new(),
+            path: PathBuf::new(),
+            read_at: Timestamp::default(),
+        }
+    }
+
     /// The mtime of the index file, or the epoch where there is none: the `index_written_at` of the racy rule.
     pub fn written_at(&self) -> Timestamp {
         self.stat.map_or(Timestamp::default(), |stat| Timestamp {

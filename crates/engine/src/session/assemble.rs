@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteVec};
 use gix_hash::ObjectId;
 use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
 
 use super::submodules::{SubmoduleRules, state};
-use super::surroundings::{Host, PathQuestion};
+use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
-use crate::git::renames;
 use crate::git::staged::{StagedChange, StagedDiff};
-use crate::scan::Observed;
+use crate::scan::{Observed, PathFilter};
 use crate::status::{
-    BranchStatus, Change, ChangeKind, IgnoreSubmodules, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
+    BranchStatus, Change, ChangeKind, IgnoreSubmodules, SubmoduleState, TrackedChange,
+    UnmergedChange, UnmergedSide,
 };
 
 /// An index entry as it differs from the working tree.
-struct Unstaged {
+pub(super) struct Unstaged {
     number: usize,
-    kind: Option<ChangeKind>,
+    pub(super) kind: ChangeKind,
     mode: FileMode,
     submodule: Option<SubmoduleState>,
 }
@@ -34,21 +34,34 @@ impl Session {
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
-        let Some(index) = self.index.as_ref().map(|state| state.loaded.clone()) else { return Ok(status) };
-        let index = &index.index;
-        let is_asked_for = |path: &BStr, mode: FileMode| {
-            pathspec.matches_with(path, mode.is_gitlink(), &*self.attributes)
+        let Some(index) = self.index.as_ref().map(|state| state.loaded.clone()) else {
+            return Ok(status);
         };
+        let index = &index.index;
+        let question = PathQuestion {
+            pathspec: &pathspec,
+            attributes: &self.attributes,
+        };
+        let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let staged = self.staged_for(request, &diff, is_asked_for)?;
         let unstaged = self.unstaged(request, index, &findings)?;
         status.changes = merge(index, staged, unstaged);
-        add_unmerged(index, &findings, &mut status.changes, is_asked_for, |entry, path| {
-            self.submodule_state(request, index, entry, path)
-        })?;
-        status.changes.sort_by(|(left, _), (right, _)| left.cmp(right));
+        add_unmerged(
+            index,
+            &findings,
+            &mut status.changes,
+            is_asked_for,
+            |entry, path| self.submodule_state(request, index, entry, path),
+        )?;
+        status
+            .changes
+            .sort_by(|(left, _), (right, _)| left.cmp(right));
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
+        for text in &mut status.warnings {
+            text.insert_str(0, "warning: ");
+        }
         status.warnings.extend(self.messages.take());
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
@@ -60,27 +73,56 @@ impl Session {
     }
 
     fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
-        let settings = pathspec::Settings::of(&self.repository)?;
-        Ok(pathspec::parse(specs, self.repository.prefix.as_bstr(), self.repository.work_tree.as_deref(), &settings)?)
+        if specs.is_empty() {
+            return Ok(Pathspec::default());
+        }
+        let settings = pathspec::Settings::from_environment(&self.repository.environment)?;
+        let prefix = self.repository.prefix.as_bstr();
+        Ok(pathspec::parse(
+            specs,
+            prefix,
+            self.repository.work_tree.as_deref(),
+            settings,
+        )?)
     }
 
     fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {
-        Ok(branch::branch_status(&self.repository, &self.refs, &self.objects, request.ahead_behind)?)
+        Ok(branch::branch_status(
+            &self.repository,
+            &self.refs,
+            &self.objects,
+            request.ahead_behind,
+        )?)
     }
 
     /// HEAD against the index, from memory if neither moved. With `max`, at least so many changes, if there are.
-    pub(super) fn staged(&mut self, head: &Head, max: Option<usize>) -> Result<Arc<StagedDiff>, SessionError> {
+    pub(super) fn staged(
+        &mut self,
+        head: &Head,
+        max: Option<usize>,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
         let head_tree = self.head_tree(head)?;
-        let Some(state) = self.index.as_mut() else { return Ok(Arc::default()) };
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
         if let Some(known) = &state.staged
             && known.head_tree == head_tree
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
-        let diff = staged::diff(head_tree.as_deref(), &state.loaded.index, &self.objects, max)?;
+        let diff = staged::diff(
+            head_tree.as_deref(),
+            &state.loaded.index,
+            &self.objects,
+            max,
+        )?;
         let diff = Arc::new(diff);
-        state.staged = Some(StagedMemory { head_tree, diff: diff.clone(), max });
+        state.staged = Some(StagedMemory {
+            head_tree,
+            diff: diff.clone(),
+            max,
+        });
         Ok(diff)
     }
 
@@ -105,14 +147,32 @@ impl Session {
         untracked_enough: usize,
     ) -> Result<Findings, SessionError> {
         let top = self.top()?.to_owned();
+        self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
-        let question = Question { untracked: request.untracked, ignored: request.ignored };
-        let Some(state) = self.index.as_mut() else { return Ok(Findings::default()) };
-        if self.is_kept && state.memory.as_ref().is_none_or(|(known, _)| *known != question) {
+        let question = Question {
+            untracked: request.untracked,
+            ignored: request.ignored,
+        };
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Findings::default());
+        };
+        if self.is_kept
+            && state
+                .memory
+                .as_ref()
+                .is_none_or(|(known, _)| *known != question)
+        {
             state.memory = Some((question, ScanMemory::new(state.tree.len())));
         }
-        let filter = PathQuestion { pathspec, attributes: &self.attributes };
-        let host = Host { repository: &self.repository, objects: &self.objects, converter: &self.converter };
+        let filter = PathQuestion {
+            pathspec,
+            attributes: &self.attributes,
+        };
+        let host = Host {
+            repository: &self.repository,
+            objects: &self.object_pool,
+            converter: &self.converter,
+        };
         let findings = Scan {
             work_tree: &top,
             index: &state.loaded.index,
@@ -130,7 +190,11 @@ impl Session {
             tracked_enough,
             untracked_enough,
             threads_max: request.threads_max.or(self.settings.threads_max),
-            memory: state.memory.as_ref().filter(|_| pathspec.is_empty()).map(|(_, memory)| memory),
+            memory: state
+                .memory
+                .as_ref()
+                .filter(|_| pathspec.is_empty())
+                .map(|(_, memory)| memory),
         }
         .run()?;
         Ok(findings)
@@ -148,7 +212,11 @@ impl Session {
             .changes
             .iter()
             .filter(|change| {
-                let mode = if change.index_mode == FileMode::NONE { change.head_mode } else { change.index_mode };
+                let mode = if change.index_mode == FileMode::NONE {
+                    change.head_mode
+                } else {
+                    change.index_mode
+                };
                 let is_hidden = hides_submodules
                     && [change.head_mode, change.index_mode]
                         .iter()
@@ -158,13 +226,18 @@ impl Session {
             .cloned()
             .collect();
         if let Some(rule) = request.renames {
-            changes = renames::detect(changes, &rule, &self.objects)?;
+            let blobs = RenameBlobs {
+                objects: &self.object_pool,
+                attributes: &self.attributes,
+                files: None,
+            };
+            changes = renames::detect(changes, &diff.unmerged, &rule, &blobs, threads())?;
         }
         Ok(changes)
     }
 
     /// What the scan found, with submodules asked.
-    fn unstaged(
+    pub(super) fn unstaged(
         &self,
         request: &StatusRequest,
         index: &Index,
@@ -174,7 +247,9 @@ impl Session {
         let mut rules: Option<SubmoduleRules> = None;
         for &(number, observed) in &findings.tracked {
             let number = number as usize;
-            let Some(entry) = index.entries().get(number) else { continue };
+            let Some(entry) = index.entries().get(number) else {
+                continue;
+            };
             if entry.flags.stage() > 0 {
                 continue;
             }
@@ -190,7 +265,14 @@ impl Session {
                     continue;
                 }
                 if observed == Observed::Submodule {
-                    let found = state(&self.repository, path, &entry.id, ignored, request.threads_max)?;
+                    let found = state(
+                        &self.repository,
+                        path,
+                        &entry.id,
+                        ignored,
+                        request.threads_max,
+                        self.stderr,
+                    )?;
                     if found.is_none() && !entry.flags.is_intent_to_add() {
                         continue;
                     }
@@ -211,15 +293,33 @@ impl Session {
             if mode.is_gitlink() && submodule.is_none() {
                 // A repository in place of a file has other commits than the file, as git sees it.
                 let new_commits = kind == ChangeKind::TypeChanged;
-                submodule = Some(SubmoduleState { new_commits, ..SubmoduleState::default() });
+                submodule = Some(SubmoduleState {
+                    new_commits,
+                    ..SubmoduleState::default()
+                });
             }
-            all.push(Unstaged { number, kind: Some(kind), mode, submodule });
+            all.push(Unstaged {
+                number,
+                kind,
+                mode,
+                submodule,
+            });
         }
         Ok(all)
     }
 
-    fn submodule_rules(&self, request: &StatusRequest, index: &Index) -> Result<SubmoduleRules, SessionError> {
-        SubmoduleRules::new(&self.repository, index, &self.objects, request, self.settings.ignore_submodules)
+    fn submodule_rules(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+    ) -> Result<SubmoduleRules, SessionError> {
+        SubmoduleRules::new(
+            &self.repository,
+            index,
+            &self.objects,
+            request,
+            self.settings.ignore_submodules,
+        )
     }
 
     /// The state of a submodule in conflict, by the commit of stage 2.
@@ -231,12 +331,23 @@ impl Session {
         path: &BStr,
     ) -> Result<Option<SubmoduleState>, SessionError> {
         let ignored = self.submodule_rules(request, index)?.ignored(path)?;
-        state(&self.repository, path, &ours.id, ignored, request.threads_max)
+        state(
+            &self.repository,
+            path,
+            &ours.id,
+            ignored,
+            request.threads_max,
+            self.stderr,
+        )
     }
 }
 
 /// One list of both kinds of changes to merged paths; `staged` and `unstaged` are in byte order of paths.
-fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> Vec<(BString, Change)> {
+fn merge(
+    index: &Index,
+    staged: Vec<StagedChange>,
+    unstaged: Vec<Unstaged>,
+) -> Vec<(BString, Change)> {
     let null = ObjectId::null(index.hash_kind());
     let mut all = Vec::with_capacity(staged.len().saturating_add(unstaged.len()));
     let mut unstaged = unstaged.into_iter().peekable();
@@ -244,11 +355,15 @@ fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> V
     let only_unstaged = |change: Unstaged| {
         let entry = of(&change)?;
         // Only an intent to add is no place in the index, unless the file is gone again.
-        let is_new = change.kind == Some(ChangeKind::Added);
-        let (mode, id) = if is_new { (FileMode::NONE, null) } else { (entry.mode, entry.id) };
+        let is_new = change.kind == ChangeKind::Added;
+        let (mode, id) = if is_new {
+            (FileMode::NONE, null)
+        } else {
+            (entry.mode, entry.id)
+        };
         let tracked = TrackedChange {
             staged: None,
-            unstaged: change.kind,
+            unstaged: Some(change.kind),
             head_mode: mode,
             index_mode: mode,
             worktree_mode: change.mode,
@@ -261,10 +376,13 @@ fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> V
         Some((index.path(entry).to_owned(), Change::Tracked(tracked)))
     };
     for change in staged {
-        while let Some(other) = unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) < change.path)) {
+        while let Some(other) =
+            unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) < change.path))
+        {
             all.extend(only_unstaged(other));
         }
-        let same = unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) == change.path));
+        let same = unstaged
+            .next_if(|other| of(other).is_some_and(|entry| index.path(entry) == change.path));
         let mut tracked = TrackedChange {
             staged: Some(change.kind),
             unstaged: None,
@@ -279,7 +397,7 @@ fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> V
         };
         let mut submodule = None;
         if let Some(same) = same {
-            tracked.unstaged = same.kind;
+            tracked.unstaged = Some(same.kind);
             tracked.worktree_mode = same.mode;
             submodule = same.submodule;
         }
@@ -293,7 +411,10 @@ fn merge(index: &Index, staged: Vec<StagedChange>, unstaged: Vec<Unstaged>) -> V
 
 /// A path is shown as a submodule if it is one on any side.
 fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<SubmoduleState> {
-    modes.iter().any(|mode| mode.is_gitlink()).then(|| state.unwrap_or_default())
+    modes
+        .iter()
+        .any(|mode| mode.is_gitlink())
+        .then(|| state.unwrap_or_default())
 }
 
 /// Adds the paths in conflict.
@@ -304,13 +425,24 @@ fn add_unmerged(
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     submodule_state: impl Fn(&Entry, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
-    let mut entries = index.entries().iter().enumerate().filter(|(_, entry)| entry.flags.stage() > 0).peekable();
+    let mut entries = index
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, entry)| entry.flags.stage() > 0)
+        .peekable();
     while let Some((number, first)) = entries.next() {
         let path = index.path(first);
         let mut stages = [None; 3];
         let mut set = |entry: &Entry| {
             if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
-                *side = Some((UnmergedSide { mode: entry.mode, id: entry.id }, *entry));
+                *side = Some((
+                    UnmergedSide {
+                        mode: entry.mode,
+                        id: entry.id,
+                    },
+                    *entry,
+                ));
             }
         };
         set(first);
@@ -320,8 +452,13 @@ fn add_unmerged(
         if !is_asked_for(path, first.mode) {
             continue;
         }
-        let found = findings.tracked.binary_search_by_key(&number, |&(number, _)| number as usize);
-        let observed = found.ok().and_then(|at| findings.tracked.get(at)).map(|&(_, observed)| observed);
+        let found = findings
+            .tracked
+            .binary_search_by_key(&number, |&(number, _)| number as usize);
+        let observed = found
+            .ok()
+            .and_then(|at| findings.tracked.get(at))
+            .map(|&(_, observed)| observed);
         let worktree_mode = match observed {
             Some(Observed::Present(mode)) => mode,
             Some(Observed::Submodule) => FileMode::GITLINK,
@@ -337,7 +474,18 @@ fn add_unmerged(
         let stages = stages.map(|side| side.map(|(side, _)| side));
         let ours_mode = ours.map_or(FileMode::NONE, |(_, entry)| entry.mode);
         let submodule = submodule_of(&[worktree_mode, ours_mode], submodule);
-        changes.push((path.to_owned(), Change::Unmerged(UnmergedChange { stages, worktree_mode, submodule })));
+        changes.push((
+            path.to_owned(),
+            Change::Unmerged(UnmergedChange {
+                stages,
+                worktree_mode,
+                submodule,
+            }),
+        ));
     }
     Ok(())
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

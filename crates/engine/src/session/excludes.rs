@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 
 use crate::git::ignore::{GlobalSources, IgnoreRules};
-use crate::git::repository::{Repository, Settings};
+use crate::git::repository::{Repository, settings::Settings};
 use crate::stamp::Observation;
 
 /// The rules, and the files that they came from.
@@ -39,7 +39,11 @@ impl Excludes {
     /// The rules as the files are now: the same value as last time if they say the same.
     pub(super) fn rules(&mut self, warnings: &mut Vec<BString>) -> Arc<IgnoreRules> {
         let mut is_same = true;
-        for source in self.excludes_file.iter_mut().chain([&mut self.info_exclude]) {
+        for source in self
+            .excludes_file
+            .iter_mut()
+            .chain([&mut self.info_exclude])
+        {
             is_same &= source.is_same_after_refresh();
             warnings.extend(source.complaint.clone());
         }
@@ -59,16 +63,26 @@ impl Excludes {
 
 impl Source {
     fn new(path: PathBuf) -> Self {
-        Self { path, seen: None, contents: None, complaint: None }
+        Self {
+            path,
+            seen: None,
+            contents: None,
+            complaint: None,
+        }
     }
 
     fn part(&self) -> Option<(&std::path::Path, &[u8])> {
-        self.contents.as_deref().map(|contents| (self.path.as_path(), contents))
+        self.contents
+            .as_deref()
+            .map(|contents| (self.path.as_path(), contents))
     }
 
     /// Reads the file again if it may have moved; whether it says what it said.
     fn is_same_after_refresh(&mut self) -> bool {
-        if self.seen.is_some_and(|seen| seen.holds(&self.path).unwrap_or(false)) {
+        if self
+            .seen
+            .is_some_and(|seen| seen.holds(&self.path).unwrap_or(false))
+        {
             return true;
         }
         let is_first = self.seen.is_none();
@@ -80,7 +94,10 @@ impl Source {
                 let path = BStr::new(self.path.as_os_str().as_bytes());
                 let reason = error.to_string();
                 let reason = reason.split(" (os error").next().unwrap_or_default();
-                (None, Some(format!("unable to access '{path}': {reason}").into()))
+                (
+                    None,
+                    Some(format!("unable to access '{path}': {reason}").into()),
+                )
             }
         };
         let is_same = !is_first && contents == self.contents;
@@ -92,5 +109,8 @@ impl Source {
 
 /// A file that is not there, or is a directory, is no reason to speak.
 fn is_silent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory
+    )
 }

@@ -6,10 +6,13 @@ use vigil_model::index::Index;
 
 use super::{Session, SessionError, head_id};
 use crate::git::config::Config;
+use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
 use crate::git::repository::{Repository, submodule};
 use crate::objects::Objects;
-use crate::status::{Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode};
+use crate::status::{
+    Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode,
+};
 
 /// What `.gitmodules` says, and what the configuration says over it.
 pub(super) struct SubmoduleRules {
@@ -62,12 +65,17 @@ impl SubmoduleRules {
         if rules.asked.is_some() || !index.entries().iter().any(|entry| entry.mode.is_gitlink()) {
             return Ok(rules);
         }
-        rules.is_unmerged = index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some());
-        let Some(text) = read_gitmodules(repository, index, objects) else { return Ok(rules) };
+        rules.is_unmerged =
+            index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some());
+        let Some(text) = read_gitmodules(repository, index, objects) else {
+            return Ok(rules);
+        };
         let modules = Config::from_bytes(&text, ".gitmodules")?;
         for submodule in modules.subsections("submodule") {
             let submodule = submodule.as_bstr();
-            let Some(path) = modules.subsection_string("submodule", submodule, "path") else { continue };
+            let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
+                continue;
+            };
             let ignore = repository
                 .config
                 .subsection_string("submodule", submodule, "ignore")
@@ -84,10 +92,16 @@ impl SubmoduleRules {
         }
         let base = match self.configured {
             Some(configured) => configured.into(),
-            None => Ignored { all: false, dirty: false, untracked: self.without_untracked },
+            None => Ignored {
+                all: false,
+                dirty: false,
+                untracked: self.without_untracked,
+            },
         };
         // The last submodule that claims the path is the one.
-        let Some((_, ignore)) = self.by_path.iter().rev().find(|(known, _)| known == path) else { return Ok(base) };
+        let Some((_, ignore)) = self.by_path.iter().rev().find(|(known, _)| known == path) else {
+            return Ok(base);
+        };
         match ignore.as_deref().map(|value| value.as_bstr()) {
             Some(value) => Ok(parse_ignore(value)?.into()),
             None if self.is_unmerged => Ok(IgnoreSubmodules::All.into()),
@@ -102,7 +116,10 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
         b"untracked" => Ok(IgnoreSubmodules::Untracked),
         b"dirty" => Ok(IgnoreSubmodules::Dirty),
         b"none" => Ok(IgnoreSubmodules::None),
-        _ => Err(crate::git::repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into()),
+        _ => Err(crate::git::repository::Error::Refused(format!(
+            "bad --ignore-submodules argument: {value}"
+        ))
+        .into()),
     }
 }
 
@@ -125,27 +142,34 @@ pub(super) fn state(
     recorded: &ObjectId,
     ignored: Ignored,
     threads_max: Option<usize>,
+    stderr: FilterStderr,
 ) -> Result<Option<SubmoduleState>, SessionError> {
     if ignored.all {
         return Ok(None);
     }
-    let Some(repository) = submodule(parent, path)? else { return Ok(None) };
+    let Some(repository) = submodule(parent, path)? else {
+        return Ok(None);
+    };
     let mut state = SubmoduleState::default();
     if let Ok(head) = Refs::open(&repository)?.head() {
         state.new_commits = head_id(&head).is_some_and(|id| id != *recorded);
     }
     if !ignored.dirty {
         let request = StatusRequest {
-            untracked: if ignored.untracked { UntrackedMode::No } else { default_untracked(&repository)? },
+            untracked: if ignored.untracked {
+                UntrackedMode::No
+            } else {
+                default_untracked(&repository)?
+            },
             threads_max,
             ..StatusRequest::default()
         };
-        let status = Session::open(repository, false).and_then(|mut session| session.status(&request)).map_err(
-            |source| SessionError::Submodule {
+        let status = Session::open(repository, false, stderr)
+            .and_then(|mut session| session.status(&request))
+            .map_err(|source| SessionError::Submodule {
                 text: format!("'git status --porcelain=2' failed in submodule {path}"),
                 source: Box::new(source),
-            },
-        )?;
+            })?;
         (state.modified, state.untracked) = dirt(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
@@ -153,7 +177,7 @@ pub(super) fn state(
 
 /// What `git status` shows in the submodule by its own configuration.
 fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionError> {
-    Ok(crate::git::repository::Settings::new(repository)?.untracked)
+    Ok(crate::git::repository::settings::Settings::new(repository)?.untracked)
 }
 
 /// Whether a submodule's own status counts as modified, and as having untracked files.

@@ -1,20 +1,62 @@
-//! What a scan asks of the repository around it, answered from a session's parts.
+//! What scans, attributes and rename detection ask of the repository, answered from a session's parts.
 
 use std::fs::File;
+use std::sync::Arc;
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
+use parking_lot::Mutex;
 use vigil_model::ObjectId;
 use vigil_model::index::Entry;
 
+use crate::git::attributes::{Attributes, Value};
+use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
+use crate::git::index_file::LoadedIndex;
+use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
+use crate::git::renames::{Blob, BlobSource};
 use crate::git::repository::Repository;
-use crate::objects::Objects;
-use crate::scan::{ContentError, Surroundings};
+use crate::git::staged::{SourceError, TreeSource};
+use crate::objects::{self, Objects};
+use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
+
+/// Readers of one object database, one for each thread that asks at the same time.
+pub(super) struct ObjectPool(Mutex<Vec<Objects>>);
+
+impl ObjectPool {
+    pub(super) fn new(objects: &Objects) -> Self {
+        Self(Mutex::new(vec![objects.clone()]))
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
+        let mut free = self.0.lock();
+        let reader = match free.pop() {
+            // The last one stays, to be cloned.
+            Some(last) if free.is_empty() => {
+                free.push(last.clone());
+                last
+            }
+            Some(reader) => reader,
+            None => return None,
+        };
+        drop(free);
+        let answer = ask(&reader);
+        self.0.lock().push(reader);
+        Some(answer)
+    }
+
+    fn blob(&self, id: &gix_hash::oid) -> Option<Vec<u8>> {
+        let mut contents = Vec::new();
+        let kind = self
+            .with(|objects| objects.read(id, &mut contents))?
+            .ok()??;
+        (kind == gix_object::Kind::Blob).then_some(contents)
+    }
+}
 
 /// The parts of a session that a scan needs.
 pub(super) struct Host<'a> {
     pub(super) repository: &'a Repository,
-    pub(super) objects: &'a Objects,
+    pub(super) objects: &'a ObjectPool,
     pub(super) converter: &'a Converter,
 }
 
@@ -32,17 +74,162 @@ impl Surroundings for Host<'_> {
     }
 
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
-        crate::objects::hash_blob(recorded.kind(), target) == *recorded
+        objects::hash_blob(recorded.kind(), target) == *recorded
     }
 
     fn blob(&self, entry: &Entry) -> Option<Vec<u8>> {
-        let mut contents = Vec::new();
-        // A blob that cannot be read says nothing, as for git.
-        let kind = self.objects.read(&entry.id, &mut contents).ok()??;
-        (kind == gix_object::Kind::Blob).then_some(contents)
+        self.objects.blob(&entry.id)
     }
 
     fn is_repository(&self, path: &BStr) -> bool {
         self.repository.has_nested_repository(path)
+    }
+}
+
+/// The blobs of an index, for attributes.
+struct IndexedBlobs {
+    loaded: Arc<LoadedIndex>,
+    objects: ObjectPool,
+}
+
+impl IndexBlobs for IndexedBlobs {
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        let index = &self.loaded.index;
+        let entry = index.find(path, 0).or_else(|| index.find(path, 2))?;
+        self.objects.blob(&entry.id)
+    }
+}
+
+/// The blobs of a tree, for attributes.
+struct TreeBlobs {
+    tree: ObjectId,
+    objects: ObjectPool,
+}
+
+impl IndexBlobs for TreeBlobs {
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        let id = self
+            .objects
+            .with(|objects| objects.find_in_tree(&self.tree, path))?
+            .ok()??;
+        self.objects.blob(&id)
+    }
+}
+
+/// What attributes and conversion take from the repository: the index, or the tree that was named for attributes.
+pub(super) fn blobs(loaded: &Arc<LoadedIndex>, objects: &Objects, tree: Option<ObjectId>) -> Blobs {
+    let pool = || ObjectPool::new(objects);
+    Blobs {
+        index: Arc::new(IndexedBlobs {
+            loaded: loaded.clone(),
+            objects: pool(),
+        }),
+        tree: tree.map(|tree| {
+            Arc::new(TreeBlobs {
+                tree,
+                objects: pool(),
+            }) as Arc<dyn IndexBlobs>
+        }),
+    }
+}
+
+/// The paths that pathspecs ask for.
+pub(super) struct PathQuestion<'a> {
+    pub(super) pathspec: &'a Pathspec,
+    pub(super) attributes: &'a Attributes,
+}
+
+impl PathFilter for PathQuestion<'_> {
+    fn matches(&self, path: &BStr, is_dir: bool) -> bool {
+        self.pathspec.matches_with(path, is_dir, self)
+    }
+
+    fn may_match_below(&self, path: &BStr) -> bool {
+        self.pathspec.may_concern(path)
+    }
+
+    fn directory(&self, dir: &BStr) -> DirMatch {
+        match self.pathspec.directory_relation_with(dir, self) {
+            Relation::None => DirMatch::No,
+            Relation::Some => DirMatch::Below,
+            Relation::Itself | Relation::All => DirMatch::Yes,
+        }
+    }
+}
+
+impl AttributeLookup for PathQuestion<'_> {
+    fn attribute(&self, path: &BStr, name: &BStr) -> AttributeState {
+        let Ok(name) = name.to_str() else {
+            return AttributeState::Unspecified;
+        };
+        let [value] = self.attributes.lookup(path, [name]);
+        match value {
+            Value::Unspecified => AttributeState::Unspecified,
+            Value::Set => AttributeState::Set,
+            Value::Unset => AttributeState::Unset,
+            Value::Text(text) => AttributeState::Value(text),
+        }
+    }
+}
+
+impl TreeSource for Objects {
+    fn tree(&self, id: &gix_hash::oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
+        match Self::tree(self, id, buf) {
+            Ok(()) => Ok(true),
+            Err(objects::Error::MissingTree { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The contents that rename detection compares.
+pub(super) struct RenameBlobs<'a> {
+    pub(super) objects: &'a ObjectPool,
+    pub(super) attributes: &'a Attributes,
+    /// Where the later side is, if it is the working tree.
+    pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
+}
+
+impl BlobSource for RenameBlobs<'_> {
+    fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
+        let mut contents = Vec::new();
+        self.blob(blob, &mut contents)?;
+        Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX))
+    }
+
+    fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
+        match (blob.side, self.files) {
+            (crate::git::renames::FileSide::Later, Some((top, converter))) => {
+                let path = top.join(blob.path.to_path()?);
+                let stat = vigil_linux::stat::lstat_path(&path)?;
+                *buf = if stat.is_symlink() {
+                    std::os::unix::ffi::OsStringExt::into_vec(
+                        std::fs::read_link(&path)?.into_os_string(),
+                    )
+                } else {
+                    converter.read_file(blob.path, &File::open(&path)?, stat.size)?
+                };
+                Ok(())
+            }
+            _ => {
+                let found = self.objects.with(|objects| objects.read(blob.id, buf));
+                match found {
+                    Some(Ok(Some(_))) => Ok(()),
+                    Some(Err(error)) => Err(error.into()),
+                    _ => Err(objects::Error::Missing {
+                        id: blob.id.to_owned(),
+                    }
+                    .into()),
+                }
+            }
+        }
+    }
+
+    fn is_binary(&self, path: &BStr) -> Option<bool> {
+        match self.attributes.lookup(path, ["diff"]) {
+            [Value::Set] => Some(false),
+            [Value::Unset] => Some(true),
+            _ => None,
+        }
     }
 }

@@ -47,7 +47,12 @@ impl Fixture {
                 text => Value::Text(text.into()),
             })
             .collect();
-        assert_eq!(values.len(), paths.len() * NAMES.len(), "{:?}", output.stderr.as_bstr());
+        assert_eq!(
+            values.len(),
+            paths.len() * NAMES.len(),
+            "{:?}",
+            output.stderr.as_bstr()
+        );
         let rows = values.chunks(NAMES.len()).map(<[Value]>::to_vec).collect();
         (rows, output.stderr)
     }
@@ -57,7 +62,12 @@ impl Fixture {
         let (rows, stderr) = self.check_attr(&paths);
         for (path, row) in paths.iter().zip(rows) {
             let ours = attributes.lookup(path.as_str().into(), NAMES);
-            assert_eq!(ours.to_vec(), row, "{path}\n{}", std::fs::read_to_string(self.path(".gitattributes")).unwrap_or_default());
+            assert_eq!(
+                ours.to_vec(),
+                row,
+                "{path}\n{}",
+                std::fs::read_to_string(self.path(".gitattributes")).unwrap_or_default()
+            );
         }
         let said: Vec<u8> = attributes
             .messages
@@ -72,8 +82,32 @@ impl Fixture {
 #[test]
 fn random_patterns_match_as_in_git() {
     let parts = [
-        "a", "b", "A", "/", "/", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[a-b]", "[A]", "[", "]", "\\",
-        "\\a", "-", "[[:upper:]]", "[]-a]", "!", "[\\a-b]", "[a", ":]", "[B-a]",
+        "a",
+        "b",
+        "A",
+        "/",
+        "/",
+        "*",
+        "**",
+        "**/",
+        "/**",
+        "?",
+        "[ab]",
+        "[!a]",
+        "[a-b]",
+        "[A]",
+        "[",
+        "]",
+        "\\",
+        "\\a",
+        "-",
+        "[[:upper:]]",
+        "[]-a]",
+        "!",
+        "[\\a-b]",
+        "[a",
+        ":]",
+        "[B-a]",
     ];
     let names = ["a", "b", "A", "B", "ab", "-", "]", "[", "ba", "*", "\\"];
     for fold_case in [false, true] {
@@ -94,7 +128,14 @@ fn random_patterns_match_as_in_git() {
                 .filter(|line| !line.starts_with(['!', '#']))
                 .map(|line| format!("{line}\n"))
                 .collect();
-            fixture.write(if at % 2 == 0 { ".gitattributes" } else { "a/.gitattributes" }, lines);
+            fixture.write(
+                if at % 2 == 0 {
+                    ".gitattributes"
+                } else {
+                    "a/.gitattributes"
+                },
+                lines,
+            );
             let paths: Vec<String> = (0..40)
                 .map(|_| {
                     (0..=random.below(3))
@@ -112,8 +153,25 @@ fn random_patterns_match_as_in_git() {
 #[test]
 fn places_macros_and_states_weigh_as_in_git() {
     let states = [
-        "text", "-text", "!text", "text=auto", "eol=lf", "eol=", "binary", "-binary", "!binary", "diff", "-diff",
-        "m", "-m", "!m", "m=v", "x", "x=1", "-x", "!x",
+        "text",
+        "-text",
+        "!text",
+        "text=auto",
+        "eol=lf",
+        "eol=",
+        "binary",
+        "-binary",
+        "!binary",
+        "diff",
+        "-diff",
+        "m",
+        "-m",
+        "!m",
+        "m=v",
+        "x",
+        "x=1",
+        "-x",
+        "!x",
     ];
     let patterns = ["*", "*.c", "a", "d/*", "/a", "d/", "\"a\"", "e/**", "b.c"];
     let paths = ["a", "b.c", "d/a", "d/b.c", "d/e/a", "d/e/b.c", "d/", "e/x"];
@@ -132,7 +190,8 @@ fn places_macros_and_states_weigh_as_in_git() {
             for _ in 0..random.below(4) {
                 if random.below(4) == 0 && !place.starts_with("d/") {
                     let name = random.pick(&["m", "x", "binary"]);
-                    let meaning = random.pick(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
+                    let meaning =
+                        random.pick(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
                     lines += &format!("[attr]{name} {meaning}\n");
                 }
                 lines += random.pick(&patterns);

@@ -144,7 +144,10 @@ impl Process {
     }
 
     /// One line of the greeting, `None` for a flush.
-    fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Greeting> {
+    fn greeting_line(
+        &mut self,
+        unread: impl FnOnce() -> String,
+    ) -> Result<Option<BString>, Greeting> {
         self.read_line().map_err(|fault| match fault {
             Fault::Io => Greeting::Failed(unread()),
             Fault::Fatal(error) => Greeting::Fatal(error),

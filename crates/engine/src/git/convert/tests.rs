@@ -79,7 +79,10 @@ impl Fixture {
             names.extend_from_slice(path.as_os_str().as_bytes());
             names.push(b'\n');
         }
-        self.feed(["hash-object", "-w", "--no-filters", "--stdin-paths"], &names);
+        self.feed(
+            ["hash-object", "-w", "--no-filters", "--stdin-paths"],
+            &names,
+        );
         self.run(["read-tree", "--empty"]);
         self.feed(["update-index", "--index-info"], &lines);
         ids
@@ -151,7 +154,13 @@ fn utf16(text: &str, big: bool, mark: bool) -> Vec<u8> {
     let mark = if mark { "\u{feff}" } else { "" };
     mark.encode_utf16()
         .chain(text.encode_utf16())
-        .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+        .flat_map(|unit| {
+            if big {
+                unit.to_be_bytes()
+            } else {
+                unit.to_le_bytes()
+            }
+        })
         .collect()
 }
 
@@ -182,16 +191,54 @@ fn variant(random: &mut Random, text: &str) -> Vec<u8> {
 #[test]
 fn random_contents_convert_as_in_git() {
     let parts = [
-        "a", "line of text", "\n", "\n", "\n", "\r\n", "\r\n", "\r", "\0", "$Id$", "$Id$\n", "$Id: x$", "$Id: y\n",
-        "\x1a", "é", "\x01", "\x7f",
+        "a",
+        "line of text",
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "\r\n",
+        "\r",
+        "\0",
+        "$Id$",
+        "$Id$\n",
+        "$Id: x$",
+        "$Id: y\n",
+        "\x1a",
+        "é",
+        "\x01",
+        "\x7f",
     ];
     let words = [
-        "text", "-text", "text=auto", "text=auto", "text=input", "text=x", "!text", "crlf", "-crlf", "crlf=input",
-        "eol=lf", "eol=crlf", "eol", "ident", "-ident", "binary", "working-tree-encoding=UTF-16",
-        "working-tree-encoding=utf-16le", "working-tree-encoding=UTF16BE", "working-tree-encoding=UTF-16LE-BOM",
-        "working-tree-encoding=UTF-32", "working-tree-encoding=UTF-32LE", "working-tree-encoding=latin-1",
-        "working-tree-encoding=utf8", "working-tree-encoding=SHIFT-JIS", "working-tree-encoding=none-such",
-        "-working-tree-encoding", "working-tree-encoding=", "filter=none",
+        "text",
+        "-text",
+        "text=auto",
+        "text=auto",
+        "text=input",
+        "text=x",
+        "!text",
+        "crlf",
+        "-crlf",
+        "crlf=input",
+        "eol=lf",
+        "eol=crlf",
+        "eol",
+        "ident",
+        "-ident",
+        "binary",
+        "working-tree-encoding=UTF-16",
+        "working-tree-encoding=utf-16le",
+        "working-tree-encoding=UTF16BE",
+        "working-tree-encoding=UTF-16LE-BOM",
+        "working-tree-encoding=UTF-32",
+        "working-tree-encoding=UTF-32LE",
+        "working-tree-encoding=latin-1",
+        "working-tree-encoding=utf8",
+        "working-tree-encoding=SHIFT-JIS",
+        "working-tree-encoding=none-such",
+        "-working-tree-encoding",
+        "working-tree-encoding=",
+        "filter=none",
     ];
     let mut random = Random(0xc0de);
     let fixture = Fixture::new();
@@ -225,7 +272,10 @@ fn random_contents_convert_as_in_git() {
         // Ids without an index; hash-object does not read it either.
         fixture.run(["read-tree", "--empty"]);
         let names: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-        let hashed = fixture.feed(["hash-object", "--stdin-paths"], names.join("\n").as_bytes());
+        let hashed = fixture.feed(
+            ["hash-object", "--stdin-paths"],
+            names.join("\n").as_bytes(),
+        );
         for (path, id) in names.iter().zip(String::from_utf8(hashed).unwrap().lines()) {
             let file = File::open(fixture.path(path)).unwrap();
             let size = file.metadata().unwrap().len();

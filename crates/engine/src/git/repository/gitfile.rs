@@ -39,6 +39,11 @@ pub(super) enum Reason {
 }
 
 impl Reason {
+    /// Whether there is such a file, but not one that can be read: git then takes it for one.
+    pub(super) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::OpenFailed(_))
+    }
+
     /// git's last words where `path` was named by the user; `None` where git then looks for a folder.
     pub(super) fn fatal(&self, path: &BStr) -> Option<String> {
         Some(match self {

@@ -48,6 +48,32 @@ pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>,
     })
 }
 
+impl Repository {
+    /// Whether the directory at `path`, relative to the top of the working tree, holds a `.git` that is a repository
+    /// other than this one: git then does not look into it.
+    pub fn has_nested_repository(&self, path: &BStr) -> bool {
+        let Some(top) = self.work_tree.as_deref() else {
+            return false;
+        };
+        let dot_git = join(path, ".git");
+        let folder = top.join(path_of(&dot_git));
+        let Ok(stat) = stat_path(&folder) else {
+            return false;
+        };
+        let is_repository = if stat.is_dir() {
+            is_git_directory(&self.environment, &folder, top).unwrap_or(true)
+        } else {
+            let mut reader = Reader::new(&self.environment);
+            match read_gitfile(&mut reader, top, dot_git.as_bstr(), top) {
+                Ok(Ok(_)) | Err(_) => true,
+                Ok(Err(reason)) => reason.is_unreadable(),
+            }
+        };
+        is_repository
+            && !stat_path(&self.git_dir).is_ok_and(|own| (own.dev, own.ino) == (stat.dev, stat.ino))
+    }
+}
+
 fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Error> {
     let directory = std::fs::canonicalize(top.join(path_of(path)))
         .map_err(|error| Error::Refused(format!("cannot change to '{path}': {error}")))?;
