@@ -189,6 +189,41 @@ fn a_configured_work_tree_counts() {
 }
 
 #[test]
+fn all_that_can_say_something_is_combined() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "main"]);
+    sandbox.git(
+        "",
+        &["init", "-q", "--separate-git-dir", "separate.git", "apart"],
+    );
+    for folder in ["main/a", "apart/a", "tree/a"] {
+        sandbox.folder(folder);
+    }
+    for bare in ["true", "false"] {
+        for core in ["", "worktree=../tree\n", "worktree=@/main/a\n"] {
+            let text = format!("[core]\nrepositoryformatversion=0\nbare={bare}\n{core}");
+            sandbox.write("main/.git/config", &text);
+            sandbox.write("separate.git/config", &text);
+            for (cwd, git_dir) in [
+                ("main/a", "../.git"),
+                ("main/.git", "."),
+                ("apart/a", "../.git"),
+                ("separate.git", "."),
+                ("tree/a", "../../separate.git"),
+            ] {
+                for work_tree in [None, Some(".."), Some("@/tree")] {
+                    let work_tree = work_tree.map(|work_tree| ("GIT_WORK_TREE", work_tree));
+                    let mut variables: Vec<_> = work_tree.into_iter().collect();
+                    same_as_git(&sandbox, cwd, &variables);
+                    variables.push(("GIT_DIR", git_dir));
+                    same_as_git(&sandbox, cwd, &variables);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_file_may_name_the_folder() {
     let sandbox = Sandbox::new();
     sandbox.git(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use crate::environment::Environment;
 use crate::git::repository::paths::{bytes_of, path_of};
@@ -143,35 +143,31 @@ pub(crate) fn same_as_git(
         .map(|line| format!("{line}\n"))
         .collect();
     assert_eq!(said.as_bytes().as_bstr(), status.stderr.as_bstr(), "{what}");
-    let ask = |argument: &[&str]| {
-        let mut arguments = vec!["rev-parse"];
-        arguments.extend(argument);
-        let output = run(&environment, &arguments);
-        assert!(output.status.success(), "{what}: {output:?}");
-        BString::from(output.stdout.strip_suffix(b"\n").unwrap())
+    let questions = [
+        "rev-parse",
+        "--show-toplevel",
+        "--show-prefix",
+        "--git-dir",
+        "--git-common-dir",
+        "--show-object-format",
+    ];
+    let answers = run(&environment, &questions);
+    assert!(answers.status.success(), "{what}: {answers:?}");
+    let answers: Vec<&[u8]> = answers.stdout.lines().collect();
+    let [top, prefix, git_dir, common_dir, hash] = answers.as_slice() else {
+        panic!("{what}: {answers:?}");
     };
-    let real = |path: &BStr| real_folder(&environment.working_directory().join(path_of(path)));
-    assert_eq!(
-        bytes_of(repository.require_work_tree().unwrap()),
-        ask(&["--show-toplevel"]),
-        "{what}"
-    );
-    assert_eq!(repository.prefix, ask(&["--show-prefix"]), "{what}");
-    assert_eq!(
-        real_folder(&repository.git_dir),
-        real(ask(&["--git-dir"]).as_bstr()),
-        "{what}"
-    );
+    let real = |name: &[u8]| real_folder(&environment.working_directory().join(path_of(name)));
+    let work_tree = repository.require_work_tree().unwrap();
+    assert_eq!(bytes_of(work_tree), top.as_bstr(), "{what}");
+    assert_eq!(repository.prefix, prefix.as_bstr(), "{what}");
+    assert_eq!(real_folder(&repository.git_dir), real(git_dir), "{what}");
     assert_eq!(
         real_folder(&repository.common_dir),
-        real(ask(&["--git-common-dir"]).as_bstr()),
+        real(common_dir),
         "{what}"
     );
-    assert_eq!(
-        repository.hash.to_string(),
-        ask(&["--show-object-format"]),
-        "{what}"
-    );
+    assert_eq!(repository.hash.to_string().as_bytes(), *hash, "{what}");
     Some(repository)
 }
 
