@@ -200,8 +200,7 @@ impl Objects {
     /// The contents are not checked against the id, nor are they by git.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
-        // git knows this one even where nobody wrote it.
-        if *id == *ObjectId::empty_tree(self.places.hash) {
+        if self.is_empty_tree(id) {
             buf.clear();
             return Ok(Some(Kind::Tree));
         }
@@ -214,10 +213,18 @@ impl Objects {
     /// The type of the object `id`, without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
+        if self.is_empty_tree(id) {
+            return Ok(Some(Kind::Tree));
+        }
         self.attempt(id, |store| {
             let found = FindHeader::try_header(store, id).map_err(|e| e.to_string())?;
             Ok(found.map(|header| header.kind))
         })
+    }
+
+    /// Whether `id` is the tree that git knows even where nobody wrote it.
+    fn is_empty_tree(&self, id: &oid) -> bool {
+        *id == *ObjectId::empty_tree(self.places.hash)
     }
 
     /// Reads the tree `id` into `buf`.

@@ -62,9 +62,19 @@ pub fn upstream_of(
     id: Option<ObjectId>,
     ahead_behind: bool,
 ) -> Result<Option<Upstream>, Error> {
-    let Some(remotes) = BranchRemotes::read(&repo.config, short_name(branch))? else {
-        return Ok(None);
-    };
+    match BranchRemotes::read(&repo.config, short_name(branch))? {
+        Some(remotes) => upstream_by(&remotes, refs, objects, id, ahead_behind),
+        None => Ok(None),
+    }
+}
+
+fn upstream_by(
+    remotes: &BranchRemotes,
+    refs: &Refs,
+    objects: &Objects,
+    id: Option<ObjectId>,
+    ahead_behind: bool,
+) -> Result<Option<Upstream>, Error> {
     let Some(reference) = remotes.upstream(refs)? else {
         return Ok(None);
     };
@@ -266,28 +276,31 @@ impl BranchRemotes {
     }
 }
 
-/// The address of a remote, with the longest matching `url.<base>.insteadOf` in effect.
+/// The address of a remote, with `url.<base>.insteadOf` in effect.
 fn url_of(config: &Config, remote: &BStr) -> BString {
     let url = config
         .subsection_string("remote", remote, "url")
         .unwrap_or_default();
-    let mut best: Option<(usize, BString)> = None;
-    for base in config.subsections("url") {
-        for prefix in values(config, "url", base.as_ref(), "insteadOf") {
-            if url.starts_with(&prefix)
-                && best.as_ref().map_or(0, |(length, _)| *length) < prefix.len()
-            {
-                best = Some((prefix.len(), base.clone()));
-            }
+    let bases = config.subsections("url");
+    let rewrites = bases.iter().flat_map(|base| {
+        let prefixes = values(config, "url", base.as_ref(), "insteadOf");
+        prefixes.into_iter().map(|prefix| (base.clone(), prefix))
+    });
+    rewritten(url, rewrites)
+}
+
+/// The address after the rewrite, a base and the prefix it stands for, whose prefix is the longest; of several
+/// equally long ones the first.
+fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -> BString {
+    let mut best = (BString::default(), 0);
+    for (base, prefix) in rewrites {
+        if url.starts_with(&prefix) && best.1 < prefix.len() {
+            best = (base, prefix.len());
         }
     }
-    match best {
-        Some((length, mut base)) => {
-            base.extend_from_slice(url.get(length..).unwrap_or_default());
-            base
-        }
-        None => url,
-    }
+    let (mut base, length) = best;
+    base.extend_from_slice(url.get(length..).unwrap_or_default());
+    base
 }
 
 /// All values of a key whose subsection may hold any bytes.

@@ -78,6 +78,15 @@ fn check_all(sandbox: &Sandbox, objects: &Objects) {
 }
 
 #[test]
+fn a_clone_reads_in_another_thread() {
+    let sandbox = filled();
+    let objects = open(&sandbox);
+    let (clone, head) = (objects.clone(), sandbox.id("HEAD"));
+    let there = std::thread::spawn(move || clone.commit(&head).unwrap());
+    assert_eq!(there.join().unwrap(), objects.commit(&head).unwrap());
+}
+
+#[test]
 fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with(format, hash);
@@ -189,6 +198,7 @@ fn tags_and_commits_lead_to_trees() {
     );
     let empty = ObjectId::empty_tree(gix_hash::Kind::Sha1);
     objects.tree(&empty, &mut Vec::new()).unwrap();
+    assert_eq!(objects.peel_to_tree(&empty).unwrap(), empty);
 }
 
 #[test]

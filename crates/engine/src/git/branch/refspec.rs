@@ -9,8 +9,8 @@ use crate::git::refs::name;
 pub(super) struct Refspec {
     is_negative: bool,
     source: BString,
-    /// Empty where nothing is stored.
-    destination: BString,
+    /// `None` without a colon: nothing is stored.
+    destination: Option<BString>,
 }
 
 impl Refspec {
@@ -32,45 +32,69 @@ impl Refspec {
             _ => {}
         }
         let source = if source == b"@" { b"HEAD" } else { source };
-        let destination = destination.unwrap_or_default();
         // A side may be empty, and have one star that stands for anything.
         let is_valid = |side: &[u8]| side.is_empty() || name::is_valid(&side.replacen("*", "x", 1));
-        if !is_valid(source) || !is_valid(destination) || (is_negative && source.is_empty()) {
+        if !is_valid(source)
+            || !is_valid(destination.unwrap_or_default())
+            || (is_negative && source.is_empty())
+        {
             return None;
         }
         Some(Self {
             is_negative,
             source: source.into(),
-            destination: destination.into(),
+            destination: destination.map(BString::from),
         })
     }
 
-    /// What the star in the source stands for in `name`, or nothing if there is none; `None` if it does not match.
-    fn matched<'a>(&self, name: &'a BStr) -> Option<&'a [u8]> {
-        match self.source.split_once_str("*") {
-            Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
-            None => (self.source == name).then_some(b""),
+    /// What becomes of `name`, which the source must match.
+    fn forth(&self, name: &BStr) -> Option<BString> {
+        map(
+            self.source.as_ref(),
+            self.destination.as_ref()?.as_ref(),
+            name,
+        )
+    }
+
+    /// What git takes for the source of `name` when it asks whether that is excluded: it maps patterns backwards,
+    /// though `name` is a source already. So what is excluded counts only if the pattern has equal sides.
+    fn back(&self, name: &BStr) -> Option<BString> {
+        match &self.destination {
+            Some(destination) if self.source.contains(&b'*') => {
+                map(destination.as_ref(), self.source.as_ref(), name)
+            }
+            _ => (self.source == name).then(|| name.into()),
         }
+    }
+}
+
+/// `name`, which must match `from`, turned into `to`: the star in either stands for the same.
+fn map(from: &BStr, to: &BStr, name: &BStr) -> Option<BString> {
+    match from.split_once_str("*") {
+        Some((before, after)) => {
+            let part = name.strip_prefix(before)?.strip_suffix(after)?;
+            Some(to.replacen("*", part, 1).into())
+        }
+        None => (from == name).then(|| to.into()),
     }
 }
 
 /// The reference in which the remote's `name` is kept, by the first refspec that says so.
 pub(super) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
-    let is_excluded = |refspec: &Refspec| refspec.is_negative && refspec.matched(name).is_some();
-    if refspecs.iter().any(is_excluded) {
+    let positive = || refspecs.iter().filter(|refspec| !refspec.is_negative);
+    let is_excluded = |source: BString| {
+        refspecs.iter().any(|refspec| {
+            refspec.is_negative
+                && map(refspec.source.as_ref(), BStr::new(""), source.as_ref()).is_some()
+        })
+    };
+    if positive()
+        .filter_map(|refspec| refspec.back(name))
+        .any(is_excluded)
+    {
         return None;
     }
-    refspecs
-        .iter()
-        .filter(|refspec| !refspec.is_negative && !refspec.destination.is_empty())
-        .find_map(|refspec| {
-            Some(
-                refspec
-                    .destination
-                    .replacen("*", refspec.matched(name)?, 1)
-                    .into(),
-            )
-        })
+    positive().find_map(|refspec| refspec.forth(name))
 }
 
 #[cfg(test)]
@@ -96,7 +120,14 @@ mod tests {
             mapped(&["refs/heads/a:refs/x", usual], "refs/heads/a"),
             "refs/x"
         );
-        assert_eq!(mapped(&[usual, "^refs/heads/a*"], "refs/heads/ab"), "");
+        assert_eq!(
+            mapped(&[usual, "^refs/heads/a*"], "refs/heads/ab"),
+            "refs/remotes/o/ab"
+        );
+        let same = "refs/heads/*:refs/heads/*";
+        assert_eq!(mapped(&[same, "^refs/heads/a*"], "refs/heads/ab"), "");
+        let exact = "refs/heads/ab:refs/x";
+        assert_eq!(mapped(&[exact, "^refs/heads/a*"], "refs/heads/ab"), "");
         assert_eq!(
             mapped(&["refs/heads/a*c:refs/x/*/y"], "refs/heads/abc"),
             "refs/x/b/y"

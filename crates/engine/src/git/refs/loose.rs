@@ -131,7 +131,10 @@ mod tests {
     #[test]
     fn contents_are_read_as_git_reads_them() {
         let id = "1234567890123456789012345678901234567890";
-        let direct = |text: &str| matches!(parse(text.as_bytes(), Kind::Sha1), Raw::Direct(found) if found.to_string() == id);
+        let direct = |text: &str| match parse(text.as_bytes(), Kind::Sha1) {
+            Raw::Direct(found) => found == id,
+            _ => false,
+        };
         assert!(direct(id));
         assert!(direct(&format!("{id}\n\n ")));
         assert!(direct(&format!("{id}\tbranch 'x' of y")));

@@ -224,13 +224,10 @@ impl Table {
                 _ => return Err("a block is of another type"),
             }
             let mut records = Records::new(block.body)?;
-            loop {
-                let (key, kind) = match records.next_key()? {
-                    Some((key, kind)) => (key >= first.as_bytes(), kind),
-                    None => break,
-                };
+            while let Some((key, kind)) = records.next_key()? {
+                let is_reached = key >= first.as_bytes();
                 let value = self.value(&mut records.values, kind)?;
-                if key && !visit(records.key(), value) {
+                if is_reached && !visit(records.key(), value) {
                     return Ok(());
                 }
             }
@@ -341,14 +338,12 @@ impl Table {
             at = body + usize::try_from(inflater.total_in()).unwrap_or(packed.len());
 
             let mut records = Records::new(&block)?;
-            loop {
-                let (update, kind) = match records.next_key()? {
-                    Some((key, kind)) => match log_key(key)? {
-                        (key, _) if key > name => return Ok(()),
-                        (key, update) => ((key == name).then_some(update), kind),
-                    },
-                    None => break,
-                };
+            while let Some((key, kind)) = records.next_key()? {
+                let (key, update) = log_key(key)?;
+                if key > name {
+                    return Ok(());
+                }
+                let update = (key == name).then_some(update);
                 let is_update = match kind {
                     0 => false,
                     1 => self.skip_log_data(&mut records.values)?,

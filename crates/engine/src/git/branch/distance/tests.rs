@@ -110,7 +110,7 @@ fn check_all(commits: &[(Vec<usize>, i64)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn counts_follow_the_definition(commits in histories(0)) {
