@@ -60,7 +60,9 @@ pub fn convert(to: &CStr, from: &CStr, input: &[u8]) -> Result<Vec<u8>, Error> {
             )
         };
         let error = io::Error::last_os_error();
-        let length = output.len().saturating_add(room.saturating_sub(target_left));
+        let length = output
+            .len()
+            .saturating_add(room.saturating_sub(target_left));
         // SAFETY: iconv wrote the first `room - target_left` bytes of the spare room.
         unsafe { output.set_len(length) };
         if result != usize::MAX {

@@ -24,8 +24,8 @@ use bstr::{BStr, BString, ByteSlice};
 use parking_lot::RwLock;
 
 pub use messages::Messages;
-pub use settings::{Error, Settings, SourceTree};
 pub(in crate::git) use messages::bytes;
+pub use settings::{Error, Settings, SourceTree};
 pub(in crate::git) use source::errno_text;
 
 use self::parse::{Assignment, Rules};
@@ -238,7 +238,9 @@ impl Attributes {
                 .map(|(at, source)| {
                     load(
                         source,
-                        earlier.as_ref().and_then(|earlier| earlier.fallbacks.get(at)),
+                        earlier
+                            .as_ref()
+                            .and_then(|earlier| earlier.fallbacks.get(at)),
                     )
                 })
                 .collect(),
@@ -246,9 +248,7 @@ impl Attributes {
         let mut slot = self.outer.write();
         match &*slot {
             // Another thread was faster, and has spoken for both.
-            Some(other) if other.generation >= generation => {
-                Arc::clone(other)
-            }
+            Some(other) if other.generation >= generation => Arc::clone(other),
             _ => {
                 for loaded in outer.fallbacks.iter().rev().chain([&outer.info]) {
                     self.messages.extend(&loaded.complaints);

@@ -187,7 +187,14 @@ impl Converter {
     fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
         let [text, crlf, eol, ident, filter, encoding] = self.attributes.lookup(
             path,
-            ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"],
+            [
+                "text",
+                "crlf",
+                "eol",
+                "ident",
+                "filter",
+                "working-tree-encoding",
+            ],
         );
         let driver = match filter {
             Value::Text(name) => self
@@ -399,7 +406,7 @@ impl Converter {
                     Outcome::Broken => {
                         self.messages
                             .error(bytes!("external filter '", command, "' failed"));
-                        process.terminate();
+                        process.terminate(command, &self.messages);
                         return Ok(None);
                     }
                 };
@@ -407,7 +414,7 @@ impl Converter {
                 Ok(converted)
             }
             Err(error) => {
-                process.terminate();
+                process.terminate(command, &self.messages);
                 Err(error)
             }
         }
@@ -446,12 +453,10 @@ fn for_pieces(
     let mut reader = FileBytes::new(file, size);
     let mut buffer = vec![0; size.min(PIECE_SIZE) as usize];
     while reader.left() > 0 {
-        let count = reader
-            .read(&mut buffer)
-            .map_err(|source| Error::Read {
-                path: path.into(),
-                source,
-            })?;
+        let count = reader.read(&mut buffer).map_err(|source| Error::Read {
+            path: path.into(),
+            source,
+        })?;
         if count == 0 {
             return Err(Error::ShortRead(path.into()));
         }

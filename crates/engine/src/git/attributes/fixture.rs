@@ -103,6 +103,8 @@ impl Random {
     }
 
     pub(in crate::git) fn text(&mut self, parts: &[&str], length_max: usize) -> String {
-        (0..=self.below(length_max)).map(|_| self.pick(parts)).collect()
+        (0..=self.below(length_max))
+            .map(|_| self.pick(parts))
+            .collect()
     }
 }

@@ -50,7 +50,11 @@ pub(super) struct Reading<'a> {
 
 impl Rules {
     /// Reads a file of the disk.
-    pub(super) fn from_file(bytes: &[u8], reading: Reading<'_>, complaints: &mut Complaints) -> Self {
+    pub(super) fn from_file(
+        bytes: &[u8],
+        reading: Reading<'_>,
+        complaints: &mut Complaints,
+    ) -> Self {
         let mut rules = Self::default();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         for (line, number) in bytes.lines().zip(1..) {
@@ -60,7 +64,11 @@ impl Rules {
     }
 
     /// Reads a blob, which ends at its first NUL and has no byte order mark, unlike a file.
-    pub(super) fn from_blob(bytes: &[u8], reading: Reading<'_>, complaints: &mut Complaints) -> Self {
+    pub(super) fn from_blob(
+        bytes: &[u8],
+        reading: Reading<'_>,
+        complaints: &mut Complaints,
+    ) -> Self {
         let mut rules = Self::default();
         for (line, number) in until_nul(bytes).split_str(b"\n").zip(1..) {
             rules.add(line, number, reading, complaints);

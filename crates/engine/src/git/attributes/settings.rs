@@ -39,7 +39,10 @@ impl Settings {
             info_origin: info_origin(repository),
             user_file: user_file(repository)?,
             system_file: (!no_system).then(|| SYSTEM_FILE.into()),
-            fold_case: repository.config.boolean("core.ignorecase")?.unwrap_or(false),
+            fold_case: repository
+                .config
+                .boolean("core.ignorecase")?
+                .unwrap_or(false),
         })
     }
 }
@@ -162,4 +165,3 @@ fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error>
             }),
     }
 }
-

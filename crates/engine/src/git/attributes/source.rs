@@ -115,7 +115,11 @@ impl Source {
             macros: self.macros,
             fold_case,
         };
-        let errno = match self.file.as_deref().map(|path| self.read_file(path, complaints)) {
+        let errno = match self
+            .file
+            .as_deref()
+            .map(|path| self.read_file(path, complaints))
+        {
             Some(Ok((Some(bytes), seen))) => {
                 return (Rules::from_file(&bytes, reading, complaints), seen);
             }

@@ -70,10 +70,9 @@ impl Wildmatch {
                 let (stays, leaves) = match step {
                     Step::Byte(wanted) => (false, *wanted == byte),
                     Step::Any => (false, !slash || !self.mode.pathname),
-                    Step::Set(set) => (
-                        false,
-                        set.contains(byte) && (!slash || !self.mode.pathname),
-                    ),
+                    Step::Set(set) => {
+                        (false, set.contains(byte) && (!slash || !self.mode.pathname))
+                    }
                     Step::Many { slash: crosses } => (*crosses || !slash, false),
                     Step::Directories => (false, false),
                     Step::InDirectories => (true, slash),

@@ -34,7 +34,13 @@ pub(super) fn to_utf8(
     }
     let converted = convert(encoding, contents);
     if converted.is_none() {
-        messages.error(bytes!("failed to encode '", path, "' from ", encoding, " to UTF-8"));
+        messages.error(bytes!(
+            "failed to encode '",
+            path,
+            "' from ",
+            encoding,
+            " to UTF-8"
+        ));
     }
     converted
 }
@@ -55,8 +61,7 @@ impl BomFault {
     fn of(encoding: &[u8], contents: &[u8]) -> Option<Self> {
         let named = |names: &[&str]| names.iter().any(|name| is_same(encoding, name.as_bytes()));
         let has_16 = contents.starts_with(b"\xfe\xff") || contents.starts_with(b"\xff\xfe");
-        let has_32 =
-            contents.starts_with(b"\0\0\xfe\xff") || contents.starts_with(b"\xff\xfe\0\0");
+        let has_32 = contents.starts_with(b"\0\0\xfe\xff") || contents.starts_with(b"\xff\xfe\0\0");
         if (named(&["UTF-16BE", "UTF-16LE"]) && has_16)
             || (named(&["UTF-32BE", "UTF-32LE"]) && has_32)
         {
@@ -71,7 +76,9 @@ impl BomFault {
     fn report(self, path: &BStr, encoding: &BStr, suffix: &BStr, messages: &Messages) {
         match self {
             Self::Prohibited => {
-                let width = suffix.get(..suffix.len().saturating_sub(2)).unwrap_or_default();
+                let width = suffix
+                    .get(..suffix.len().saturating_sub(2))
+                    .unwrap_or_default();
                 messages.hint(bytes!(
                     "The file '",
                     path,

@@ -43,8 +43,10 @@ mod tests {
     use super::*;
 
     fn collapsed(text: &str) -> String {
-        collapse(text.as_bytes())
-            .map_or_else(|| text.to_owned(), |bytes| String::from_utf8(bytes).unwrap())
+        collapse(text.as_bytes()).map_or_else(
+            || text.to_owned(),
+            |bytes| String::from_utf8(bytes).unwrap(),
+        )
     }
 
     #[test]

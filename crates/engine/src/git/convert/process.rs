@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use bstr::{BStr, BString, ByteSlice};
 
 use super::Error;
-use super::shell::{Input, Surroundings, stop, terminate};
+use super::shell::{Input, Surroundings, report_signal, stop, terminate};
 use crate::git::attributes::{Messages, bytes};
 
 /// The most bytes one packet carries.
@@ -70,7 +70,7 @@ impl Process {
         match process.shake_hands(command) {
             Ok(()) => Ok(Some(process)),
             Err(Greeting::Fatal(error)) => {
-                process.terminate();
+                process.terminate(command, messages);
                 Err(error)
             }
             Err(Greeting::Failed(text)) => {
@@ -80,7 +80,7 @@ impl Process {
                     command,
                     "' failed"
                 ));
-                process.terminate();
+                process.terminate(command, messages);
                 Ok(None)
             }
         }
@@ -144,7 +144,10 @@ impl Process {
     }
 
     /// One line of the greeting, `None` for a flush.
-    fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Greeting> {
+    fn greeting_line(
+        &mut self,
+        unread: impl FnOnce() -> String,
+    ) -> Result<Option<BString>, Greeting> {
         self.read_line().map_err(|fault| match fault {
             Fault::Io => Greeting::Failed(unread()),
             Fault::Fatal(error) => Greeting::Fatal(error),
@@ -297,18 +300,26 @@ impl Process {
         self.aborted
     }
 
-    /// Ends the process without waiting for its consent.
-    pub(super) fn terminate(mut self) {
+    /// Ends the process, which does not do what it should. That it was killed goes to `messages`, as in git.
+    pub(super) fn terminate(mut self, command: &BStr, messages: &Messages) {
         terminate(&mut self.child);
+        self.close();
+        if let Ok(Some(status)) = self.child.try_wait() {
+            report_signal(status, command, messages);
+        }
+    }
+
+    /// Waits for the process, to which closed pipes are the sign to end.
+    fn close(&mut self) {
+        self.stdin = None;
+        self.stdout = None;
+        stop(&mut self.child);
     }
 }
 
 impl Drop for Process {
-    /// Closed pipes tell a filter to end.
     fn drop(&mut self) {
-        self.stdin = None;
-        self.stdout = None;
-        stop(&mut self.child);
+        self.close();
     }
 }
 
