@@ -303,4 +303,39 @@ mod tests {
             "a 'it'\\''s '\\!'' % %x %"
         );
     }
+
+    /// The variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
+    fn git_variables(repository: &Repository) -> Vec<String> {
+        Surroundings::of(repository, FilterStderr::Discard)
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .filter(|line| line.starts_with("GIT_"))
+            .collect()
+    }
+
+    #[test]
+    fn filters_learn_where_the_repository_is_as_from_git() {
+        let repository = Repository {
+            git_dir: "/top/.git".into(),
+            common_dir: "/top/.git".into(),
+            work_tree: Some("/top".into()),
+            prefix: "sub/".into(),
+            index_path: "/top/.git/index".into(),
+            object_dir: "/top/.git/objects".into(),
+            hash: gix_hash::Kind::Sha1,
+            ref_format: crate::git::repository::RefFormat::Files,
+            config: crate::git::config::Config::default(),
+            environment: Environment::default(),
+        };
+        assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
+        let linked = Repository {
+            git_dir: "/main/.git/worktrees/w".into(),
+            ..repository
+        };
+        assert_eq!(
+            git_variables(&linked),
+            ["GIT_DIR=/main/.git/worktrees/w", "GIT_PREFIX=sub/"]
+        );
+    }
 }
