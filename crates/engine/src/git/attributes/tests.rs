@@ -281,3 +281,34 @@ fn threads_agree() {
     });
     assert_eq!(attributes.messages.take().len(), 1);
 }
+
+/// Blobs that a test makes up.
+struct Made(&'static str, &'static str);
+
+impl IndexBlobs for Made {
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        (path == self.0).then(|| self.1.into())
+    }
+}
+
+#[test]
+fn a_tree_takes_the_place_of_files_and_index() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "* x=file text\n");
+    fixture.write(".git/info/attributes", "* diff\n");
+    let attributes = fixture.attributes(false);
+    attributes.refresh(Blobs {
+        tree: Some(Arc::new(Made("d/.gitattributes", "* x=tree\n"))),
+        ..fixture.blobs()
+    });
+    let names = ["x", "text", "diff"];
+    let unspecified = Value::Unspecified;
+    assert_eq!(
+        attributes.lookup("d/f".into(), names),
+        [Value::Text("tree".into()), unspecified.clone(), Value::Set]
+    );
+    assert_eq!(
+        attributes.lookup("f".into(), names),
+        [unspecified.clone(), unspecified, Value::Set]
+    );
+}
