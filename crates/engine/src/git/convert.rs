@@ -406,7 +406,7 @@ impl Converter {
                     Outcome::Broken => {
                         self.messages
                             .error(bytes!("external filter '", command, "' failed"));
-                        process.terminate();
+                        process.terminate(command, &self.messages);
                         return Ok(None);
                     }
                 };
@@ -414,7 +414,7 @@ impl Converter {
                 Ok(converted)
             }
             Err(error) => {
-                process.terminate();
+                process.terminate(command, &self.messages);
                 Err(error)
             }
         }

@@ -299,6 +299,13 @@ mod tests {
             ["b$ is not a valid attribute name: f:1"]
         );
         assert_eq!(
+            read("a builtin_x\n[attr]builtin_y\n", true).1,
+            [
+                "builtin_x is not a valid attribute name: f:1",
+                "builtin_y is not a valid attribute name: f:2"
+            ]
+        );
+        assert_eq!(
             read("!a b\n", true).1,
             ["warning: Negative patterns are ignored in git attributes\n\
               Use '\\!' for literal leading exclamation."]

@@ -165,3 +165,51 @@ fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error>
             }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Result<Settings, Error> {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        Settings::of(&Repository {
+            git_dir: "/main/.git/worktrees/w".into(),
+            common_dir: "/main/.git".into(),
+            work_tree: Some("/top".into()),
+            prefix: BString::default(),
+            index_path: "/main/.git/worktrees/w/index".into(),
+            object_dir: "/main/.git/objects".into(),
+            hash: gix_hash::Kind::Sha1,
+            ref_format: crate::git::repository::RefFormat::Files,
+            config: config::Config::default(),
+            environment: Environment::new(variables, "/top"),
+        })
+    }
+
+    #[test]
+    fn files_lie_where_the_environment_says() {
+        let settings = of(&[("HOME", "/home/x"), ("XDG_CONFIG_HOME", "")]).unwrap();
+        assert_eq!(
+            settings.user_file,
+            Some("/home/x/.config/git/attributes".into())
+        );
+        assert_eq!(settings.system_file, Some(SYSTEM_FILE.into()));
+        assert_eq!(
+            settings.info_file,
+            PathBuf::from("/main/.git/info/attributes")
+        );
+        assert_eq!(settings.info_origin, "/main/.git/info/attributes");
+
+        let settings = of(&[("XDG_CONFIG_HOME", "/xdg"), ("GIT_ATTR_NOSYSTEM", "yes")]).unwrap();
+        assert_eq!(settings.user_file, Some("/xdg/git/attributes".into()));
+        assert_eq!(settings.system_file, None);
+        assert_eq!(
+            of(&[("GIT_ATTR_NOSYSTEM", "maybe")])
+                .unwrap_err()
+                .to_string(),
+            "bad boolean environment value 'maybe' for 'GIT_ATTR_NOSYSTEM'"
+        );
+    }
+}

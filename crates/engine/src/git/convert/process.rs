@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use bstr::{BStr, BString, ByteSlice};
 
 use super::Error;
-use super::shell::{Input, Surroundings, stop, terminate};
-use crate::git::attributes::{Messages, bytes};
+use super::shell::{Input, Surroundings, report_signal, stop, terminate};
+use crate::git::attributes::{Messages, bytes, errno_text};
 
 /// The most bytes one packet carries.
 const PACKET_DATA_MAX: usize = 65516;
@@ -37,15 +37,41 @@ pub(super) enum Outcome {
 
 /// Why a conversation ended.
 enum Fault {
-    /// The pipe is closed or failing.
-    Io,
-    /// git ends here, with this text.
+    /// The process closed its end.
+    Ended,
+    /// What git says as errors.
+    Said(Vec<String>),
+    /// git ends here.
     Fatal(Error),
+}
+
+impl Fault {
+    fn said(text: impl Into<String>) -> Self {
+        Self::Said(vec![text.into()])
+    }
+
+    /// Adds what the step meant that could not be done.
+    fn with(self, text: &str) -> Self {
+        match self {
+            Self::Said(mut texts) => {
+                texts.push(text.to_owned());
+                Self::Said(texts)
+            }
+            other => other,
+        }
+    }
+
+    /// Hands on what is to be said.
+    fn report(self, messages: &Messages) {
+        if let Self::Said(texts) = self {
+            texts.iter().for_each(|text| messages.error(text));
+        }
+    }
 }
 
 impl From<io::Error> for Fault {
     fn from(_: io::Error) -> Self {
-        Self::Io
+        Self::Ended
     }
 }
 
@@ -69,39 +95,38 @@ impl Process {
         };
         match process.shake_hands(command) {
             Ok(()) => Ok(Some(process)),
-            Err(Greeting::Fatal(error)) => {
-                process.terminate();
+            Err(Fault::Fatal(error)) => {
+                process.terminate(command, messages);
                 Err(error)
             }
-            Err(Greeting::Failed(text)) => {
-                messages.error(text);
+            Err(fault) => {
+                fault.report(messages);
                 messages.error(bytes!(
                     "initialization for subprocess '",
                     command,
                     "' failed"
                 ));
-                process.terminate();
+                process.terminate(command, messages);
                 Ok(None)
             }
         }
     }
 
-    fn shake_hands(&mut self, command: &BStr) -> Result<(), Greeting> {
+    fn shake_hands(&mut self, command: &BStr) -> Result<(), Fault> {
         let unread = |what: &str| format!("could not read {what} from subprocess '{command}'");
         self.write_line("git-filter-client")
-            .map_err(|_| "Could not write client identification")?;
+            .map_err(|fault| fault.with("Could not write client identification"))?;
         self.write_line("version=2")
-            .map_err(|_| "Could not write requested version")?;
+            .map_err(|fault| fault.with("Could not write requested version"))?;
         self.write_flush()
-            .map_err(|_| "Could not write flush packet")?;
+            .map_err(|fault| fault.with("Could not write flush packet"))?;
 
         let line = self.greeting_line(|| unread("greeting"))?;
         if line.as_ref().is_none_or(|line| line != "git-filter-server") {
-            return Err(format!(
+            return Err(Fault::said(format!(
                 "Unexpected line '{}', expected git-filter-server",
                 or_flush(line.as_ref())
-            )
-            .into());
+            )));
         }
         let line = self.greeting_line(|| unread("version"))?;
         let version = line
@@ -109,31 +134,32 @@ impl Process {
             .and_then(|line| line.strip_prefix(b"version="))
             .and_then(|version| version.to_str().ok()?.trim_start().parse::<i32>().ok());
         let Some(version) = version else {
-            return Err(format!(
+            return Err(Fault::said(format!(
                 "Unexpected line '{}', expected version",
                 or_flush(line.as_ref())
-            )
-            .into());
+            )));
         };
         if let Some(line) = self.greeting_line(|| unread("version flush"))? {
-            return Err(format!("Unexpected line '{line}', expected flush").into());
+            return Err(Fault::said(format!(
+                "Unexpected line '{line}', expected flush"
+            )));
         }
         if version != 2 {
-            return Err(format!("Version {version} not supported").into());
+            return Err(Fault::said(format!("Version {version} not supported")));
         }
 
         for capability in ["clean", "smudge", "delay"] {
             self.write_line(&format!("capability={capability}"))
-                .map_err(|_| "Could not write requested capability")?;
+                .map_err(|fault| fault.with("Could not write requested capability"))?;
         }
         self.write_flush()
-            .map_err(|_| "Could not write flush packet")?;
+            .map_err(|fault| fault.with("Could not write flush packet"))?;
         while let Some(line) = self.greeting_line(|| unread("capabilities"))? {
             match line.strip_prefix(b"capability=") {
                 Some(b"clean") => self.cleans = true,
                 None | Some(b"smudge" | b"delay") => {}
                 Some(other) => {
-                    return Err(Greeting::Fatal(Error::Protocol(format!(
+                    return Err(Fault::Fatal(Error::Protocol(format!(
                         "subprocess '{command}' requested unsupported capability '{}'",
                         other.as_bstr()
                     ))));
@@ -144,13 +170,10 @@ impl Process {
     }
 
     /// One line of the greeting, `None` for a flush.
-    fn greeting_line(
-        &mut self,
-        unread: impl FnOnce() -> String,
-    ) -> Result<Option<BString>, Greeting> {
+    fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Fault> {
         self.read_line().map_err(|fault| match fault {
-            Fault::Io => Greeting::Failed(unread()),
-            Fault::Fatal(error) => Greeting::Fatal(error),
+            Fault::Ended => Fault::said(unread()),
+            other => other,
         })
     }
 
@@ -171,8 +194,9 @@ impl Process {
         }
         match self.converse(path, input, &mut status) {
             Ok(Some(contents)) => return Ok(Outcome::Converted(contents)),
-            Ok(None) | Err(Fault::Io) => {}
+            Ok(None) => {}
             Err(Fault::Fatal(error)) => return Err(error),
+            Err(fault) => fault.report(messages),
         }
         match status.as_slice() {
             b"error" => Ok(Outcome::Declined),
@@ -193,13 +217,16 @@ impl Process {
         status: &mut BString,
     ) -> Result<Option<Vec<u8>>, Fault> {
         self.write_line("command=clean")?;
-        self.write_packet(&[b"pathname=", path.as_bytes(), b"\n"])?;
+        self.write_packet(&[b"pathname=", path.as_bytes(), b"\n"])
+            .map_err(formatted)?;
         self.write_flush()?;
-        input.feed(|bytes| {
-            bytes
-                .chunks(PACKET_DATA_MAX)
-                .try_for_each(|packet| self.write_packet(&[packet]))
-        })?;
+        input
+            .feed(|bytes| {
+                bytes
+                    .chunks(PACKET_DATA_MAX)
+                    .try_for_each(|packet| self.write_packet(&[packet]))
+            })
+            .map_err(|error| Fault::said(format!("packet write failed: {}", errno_text(&error))))?;
         self.write_flush()?;
 
         self.read_status(status)?;
@@ -273,8 +300,9 @@ impl Process {
         }
     }
 
-    fn write_line(&mut self, line: &str) -> io::Result<()> {
+    fn write_line(&mut self, line: &str) -> Result<(), Fault> {
         self.write_packet(&[line.as_bytes(), b"\n"])
+            .map_err(formatted)
     }
 
     fn write_packet(&mut self, parts: &[&[u8]]) -> io::Result<()> {
@@ -284,8 +312,9 @@ impl Process {
         self.write(&packet)
     }
 
-    fn write_flush(&mut self) -> io::Result<()> {
+    fn write_flush(&mut self) -> Result<(), Fault> {
         self.write(b"0000")
+            .map_err(|_| Fault::said("flush packet write failed"))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -300,37 +329,32 @@ impl Process {
         self.aborted
     }
 
-    /// Ends the process without waiting for its consent.
-    pub(super) fn terminate(mut self) {
+    /// Ends the process, which does not do what it should. That it was killed goes to `messages`, as in git.
+    pub(super) fn terminate(mut self, command: &BStr, messages: &Messages) {
         terminate(&mut self.child);
+        self.close();
+        if let Ok(Some(status)) = self.child.try_wait() {
+            report_signal(status, command, messages);
+        }
     }
-}
 
-impl Drop for Process {
-    /// Closed pipes tell a filter to end.
-    fn drop(&mut self) {
+    /// Waits for the process, to which closed pipes are the sign to end.
+    fn close(&mut self) {
         self.stdin = None;
         self.stdout = None;
         stop(&mut self.child);
     }
 }
 
-/// Why a filter did not come up.
-enum Greeting {
-    Failed(String),
-    Fatal(Error),
-}
-
-impl From<&str> for Greeting {
-    fn from(text: &str) -> Self {
-        Self::Failed(text.to_owned())
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
-impl From<String> for Greeting {
-    fn from(text: String) -> Self {
-        Self::Failed(text)
-    }
+/// git's words for a line that could not be sent.
+fn formatted(_: io::Error) -> Fault {
+    Fault::said("packet write with format failed")
 }
 
 fn or_flush(line: Option<&BString>) -> &BStr {

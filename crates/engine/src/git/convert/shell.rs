@@ -248,7 +248,7 @@ fn exit_code(status: ExitStatus) -> i32 {
         .unwrap_or(-1)
 }
 
-fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
+pub(super) fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
     // git keeps silent about what a user does with a terminal, and about closed pipes.
     const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
     if let Some(signal) = status.signal()
@@ -260,8 +260,11 @@ fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
 
 /// Waits for `child`, whose pipes are closed, and makes it end if it does not do so by itself.
 pub(super) fn stop(child: &mut Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid
+    // Once it is known to have ended, its id may belong to another.
+    if !matches!(child.try_wait(), Ok(None)) {
+        return;
+    }
+    if let Some(pid) = pid_of(child)
         && let Ok(watched) = pidfd_open(pid, PidfdFlags::empty())
     {
         for signal in [Signal::TERM, Signal::KILL] {
@@ -273,15 +276,20 @@ pub(super) fn stop(child: &mut Child) {
             let _ = kill_process(pid, signal);
         }
     }
-    // Nothing is left to tell of a program that has been asked to go.
     let _ = child.wait();
 }
 
 /// Asks `child` to end at once.
 pub(super) fn terminate(child: &mut Child) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    if matches!(child.try_wait(), Ok(None))
+        && let Some(pid) = pid_of(child)
+    {
         let _ = kill_process(pid, Signal::TERM);
     }
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 #[cfg(test)]
@@ -293,6 +301,41 @@ mod tests {
         assert_eq!(
             expand("a %f %% %x %".into(), "it's !".into()),
             "a 'it'\\''s '\\!'' % %x %"
+        );
+    }
+
+    /// The variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
+    fn git_variables(repository: &Repository) -> Vec<String> {
+        Surroundings::of(repository, FilterStderr::Discard)
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .filter(|line| line.starts_with("GIT_"))
+            .collect()
+    }
+
+    #[test]
+    fn filters_learn_where_the_repository_is_as_from_git() {
+        let repository = Repository {
+            git_dir: "/top/.git".into(),
+            common_dir: "/top/.git".into(),
+            work_tree: Some("/top".into()),
+            prefix: "sub/".into(),
+            index_path: "/top/.git/index".into(),
+            object_dir: "/top/.git/objects".into(),
+            hash: gix_hash::Kind::Sha1,
+            ref_format: crate::git::repository::RefFormat::Files,
+            config: crate::git::config::Config::default(),
+            environment: Environment::default(),
+        };
+        assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
+        let linked = Repository {
+            git_dir: "/main/.git/worktrees/w".into(),
+            ..repository
+        };
+        assert_eq!(
+            git_variables(&linked),
+            ["GIT_DIR=/main/.git/worktrees/w", "GIT_PREFIX=sub/"]
         );
     }
 }

@@ -1,5 +1,7 @@
 //! Conversions against `git status` and `git hash-object`.
 
+mod filters;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -242,7 +244,7 @@ fn random_contents_convert_as_in_git() {
     ];
     let mut random = Random(0xc0de);
     let fixture = Fixture::new();
-    for round in 0..40 {
+    for round in 0..12 {
         let auto_crlf = [AutoCrlf::False, AutoCrlf::True, AutoCrlf::Input][round % 3];
         let value = ["false", "true", "input"][round % 3];
         fixture.run(["config", "core.autocrlf", value]);
@@ -284,5 +286,95 @@ fn random_contents_convert_as_in_git() {
             let contents = converter.read_file((*path).into(), &file, size).unwrap();
             assert_eq!(hash::hash(Kind::Sha1, &contents), ours);
         }
+    }
+}
+
+#[test]
+fn large_texts_convert_in_pieces() {
+    let fixture = Fixture::new();
+    let line = "sixteen bytes..\r\n";
+    let piece = PIECE_SIZE as usize;
+    let mut contents = line.repeat(3 * piece / line.len()).into_bytes();
+    // A CRLF on the border of two pieces.
+    contents.splice(piece - 1..piece, *b"\r\n");
+    let lone_cr = [contents.as_slice(), b"\rx"].concat();
+    let late_nul = [contents.as_slice(), b"\0"].concat();
+    let files = [("crlf", contents), ("lone-cr", lone_cr), ("nul", late_nul)];
+    for attribute in ["text=auto", "text", "-text"] {
+        fixture.write(".gitattributes", format!("* {attribute}\n"));
+        let converter = fixture.converter(fixture.settings(&[]));
+        for (path, contents) in &files {
+            fixture.write(path, contents);
+            let file = File::open(fixture.path(path)).unwrap();
+            let size = contents.len() as u64;
+            let id = converter.hash_file((*path).into(), &file, size).unwrap();
+            let output = fixture.run(["hash-object", path]);
+            assert_eq!(
+                format!("{id}\n").as_bytes(),
+                output.stdout,
+                "{path} {attribute}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_too_short_counts_as_changed() {
+    let fixture = Fixture::new();
+    fixture.write("f", "hello");
+    let file = File::open(fixture.path("f")).unwrap();
+    let converter = fixture.converter(fixture.settings(&[]));
+    let id = hash::hash(Kind::Sha1, b"hello");
+    assert!(converter.is_unchanged("f".into(), &file, 5, &id).unwrap());
+    assert!(!converter.is_unchanged("f".into(), &file, 6, &id).unwrap());
+    assert_eq!(
+        converter.messages.take(),
+        ["error: short read while indexing f"]
+    );
+}
+
+#[test]
+fn lost_line_endings_are_warned_of_where_renames_are_sought() {
+    let text = |ending: &str| (0..50).map(|n| format!("{n}{ending}")).collect::<String>();
+    for (auto_crlf, value, old, new) in [
+        (AutoCrlf::True, "true", text("\n"), text("\n") + "x\n"),
+        (AutoCrlf::Input, "input", text("\n"), text("\r\n") + "x\r\n"),
+        (AutoCrlf::True, "true", text("\n"), text("\r\n") + "x\r\n"),
+        (AutoCrlf::Input, "input", text("\n"), text("\n") + "x\n"),
+    ] {
+        let fixture = Fixture::new();
+        fixture.write("old", old);
+        fixture.run(["add", "old"]);
+        fixture.run([
+            "-c",
+            "user.name=x",
+            "-c",
+            "user.email=x",
+            "commit",
+            "-q",
+            "-m",
+            "x",
+        ]);
+        std::fs::remove_file(fixture.path("old")).unwrap();
+        fixture.write("new", &new);
+        fixture.run(["add", "-N", "new"]);
+        fixture.run(["config", "core.autocrlf", value]);
+        let output = fixture.run(["status", "--porcelain"]);
+        assert_eq!(output.stdout, b" R old -> new\n");
+
+        let converter = fixture.converter(Settings {
+            auto_crlf,
+            ..fixture.settings(&[])
+        });
+        let file = File::open(fixture.path("new")).unwrap();
+        let size = new.len() as u64;
+        converter.read_file("new".into(), &file, size).unwrap();
+        let said: Vec<u8> = converter
+            .messages
+            .take()
+            .iter()
+            .flat_map(|line| [line.as_slice(), b"\n"].concat())
+            .collect();
+        assert_eq!(String::from_utf8(said), String::from_utf8(output.stderr));
     }
 }
