@@ -73,6 +73,9 @@ pub struct Entry {
     path_len: u32,
 }
 
+// A large index has hundreds of thousands of these.
+const _: () = assert!(size_of::<Entry>() <= 90);
+
 impl Entry {
     /// The blob, or the commit of a submodule, or the tree of a sparse directory.
     #[inline]

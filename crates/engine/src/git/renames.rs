@@ -181,6 +181,9 @@ struct Match {
     same_name: bool,
 }
 
+/// The best matches of one target.
+type Best = [Option<Match>; CANDIDATES_PER_TARGET];
+
 /// The better first; no match is the worst.
 fn better_first(a: &Option<Match>, b: &Option<Match>) -> Ordering {
     let key = |found: &Option<Match>| found.map(|found| (found.score, found.same_name));
@@ -387,7 +390,7 @@ impl<'a> Search<'a> {
             .min(threads_max)
             .max(1);
         let next = AtomicUsize::new(0);
-        let work = || -> Result<Vec<(usize, [Option<Match>; CANDIDATES_PER_TARGET])>, Error> {
+        let work = || -> Result<Vec<(usize, Best)>, Error> {
             let mut counter = Counter::new();
             let mut rows = Vec::new();
             while let Some(&target) = targets.get(next.fetch_add(1, Memory::Relaxed)) {
@@ -417,7 +420,7 @@ impl<'a> Search<'a> {
         target: usize,
         sources: &[usize],
         counter: &mut Counter,
-    ) -> Result<[Option<Match>; CANDIDATES_PER_TARGET], Error> {
+    ) -> Result<Best, Error> {
         let mut best = [None; CANDIDATES_PER_TARGET];
         let Some(to) = self.targets.get(target) else {
             return Ok(best);

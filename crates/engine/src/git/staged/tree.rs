@@ -158,9 +158,9 @@ mod tests {
         let good = entry("100644 a");
         let followed_by = |bytes: &[u8]| read(&[&good, bytes].concat());
         let first = Ok(("a".into(), 0o100_644));
-        let too_short = Err("too-short tree object");
-        assert_eq!(followed_by(b"1"), [too_short.clone()]);
-        assert_eq!(read(&good[..20]), [too_short]);
+        let too_short = [Err("too-short tree object")];
+        assert_eq!(followed_by(b"1"), too_short);
+        assert_eq!(read(&good[..20]), too_short);
         let cases = [
             ("x00644 a", "malformed mode in tree entry"),
             (" a", "malformed mode in tree entry"),

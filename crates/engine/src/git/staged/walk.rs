@@ -347,8 +347,7 @@ impl<'i, 'f> Item<'i, 'f> {
         if key.is_dir {
             let dir_len = dir_len.saturating_add(key.name.len()).saturating_add(1);
             let dir = path.get(..dir_len).unwrap_or_default();
-            let len = entries.partition_point(|entry| index.path(entry).starts_with(dir));
-            len.max(1)
+            count_first(entries, |entry| index.path(entry).starts_with(dir)).max(1)
         } else if entry.flags.stage() == 0 {
             1
         } else {
@@ -394,6 +393,18 @@ enum Child<'i> {
 fn is_tree(node: &CacheTree, id: &oid) -> bool {
     node.tree
         .is_some_and(|(count, tree)| count > 0 && *tree == *id)
+}
+
+/// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number
+/// only, since most directories are small.
+fn count_first(entries: &[Entry], is_within: impl Fn(&Entry) -> bool) -> usize {
+    let mut bound = 1usize;
+    while entries.get(bound).is_some_and(&is_within) {
+        bound = bound.saturating_mul(2);
+    }
+    let known = bound / 2;
+    let rest = entries.get(known..bound.min(entries.len()));
+    known.saturating_add(rest.unwrap_or_default().partition_point(is_within))
 }
 
 fn index_side(entry: &Entry) -> Option<Side> {
