@@ -53,7 +53,12 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal(error.to_string()))?;
-    if repository.work_tree.is_none() {
+    // What the engine starts stands at the top of the working tree, as what git starts does.
+    let is_at_the_top = repository
+        .work_tree
+        .as_ref()
+        .is_some_and(|top| std::env::set_current_dir(top).is_ok());
+    if !is_at_the_top {
         return Err(Reply::fatal("this operation must be run in a work tree"));
     }
     let settings = Settings::read(&repository.config)?;
