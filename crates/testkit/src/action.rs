@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps};
@@ -142,7 +142,7 @@ pub enum Action {
     },
     /// Damages a file.
     Damage {
-        /// The file.
+        /// The file; a name that begins with `*` means the first file of the directory that ends so.
         path: BString,
         /// How.
         damage: Damage,
@@ -262,7 +262,7 @@ impl Action {
                 fs::copy(at(from), at(to)).map(drop)
             }
             Self::Damage { path, damage } => {
-                let path = at(path);
+                let path = first_match(at(path))?;
                 let mut bytes = fs::read(&path)?;
                 let length = bytes.len() as u64;
                 let place =
@@ -399,7 +399,8 @@ impl Action {
                     Damage::Cut(place) => format!("d=d[:len(d)*{place}//1000]"),
                     Damage::Flip(place) => format!("d[len(d)*{place}//1000]^=1"),
                 };
-                say(&[b"python3 -c 'import os,sys; p=os.fsencode(sys.argv[1]); "]);
+                say(&[b"python3 -c 'import glob,os,sys; p=os.fsencode(sys.argv[1]); "]);
+                say(&[b"p=sorted(glob.glob(p) or [p])[0]; "]);
                 say(&[b"d=bytearray(open(p,\"rb\").read()); ", how.as_bytes()]);
                 say(&[b"; os.unlink(p); open(p,\"wb\").write(d)' ", &word(path)]);
             }
@@ -465,6 +466,19 @@ fn make_node(path: &Path, kind: FileType) -> io::Result<()> {
 
 fn make_parents(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+/// The path, or the first file in byte order that a name beginning with `*` stands for.
+fn first_match(path: PathBuf) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let (Some(suffix), Some(parent)) = (name.strip_prefix(b"*"), path.parent()) else {
+        return Ok(path);
+    };
+    let names = fs::read_dir(parent)?.flatten().map(|entry| entry.path());
+    let matching = names.filter(|path| path.as_os_str().as_bytes().ends_with(suffix));
+    matching
+        .min()
+        .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
 /// The file's metadata, if it is a regular file: opening a pipe would hang.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use bstr::ByteSlice;
 
-use crate::player::{Difference, Judge, Played, Settings, play};
+use crate::player::{Difference, Judge, Settings, play};
 use crate::random::{Plan, scenario};
 use crate::sandbox::SandboxError;
 use crate::scenario::{Item, Question, Scenario, Step, describe};
@@ -126,13 +126,13 @@ fn run_one(
     scenario: &Scenario,
     output: &Mutex<dyn Write + Send>,
 ) -> Result<Totals, SandboxError> {
-    let mut played = play(settings, scenario, Judge::Each)?;
+    let mut played = play(settings, scenario, Judge::UntilMismatch)?;
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
         ..Totals::default()
     };
-    let Some((index, differences)) = played.mismatch.take() else {
+    let Some((index, differences)) = played.mismatches.pop() else {
         return Ok(totals);
     };
     totals.mismatches = 1;
@@ -321,14 +321,13 @@ impl Trial<'_> {
     fn fails(&mut self, items: &[Item]) -> bool {
         self.scenario.items = items.to_vec();
         match play(self.settings, &self.scenario, Judge::Last) {
-            Ok(Played {
-                mismatch: Some((_, differences)),
-                ..
-            }) => {
-                self.differences = differences;
-                true
-            }
-            Ok(_) => false,
+            Ok(played) => match played.mismatches.into_iter().next() {
+                Some((_, differences)) => {
+                    self.differences = differences;
+                    true
+                }
+                None => false,
+            },
             Err(error) => {
                 self.error = Some(error);
                 false

@@ -33,6 +33,9 @@ pub struct Settings {
     pub limit: Duration,
     /// Variables for the candidate alone.
     pub candidate_variables: Vec<(BString, BString)>,
+    /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
+    /// optional locks.
+    pub may_write: bool,
     /// The most tries that are spent on cutting one failure down.
     pub shrink_tries_max: usize,
 }
@@ -48,6 +51,7 @@ impl Settings {
             compare_errors: false,
             limit: Duration::from_secs(20),
             candidate_variables: Vec::new(),
+            may_write: false,
             shrink_tries_max: 400,
         }
     }
@@ -79,7 +83,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// All, until one differs.
-    Each,
+    UntilMismatch,
+    /// All.
+    All,
     /// The last; for the others the candidate is asked, too, since it may remember.
     Last,
 }
@@ -91,8 +97,8 @@ pub struct Played {
     pub comparisons: usize,
     /// How many answers equal another git's, not the oracle's.
     pub version_differences: usize,
-    /// The index of the question whose answer is wrong, and how.
-    pub mismatch: Option<(usize, Vec<Difference>)>,
+    /// The indexes of the questions whose answers are wrong, and how.
+    pub mismatches: Vec<(usize, Vec<Difference>)>,
     /// Actions that had to succeed and did not.
     pub failed_actions: Vec<String>,
     /// The sandbox as it was left.
@@ -112,7 +118,7 @@ pub fn play(
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
-        mismatch: None,
+        mismatches: Vec::new(),
         failed_actions: Vec::new(),
         sandbox,
     };
@@ -133,7 +139,7 @@ pub fn play(
                 }
             }
             Item::Ask(question) => {
-                let judged = judge == Judge::Each || index == last;
+                let judged = judge != Judge::Last || index == last;
                 let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
                 let sandbox = &played.sandbox;
                 let verdict = match (question, &mut server) {
@@ -164,8 +170,10 @@ pub fn play(
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += 1,
                     Verdict::Different(differences) => {
-                        played.mismatch = Some((index, differences));
-                        return Ok(played);
+                        played.mismatches.push((index, differences));
+                        if judge != Judge::All {
+                            return Ok(played);
+                        }
                     }
                 }
             }
@@ -199,12 +207,12 @@ fn compare_status(
     invocation: &Invocation,
     thorough: bool,
 ) -> Result<Verdict, SandboxError> {
-    let before = thorough.then(|| listing(sandbox.root()));
+    let before = (thorough && !settings.may_write).then(|| listing(sandbox.root()));
     let index = sandbox.path("work/.git/index");
     let index_before = std::fs::read(&index).ok();
     let candidate = ask(settings, sandbox, invocation, &settings.candidate)?;
     let mut differences = Vec::new();
-    if index_before != std::fs::read(&index).ok() {
+    if !settings.may_write && index_before != std::fs::read(&index).ok() {
         differences.push(written("the index changed"));
     }
     if let Some(before) = before {

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use vigil_testkit::campaign::{self, Campaign};
+use vigil_testkit::cases;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
 use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
@@ -18,7 +19,7 @@ const USAGE: &str = "usage: random-tester --vigil PATH [--git PATH]... [option].
 Compares what --vigil says with what the first --git says about the same working copy.
 An answer that only a further --git gives is counted apart and is no mismatch.
 
-  --mode status|gitstatusd   what is asked (status)
+  --mode status|gitstatusd|cases|prompt-cases   what is asked (status)
   --seed N             seed of the first run (1)
   --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons is given)
   --comparisons N      begin no run after this many comparisons
@@ -27,6 +28,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
   --jobs J             threads (2)
   --options full|LIST  groups of options that occur (full); the list is separated by commas
   --without LIST       groups of operations or options, or single operations, that do not occur
+  --case TEXT          with the modes of cases: only those whose name contains TEXT
   --replay SEED        play this one run, as --seed SEED --runs 1
   --list               print the run of --seed, or the names of the groups without --vigil, and do nothing
   --max-failures N     begin no run after this many failures (5)
@@ -43,6 +45,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
 struct Arguments {
     mode: String,
     list: bool,
+    case: String,
     settings: Settings,
     campaign: Campaign,
 }
@@ -87,7 +90,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut settings = Settings::new("", "git");
     let mut gits: Vec<PathBuf> = Vec::new();
     let mut runs = None;
-    let (mut mode, mut list) = ("status".to_owned(), false);
+    let (mut mode, mut case, mut list) = ("status".to_owned(), String::new(), false);
     let mut rest = arguments.iter();
     while let Some(name) = rest.next() {
         let mut value = || {
@@ -111,6 +114,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
                 campaign.seed = number(&value()?)?;
                 runs = Some(1);
             }
+            "--case" => case = value()?,
             "--list" => list = true,
             "--max-failures" => campaign.failures_max = number(&value()?)?,
             "--no-shrink" => campaign.shrinks = false,
@@ -140,12 +144,14 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut gits = gits.into_iter();
     settings.oracle = gits.next().unwrap_or_else(|| program("git"));
     settings.others = gits.collect();
+    settings.may_write = git_version(&settings.candidate).is_some();
     campaign.plan.prompts = mode == "gitstatusd";
     campaign.plan.reftable =
         knows_reftable(&settings.oracle) && knows_reftable(&settings.candidate);
     Ok(Arguments {
         mode,
         list,
+        case,
         settings,
         campaign,
     })
@@ -165,16 +171,21 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text} is no number"))
 }
 
-/// Whether a program is not a git that is too old for reftable (before 2.45).
-fn knows_reftable(program: &std::path::Path) -> bool {
-    let Ok(output) = std::process::Command::new(program)
+/// The version of a program that is a git.
+fn git_version(program: &std::path::Path) -> Option<String> {
+    let output = std::process::Command::new(program)
         .arg("--version")
         .output()
-    else {
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.strip_prefix("git version ").map(str::to_owned)
+}
+
+/// Whether a program is not a git that is too old for reftable (before 2.45).
+fn knows_reftable(program: &std::path::Path) -> bool {
+    let Some(version) = git_version(program) else {
         return true;
     };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = text.strip_prefix("git version ").unwrap_or("9.0");
     let mut parts = version
         .split('.')
         .map(|part| part.trim().parse::<u32>().unwrap_or(0));
@@ -238,10 +249,34 @@ fn list(arguments: &Arguments) -> ExitCode {
 
 fn start(arguments: &Arguments) -> ExitCode {
     let begin = Instant::now();
+    let settings = &arguments.settings;
     let totals = match arguments.mode.as_str() {
         "status" | "gitstatusd" => {
             let output = Mutex::new(std::io::stdout());
-            campaign::run(&arguments.settings, &arguments.campaign, &output)
+            campaign::run(settings, &arguments.campaign, &output)
+        }
+        "cases" | "prompt-cases" => {
+            let mut cases = cases::all();
+            cases.retain(|case| case.name.contains(&arguments.case));
+            let prompts = arguments.mode == "prompt-cases";
+            let jobs = arguments.campaign.jobs;
+            return match cases::compare_cases(settings, &cases, prompts, jobs) {
+                Ok(report) => {
+                    eprintln!(
+                        "{:.1} s, {} cases",
+                        begin.elapsed().as_secs_f64(),
+                        cases.len()
+                    );
+                    print!("{}", report.describe(settings));
+                    ExitCode::from(u8::from(
+                        !report.failures.is_empty() || !report.broken.is_empty(),
+                    ))
+                }
+                Err(error) => {
+                    eprintln!("random-tester: {error}");
+                    ExitCode::FAILURE
+                }
+            };
         }
         other => {
             eprint!("random-tester: unknown mode {other}\n{USAGE}");

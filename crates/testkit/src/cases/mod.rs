@@ -1,1 +1,292 @@
-//! Named repository states.
+//! Named repository states, each compared with a list of invocations.
+
+mod attributes;
+mod builder;
+mod conflicts;
+mod damage;
+mod ignore;
+mod index;
+mod nested;
+mod paths;
+mod progress;
+mod prompt;
+mod racy;
+mod references;
+mod renames;
+mod submodules;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bstr::ByteSlice;
+
+use crate::campaign::describe_differences;
+use crate::invocation::Invocation;
+use crate::player::{Difference, Judge, Settings, play};
+use crate::sandbox::SandboxError;
+use crate::scenario::{Item, Question, Scenario, ServerOptions, Step};
+use builder::Builder;
+
+/// A named repository state.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where questions are asked, relative to the sandbox's root.
+    pub directory: &'static str,
+    /// Brings it about.
+    build: fn(&mut Builder),
+}
+
+/// The rows of a table; a row names another directory than `work` after `in`.
+macro_rules! cases {
+    ($($name:literal $(in $directory:literal)?, $build:expr;)*) => {
+        /// The states of this subject.
+        pub(super) const CASES: &[super::Case] = &[
+            $(super::Case::new($name, cases!(@directory $($directory)?), $build)),*
+        ];
+    };
+    (@directory) => { "work" };
+    (@directory $directory:literal) => { $directory };
+}
+use cases;
+
+impl Case {
+    const fn new(name: &'static str, directory: &'static str, build: fn(&mut Builder)) -> Self {
+        Self {
+            name,
+            directory,
+            build,
+        }
+    }
+
+    /// The state and all questions about it.
+    pub fn scenario(&self, prompts: bool) -> Scenario {
+        let mut builder = Builder::default();
+        (self.build)(&mut builder);
+        let mut items = vec![Item::Step(Step {
+            name: self.name,
+            actions: builder.actions,
+        })];
+        let ask = |invocation| Item::Ask(Question::Status(invocation));
+        if prompts {
+            items.push(Item::Ask(Question::Prompt(self.directory.into())));
+        } else {
+            items.extend(
+                INVOCATIONS
+                    .iter()
+                    .map(|options| ask(Invocation::new(self.directory, options))),
+            );
+            let below = format!("{}/dir", self.directory);
+            items.push(ask(Invocation::new(&below, &["-s", "-b", "--ignored"])));
+            items.push(ask(Invocation::new(&below, &["--porcelain=v1", "-uall"])));
+            let mut limited =
+                Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
+            limited.pathspecs = vec!["dir".into()];
+            items.push(ask(limited));
+        }
+        let server = prompts.then_some(ServerOptions { recurse: false });
+        Scenario {
+            name: format!("case {}", self.name),
+            server,
+            items,
+        }
+    }
+}
+
+/// What is asked about every state.
+const INVOCATIONS: &[&[&str]] = &[
+    &["--porcelain=v2", "--branch", "--show-stash", "-z"],
+    &[
+        "--porcelain=v2",
+        "--branch",
+        "--no-ahead-behind",
+        "-uno",
+        "--no-renames",
+    ],
+    &["--porcelain=v2", "-uall", "--ignored=matching", "-z"],
+    &["--porcelain=v2", "--ignored=matching"],
+    &[
+        "--porcelain=v2",
+        "--ignore-submodules=dirty",
+        "--find-renames=20%",
+    ],
+    &["--porcelain=v1", "-uall", "--ignored"],
+    &["--porcelain=v1", "-z", "--ignored=traditional"],
+    &["--porcelain=v1", "-b", "--ignore-submodules=untracked"],
+    &["-s", "-b"],
+    &["-s", "--ignore-submodules=all"],
+    &[],
+    &["--long", "-uall", "--ignored", "--show-stash"],
+];
+
+/// All states, by subject.
+const GROUPS: &[&[Case]] = &[
+    prompt::CASES,
+    progress::CASES,
+    conflicts::CASES,
+    racy::CASES,
+    ignore::CASES,
+    submodules::CASES,
+    nested::CASES,
+    index::CASES,
+    paths::CASES,
+    attributes::CASES,
+    renames::CASES,
+    references::CASES,
+    damage::CASES,
+];
+
+/// All states.
+pub fn all() -> Vec<Case> {
+    GROUPS.iter().copied().flatten().copied().collect()
+}
+
+/// A question that was answered wrongly.
+#[derive(Clone, Debug)]
+pub struct CaseFailure {
+    /// The state.
+    pub case: &'static str,
+    /// The question and nothing else to ask.
+    pub scenario: Scenario,
+    /// How the answers differ.
+    pub differences: Vec<Difference>,
+}
+
+/// What came of comparing states.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The answers that were compared.
+    pub comparisons: usize,
+    /// The answers that equal another git's, not the oracle's.
+    pub version_differences: usize,
+    /// The wrong answers.
+    pub failures: Vec<CaseFailure>,
+    /// States that could not be brought about, and why.
+    pub broken: Vec<String>,
+}
+
+impl Report {
+    /// The wrong answers for people, each state with the script of its first.
+    pub fn describe(&self, settings: &Settings) -> String {
+        let mut out = String::new();
+        let mut seen = "";
+        for failure in &self.failures {
+            out.push_str(&format!("\nMISMATCH in case {}\n", failure.case));
+            out.push_str(&crate::scenario::describe(
+                failure.scenario.items.get(1..).unwrap_or_default(),
+            ));
+            out.push_str(&describe_differences(&failure.differences));
+            if seen != failure.case {
+                let candidate = settings.candidate.display().to_string();
+                let script = failure
+                    .scenario
+                    .script(&candidate, &settings.oracle.display().to_string());
+                out.push_str(&format!("----\n{}----\n", script.to_str_lossy()));
+            }
+            seen = failure.case;
+        }
+        for broken in &self.broken {
+            out.push_str(&format!("BROKEN: {broken}\n"));
+        }
+        out.push_str(&format!(
+            "{} comparisons, {} mismatches\n",
+            self.comparisons,
+            self.failures.len()
+        ));
+        out
+    }
+}
+
+/// Compares what two programs say about all states.
+///
+/// # Errors
+/// When a sandbox cannot be made or a program cannot be started.
+pub fn compare_all_cases(candidate: &Path, oracle: &Path) -> Result<Report, SandboxError> {
+    compare_cases(&Settings::new(candidate, oracle), &all(), false, 2)
+}
+
+/// Compares some states on `jobs` threads; with `prompts` by the gitstatusd protocol.
+///
+/// # Errors
+/// When a sandbox cannot be made or a program cannot be started.
+pub fn compare_cases(
+    settings: &Settings,
+    cases: &[Case],
+    prompts: bool,
+    jobs: usize,
+) -> Result<Report, SandboxError> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(number) else {
+                        return;
+                    };
+                    let result = compare_case(settings, case, prompts);
+                    let Ok(mut results) = results.lock() else {
+                        return;
+                    };
+                    results.push((number, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_default();
+    results.sort_by_key(|(number, _)| *number);
+    let mut report = Report::default();
+    for (_, result) in results {
+        let one = result?;
+        report.comparisons += one.comparisons;
+        report.version_differences += one.version_differences;
+        report.failures.extend(one.failures);
+        report.broken.extend(one.broken);
+    }
+    Ok(report)
+}
+
+fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Report, SandboxError> {
+    let scenario = case.scenario(prompts);
+    let played = play(settings, &scenario, Judge::All)?;
+    let state = scenario.items.first();
+    let failures = played.mismatches.into_iter().map(|(index, differences)| {
+        let items = state
+            .into_iter()
+            .chain(scenario.items.get(index))
+            .cloned()
+            .collect();
+        CaseFailure {
+            case: case.name,
+            scenario: Scenario {
+                items,
+                ..scenario.clone()
+            },
+            differences,
+        }
+    });
+    Ok(Report {
+        comparisons: played.comparisons,
+        version_differences: played.version_differences,
+        failures: failures.collect(),
+        broken: played.failed_actions,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = all().iter().map(|case| case.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(count >= 60, "{count}");
+    }
+}

@@ -1,0 +1,50 @@
+//! Conflicts in all seven combinations of stages.
+
+use super::builder::Builder;
+use super::cases;
+
+cases! {
+    "all stages, no files", |b| { stages(b, false); };
+    "all stages, all files", |b| { stages(b, true); };
+    "stages of links and programs", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("120000 {0} 1\tx\n100755 {0} 2\tx\n100644 {0} 3\tx\n", ID));
+        b.mode("a", 0o755).link("x", "a");
+    };
+    "stages of a submodule", |b| {
+        b.submodule().git(&["rm", "-q", "--cached", "dir/module"]);
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/module\n160000 {ID} 3\tdir/module\n"));
+    };
+    "renamed on both sides", |b| {
+        b.base().git(&["checkout", "-q", "-b", "topic"]).git(&["mv", "a", "theirs"]).commit("theirs");
+        b.git(&["checkout", "-q", "main"]).git(&["mv", "a", "ours"]).commit("ours").git_stops(&["merge", "-q", "topic"]);
+    };
+    "file against directory", |b| {
+        b.base().git(&["checkout", "-q", "-b", "topic"]).write("x/y", "y\n").commit("theirs");
+        b.git(&["checkout", "-q", "main"]).write("x", "x\n").commit("ours").git_stops(&["merge", "-q", "topic"]);
+    };
+    "deleted against changed", |b| {
+        b.base().git(&["checkout", "-q", "-b", "topic"]).remove("a").commit("theirs");
+        b.git(&["checkout", "-q", "main"]).write("a", "x\n").commit("ours").git_stops(&["merge", "-q", "topic"]);
+    };
+    "added on both sides", |b| {
+        b.base().git(&["checkout", "-q", "-b", "topic"]).write("n", "t\n").commit("theirs");
+        b.git(&["checkout", "-q", "main"]).write("n", "o\n").commit("ours").git_stops(&["merge", "-q", "topic"]);
+    };
+}
+
+/// An object that does not exist; stages need none.
+const ID: &str = "1234567890123456789012345678901234567890";
+
+fn stages(b: &mut Builder, with_files: bool) {
+    b.base();
+    let mut input = String::new();
+    for combination in 1..8_u32 {
+        for stage in (1..=3).filter(|stage| combination & (1 << (stage - 1)) != 0) {
+            input.push_str(&format!("100644 {ID} {stage}\tdir/u{combination}\n"));
+        }
+        if with_files {
+            b.write(format!("dir/u{combination}"), "<<<<<<<\n");
+        }
+    }
+    b.git_input(&["update-index", "--index-info"], input);
+}

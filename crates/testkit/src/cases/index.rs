@@ -1,0 +1,37 @@
+//! Formats and flags of the index.
+
+use super::builder::Builder;
+use super::cases;
+
+cases! {
+    "index version 4", |b| { dirty(b.base().git(&["update-index", "--index-version", "4"])); };
+    "split index", |b| { b.base().git(&["update-index", "--split-index"]); dirty(b); b.git(&["add", "n"]).git(&["rm", "-q", "--cached", "dir/c"]); };
+    "no index", |b| { b.base().remove(".git/index"); };
+    "skipped hash", |b| { b.base().git(&["config", "index.skipHash", "true"]).write("a", "x\n").git(&["add", "a"]); };
+    "many files", |b| { b.empty().git(&["config", "feature.manyFiles", "true"]).files().commit("base"); dirty(b); };
+    "assume unchanged", |b| { b.base().git(&["update-index", "--assume-unchanged", "a", "b"]); dirty(b); b.remove("b"); };
+    "skip worktree", |b| { b.base().git(&["update-index", "--skip-worktree", "a", "b", "dir/c"]).remove("b"); dirty(b); };
+    "executable in the index only", |b| { b.base().git(&["update-index", "--chmod=+x", "a"]); };
+    "untracked cache", |b| { b.base().git(&["update-index", "--force-untracked-cache"]).write("n", "").git(&["status"]); dirty(b); b.write("dir/sub/x", ""); };
+    "sparse checkout, cone", |b| { b.base().git(&["sparse-checkout", "set", "--cone", "dir/sub"]); dirty(b); };
+    "sparse checkout, sparse index", |b| { sparse(b); b.write("a", "x\n"); };
+    "sparse index with files outside", |b| { sparse(b); b.write("other/deep/f", "x\n").write("other/new", "x\n"); };
+    "sparse index with changes staged", |b| { sparse(b); b.write("dir/c", "x\n").git(&["add", "dir/c"]).git(&["update-index", "--force-remove", "other/deep/f"]); };
+    "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
+    "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
+    "staged as a cache tree does not show", |b| { b.base().write("dir/sub/d", "x\n").git(&["add", "-A"]).git(&["write-tree"]); };
+}
+
+fn dirty(b: &mut Builder) {
+    b.write("a", "changed\n")
+        .write("dir/new", "n\n")
+        .write("n", "n\n");
+}
+
+fn sparse(b: &mut Builder) {
+    b.base()
+        .write("other/deep/f", "f\n")
+        .write("other/g", "g\n")
+        .commit("other");
+    b.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
+}

@@ -1,0 +1,31 @@
+//! Repositories inside, and repositories elsewhere.
+
+use super::cases;
+
+cases! {
+    "repository inside", |b| {
+        b.base().git_in(".", &["init", "-q", "work/dir/inner"]).write("dir/inner/f", "x\n").git_in("work/dir/inner", &["add", "-A"]);
+        b.git_in("work/dir/inner", &["commit", "-q", "-m", "inner"]).write("dir/inner/new", "x\n");
+    };
+    "repository without commits inside", |b| { b.base().git_in(".", &["init", "-q", "work/inner"]).write("inner/f", "x\n"); };
+    "repository in an untracked directory", |b| {
+        b.base().write("new/x", "x\n").git_in(".", &["init", "-q", "work/new/inner"]).write("new/inner/f", "x\n").git_in(".", &["init", "-q", "work/only/inner"]);
+    };
+    "ignored repository", |b| { b.base().write(".gitignore", "inner\n").git_in(".", &["init", "-q", "work/inner"]).write("inner/f", "x\n"); };
+    "bare repository inside", |b| { b.base().git_in(".", &["init", "-q", "--bare", "work/inner.git"]); };
+    "things that look like repositories", |b| {
+        b.base().directory("one/.git").write("one/x", "").write("two/.git", "gitdir: nowhere\n").write("two/x", "").write("three/.git/HEAD", "ref: refs/heads/main\n").write("three/x", "");
+    };
+    "linked worktree" in "linked", |b| {
+        b.base().git(&["worktree", "add", "-q", "-b", "linked", "../linked"]).act(crate::action::Action::write("linked/a", "changed\n"));
+        b.act(crate::action::Action::write("linked/dir/new", "x\n"));
+    };
+    "linked worktree, merging" in "linked", |b| {
+        b.fork().git(&["worktree", "add", "-q", "-b", "linked", "../linked"]).git_in("linked", &["reset", "-q", "--hard"]).git_in("linked", &["merge", "-q", "--no-commit", "-s", "ours", "topic"]);
+    };
+    "linked worktree inside", |b| { b.base().git(&["worktree", "add", "-q", "-b", "linked", "inside"]); };
+    "separate git directory", |b| { b.git_in(".", &["init", "-q", "--separate-git-dir", "separate.git", "work"]).files().commit("base").write("a", "x\n"); };
+    "core.worktree elsewhere" in "work/dir", |b| {
+        b.base().git(&["config", "core.worktree", "{ROOT}/work/dir"]);
+    };
+}

@@ -1,0 +1,41 @@
+//! Submodules.
+
+use super::builder::Builder;
+use super::cases;
+
+cases! {
+    "submodule, clean", |b| { b.submodule(); };
+    "submodule, just added", |b| { b.base().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]); };
+    "submodule with new commits", |b| { b.submodule().git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]); };
+    "submodule with changes", |b| { b.submodule().write("dir/module/file", "x\n"); };
+    "submodule with untracked files", |b| { b.submodule().write("dir/module/new", "x\n"); };
+    "submodule with staged changes", |b| { b.submodule().write("dir/module/file", "x\n").git_in("work/dir/module", &["add", "-A"]); };
+    "submodule with everything", |b| { everything(b); };
+    "submodule, new commit staged", |b| { b.submodule().git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]).git(&["add", "dir/module"]); };
+    "submodule ignored in .gitmodules", |b| { everything(b); b.git(&["config", "-f", ".gitmodules", "submodule.dir/module.ignore", "all"]); };
+    "submodule ignored when dirty", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "dirty"]); };
+    "submodule ignored when untracked", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "untracked"]); };
+    "submodules ignored by diff.ignoreSubmodules", |b| { everything(b); b.git(&["config", "diff.ignoreSubmodules", "all"]); };
+    "submodule, closed", |b| { b.submodule().git(&["submodule", "--quiet", "deinit", "-f", "dir/module"]); };
+    "submodule, removed", |b| { b.submodule().remove("dir/module"); };
+    "submodule replaced by a file", |b| { b.submodule().remove("dir/module").write("dir/module", "x\n"); };
+    "submodule without git directory", |b| { b.submodule().remove("dir/module/.git"); };
+    "submodule without .gitmodules", |b| { everything(b); b.git(&["rm", "-q", "--cached", ".gitmodules"]).remove(".gitmodules"); };
+    "submodule unborn", |b| { b.submodule().remove("dir/module").git_in(".", &["init", "-q", "work/dir/module"]); };
+    "submodule in a submodule", |b| {
+        b.submodule().git_in("work/dir/module", &["submodule", "--quiet", "add", "{ROOT}/library", "inner"]);
+        b.git_in("work/dir/module", &["commit", "-q", "-m", "inner"]).commit("inner").write("dir/module/inner/new", "x\n");
+    };
+    "within a submodule" in "work/dir/module", |b| { everything(b); };
+    "submodule with settings of its own", |b| {
+        b.submodule().write("dir/module/new", "x\n").git_in("work/dir/module", &["config", "status.showUntrackedFiles", "no"]);
+    };
+    "submodule summary", |b| { everything(b); b.git(&["config", "status.submoduleSummary", "true"]); };
+}
+
+fn everything(b: &mut Builder) {
+    b.submodule()
+        .git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]);
+    b.write("dir/module/file", "x\n")
+        .write("dir/module/new", "x\n");
+}

@@ -1,0 +1,212 @@
+//! The testers find what is wrong and nothing else, shown with git itself, right and made wrong, as the candidate.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use vigil_testkit::campaign::{Campaign, Totals, run};
+use vigil_testkit::cases;
+use vigil_testkit::player::Settings;
+use vigil_testkit::random::Plan;
+use vigil_testkit::scenario::Item;
+
+fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
+    // Reftable is left out, since the git of this machine may be too old.
+    let plan = Plan {
+        steps: 12,
+        questions: 2,
+        without: BTreeSet::new(),
+        reftable: false,
+        prompts,
+    };
+    Campaign {
+        seed,
+        runs,
+        comparisons_max: usize::MAX,
+        failures_max: 1,
+        jobs: 1,
+        plan,
+        shrinks: true,
+        keeps: false,
+    }
+}
+
+fn settings(candidate: &Path) -> Settings {
+    Settings {
+        may_write: true,
+        shrink_tries_max: 60,
+        ..Settings::new(candidate, "git")
+    }
+}
+
+fn play(candidate: &Path, campaign: &Campaign) -> (Totals, String) {
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let totals = run(&settings(candidate), campaign, &output);
+    assert_eq!(totals.errors, Vec::<String>::new());
+    (
+        totals,
+        String::from_utf8(output.into_inner().unwrap()).unwrap(),
+    )
+}
+
+/// A program that does what the shell script says.
+fn script(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("candidate");
+    let mut file = std::fs::File::create(&path).unwrap();
+    write!(file, "#!/bin/bash\n{text}\n").unwrap();
+    file.set_permissions(std::fs::Permissions::from_mode(0o755))
+        .unwrap();
+    path
+}
+
+#[test]
+fn git_equals_itself() {
+    let (totals, report) = play(Path::new("git"), &campaign(1, 4, false));
+    assert_eq!(totals.mismatches, 0, "{report}");
+    assert!(totals.comparisons >= 4 * 13 * 2);
+}
+
+#[test]
+fn a_wrong_candidate_is_caught_and_cut_down() {
+    let directory = tempfile::tempdir().unwrap();
+    // Deleted files are passed over.
+    let candidate = script(
+        directory.path(),
+        "git \"$@\" | sed -e 's/^ D /  D/; s/^1 \\.D/1 .M/'; exit ${PIPESTATUS[0]}",
+    );
+    let (totals, report) = play(&candidate, &campaign(1, 20, false));
+    assert_eq!(totals.mismatches, 1, "{report}");
+    let failure = totals.failures.first().unwrap();
+    assert!(failure.is_repeatable);
+    let steps = failure
+        .scenario
+        .items
+        .iter()
+        .filter(|item| matches!(item, Item::Step(_)))
+        .count();
+    // init, write, add, delete; a few more where the tries did not suffice.
+    assert!((3..=8).contains(&steps), "{report}");
+
+    // The script that is printed shows the same to someone who knows nothing of the tester.
+    let script = failure
+        .scenario
+        .script(&candidate.display().to_string(), "git");
+    let path = directory.path().join("reproduce");
+    std::fs::write(&path, &script).unwrap();
+    let outcome = Command::new("bash")
+        .arg(&path)
+        .env("TMPDIR", directory.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&outcome.stdout);
+    assert!(
+        said.contains("< "),
+        "{said}\n{}\n{script}",
+        String::from_utf8_lossy(&outcome.stderr)
+    );
+    assert!(!said.contains("same"), "{said}");
+}
+
+#[test]
+fn a_candidate_that_writes_is_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = script(
+        directory.path(),
+        "touch \"$(git rev-parse --show-toplevel)/.git/info/exclude\" 2>/dev/null; exec git \"$@\"",
+    );
+    let mut campaign = campaign(1, 4, false);
+    campaign.shrinks = false;
+    campaign.plan.without = ["places", "environment", "formats"]
+        .map(str::to_owned)
+        .into();
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let totals = run(&Settings::new(&candidate, "git"), &campaign, &output);
+    let report = String::from_utf8(output.into_inner().unwrap()).unwrap();
+    assert_eq!(totals.mismatches, 1, "{report}");
+    assert!(report.contains("written by the candidate"), "{report}");
+}
+
+#[test]
+fn a_candidate_that_hangs_is_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = script(directory.path(), "exec cat /dev/zero >&2");
+    let mut campaign = campaign(1, 1, false);
+    campaign.shrinks = false;
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let limit = std::time::Duration::from_millis(50);
+    let totals = run(
+        &Settings {
+            limit,
+            ..settings(&candidate)
+        },
+        &campaign,
+        &output,
+    );
+    let report = String::from_utf8(output.into_inner().unwrap()).unwrap();
+    assert!(
+        report.contains("TimedOut"),
+        "{}",
+        &report[..report.len().min(1000)]
+    );
+    assert_eq!(totals.mismatches, 1);
+}
+
+/// The model of gitstatusd, perhaps with a wrong field.
+fn model(directory: &Path, arguments: &str) -> PathBuf {
+    script(
+        directory,
+        &format!(
+            "exec {} \"$@\" {arguments}",
+            env!("CARGO_BIN_EXE_model-gitstatusd")
+        ),
+    )
+}
+
+#[test]
+fn the_protocol_of_a_right_process_passes() {
+    let directory = tempfile::tempdir().unwrap();
+    let (totals, report) = play(&model(directory.path(), ""), &campaign(1, 2, true));
+    assert_eq!(totals.mismatches, 0, "{report}");
+    assert!(totals.comparisons >= 2 * 13 * 2);
+}
+
+#[test]
+fn a_wrong_field_is_caught_and_cut_down() {
+    let directory = tempfile::tempdir().unwrap();
+    let (totals, report) = play(
+        &model(directory.path(), "--fault 14"),
+        &campaign(3, 1, true),
+    );
+    assert_eq!(totals.mismatches, 1, "{report}");
+    let failure = totals.failures.first().unwrap();
+    assert_eq!(failure.differences.first().unwrap().what, "14 untracked");
+    assert!(failure.scenario.items.len() <= 3, "{report}");
+}
+
+#[test]
+fn cases_of_a_wrong_candidate_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = script(
+        directory.path(),
+        "git \"$@\" | sed -e 's/^UD /UU /'; exit ${PIPESTATUS[0]}",
+    );
+    let mut some = cases::all();
+    some.retain(|case| {
+        matches!(
+            case.name,
+            "clean" | "all stages, no files" | "racy and emptied"
+        )
+    });
+    let report = cases::compare_cases(&settings(&candidate), &some, false, 2).unwrap();
+    assert_eq!(report.broken, Vec::<String>::new());
+    assert!(!report.failures.is_empty());
+    assert!(
+        report
+            .failures
+            .iter()
+            .all(|failure| failure.case == "all stages, no files")
+    );
+}

@@ -1,0 +1,108 @@
+//! `vigil` against git: named states and a few random runs.
+//!
+//! `VIGIL_BIN` names the program; without it the workspace's own is used, and built if it is missing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use vigil_testkit::campaign::{Campaign, run};
+use vigil_testkit::cases;
+use vigil_testkit::player::Settings;
+use vigil_testkit::random::Plan;
+
+/// The program, built once if it has to be.
+fn vigil() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        if let Some(program) = std::env::var_os("VIGIL_BIN") {
+            return program.into();
+        }
+        // This test is target/PROFILE/deps/NAME.
+        let program = std::env::current_exe()
+            .unwrap()
+            .parent()
+            .unwrap()
+            .parent()
+            .unwrap()
+            .join("vigil");
+        if !program.exists() {
+            let built = Command::new(env!("CARGO"))
+                .args(["build", "-q", "-p", "vigil"])
+                .status()
+                .unwrap();
+            assert!(built.success());
+        }
+        program
+    })
+}
+
+/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`.
+fn settings() -> Settings {
+    let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
+    Settings {
+        shrink_tries_max: 100,
+        ..Settings::new(vigil(), oracle)
+    }
+}
+
+fn play(prompts: bool, seed: u64, comparisons_max: usize) {
+    let plan = Plan {
+        steps: 25,
+        questions: 4,
+        without: BTreeSet::new(),
+        reftable: false,
+        prompts,
+    };
+    let campaign = Campaign {
+        seed,
+        runs: u64::MAX,
+        comparisons_max,
+        failures_max: 1,
+        jobs: 2,
+        plan,
+        shrinks: true,
+        keeps: false,
+    };
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let totals = run(&settings(), &campaign, &output);
+    let report = String::from_utf8_lossy(&output.into_inner().unwrap()).into_owned();
+    assert_eq!(totals.errors, Vec::<String>::new());
+    assert_eq!(totals.mismatches, 0, "{report}");
+    assert!(totals.comparisons >= comparisons_max);
+}
+
+fn compare(prompts: bool) {
+    let settings = settings();
+    let report = cases::compare_cases(&settings, &cases::all(), prompts, 2).unwrap();
+    assert!(
+        report.failures.is_empty() && report.broken.is_empty(),
+        "{}",
+        report.describe(&settings)
+    );
+}
+
+#[test]
+#[ignore = "vigil does not answer yet"]
+fn named_states_are_answered_as_git_does() {
+    compare(false);
+}
+
+#[test]
+#[ignore = "vigil does not answer yet"]
+fn named_states_are_answered_over_the_protocol() {
+    compare(true);
+}
+
+#[test]
+#[ignore = "vigil does not answer yet"]
+fn random_states_are_answered_as_git_does() {
+    play(false, 1000, 600);
+}
+
+#[test]
+#[ignore = "vigil does not answer yet"]
+fn random_states_are_answered_over_the_protocol() {
+    play(true, 1000, 150);
+}
