@@ -42,6 +42,17 @@ impl Reply {
         Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)
     }
 
+    /// The lines `said`, then [`Reply::fatal`] with the text of `error`.
+    pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
+        let mut reply = Self::fatal(error.to_string());
+        let said: Vec<u8> = said
+            .iter()
+            .flat_map(|line| labelled("", line.as_bytes()))
+            .collect();
+        reply.stderr.splice(..0, said);
+        reply
+    }
+
     /// `error: <text>`, code 129: a wrong command line.
     pub(crate) fn usage_error(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("error: ", text.as_ref()), Self::USAGE)

@@ -116,6 +116,32 @@ fn outside_of_a_repository_the_options_are_not_even_read() {
 }
 
 #[test]
+fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    run("git", folder.path(), &["init", "-q"]);
+    let in_file = folder.path().join("more");
+    std::fs::write(&in_file, "[color \"status\"]\n\tadded = zz\n").unwrap();
+    let include = format!("include.path={}", in_file.to_str().unwrap());
+    for setting in [
+        &include,
+        "color.status.updated=zz",
+        "color.status.updated",
+        "status.color.nobranch=red green blue",
+        "color.ui=zz",
+        "column.status=row,zz",
+        "diff.renameLimit=zz",
+        "diff.renames=zz",
+        "status.short=zz",
+        "status.showUntrackedFiles=zz",
+    ] {
+        let arguments = ["-c", setting, "status", "--bogus"];
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), &arguments));
+        assert_eq!(ours, theirs, "{setting}");
+        assert_eq!(ours.status.code(), Some(128));
+    }
+}
+
+#[test]
 fn a_directory_that_is_gone_hurts_only_who_stands_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";

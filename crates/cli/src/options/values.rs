@@ -20,7 +20,7 @@ pub(crate) fn boolean(value: &BStr) -> Option<bool> {
 }
 
 /// A 32-bit integer as C's `strtol` reads it with base 0, and a unit of `k`, `m` or `g`.
-pub(crate) fn integer(value: &BStr) -> Option<i32> {
+fn integer(value: &BStr) -> Option<i32> {
     let text = value.to_str().ok()?.trim_start();
     let (factor, text) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
         None => (1, text),

@@ -16,6 +16,8 @@ pub(crate) struct Palette {
     pub unmerged: Vec<u8>,
     pub local_branch: Vec<u8>,
     pub remote_branch: Vec<u8>,
+    /// The branch in the long format; without one it is as the header.
+    pub on_branch: Vec<u8>,
 }
 
 impl Default for Palette {
@@ -32,6 +34,7 @@ impl Default for Palette {
             unmerged: red(),
             local_branch: green(),
             remote_branch: red(),
+            on_branch: Vec::new(),
         }
     }
 }
@@ -48,21 +51,24 @@ impl Palette {
             unmerged: Vec::new(),
             local_branch: Vec::new(),
             remote_branch: Vec::new(),
+            on_branch: Vec::new(),
         }
     }
 
-    /// Each sequence with its names in the configuration (`color.status.<name>`).
-    pub(crate) fn slots_mut(&mut self) -> [(&'static [&'static str], &mut Vec<u8>); 8] {
-        [
-            (&["header"], &mut self.header),
-            (&["added", "updated"], &mut self.updated),
-            (&["changed"], &mut self.changed),
-            (&["untracked"], &mut self.untracked),
-            (&["nobranch"], &mut self.no_branch),
-            (&["unmerged"], &mut self.unmerged),
-            (&["localbranch"], &mut self.local_branch),
-            (&["remotebranch"], &mut self.remote_branch),
-        ]
+    /// The sequence that has `name` in the configuration (`color.status.<name>`, in lower case).
+    pub(crate) fn slot_mut(&mut self, name: &[u8]) -> Option<&mut Vec<u8>> {
+        Some(match name {
+            b"header" => &mut self.header,
+            b"added" | b"updated" => &mut self.updated,
+            b"changed" => &mut self.changed,
+            b"untracked" => &mut self.untracked,
+            b"nobranch" => &mut self.no_branch,
+            b"unmerged" => &mut self.unmerged,
+            b"localbranch" => &mut self.local_branch,
+            b"remotebranch" => &mut self.remote_branch,
+            b"branch" => &mut self.on_branch,
+            _ => return None,
+        })
     }
 }
 

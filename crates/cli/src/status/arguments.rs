@@ -245,24 +245,35 @@ fn own_format(given: Given<'_>) -> Result<FormatChoice, Reply> {
 
 /// Columns belong to the long format; what is no style at all is refused in any.
 fn check_column_style(given: Given<'_>) -> Result<(), Reply> {
-    const WORDS: &[&[u8]] = &[
-        b"always", b"never", b"auto", b"plain", b"column", b"row", b"dense", b"nodense",
-    ];
     let Given::With(style) = given else {
         return Ok(());
     };
+    match unknown_column_style(style) {
+        Some(rest) => Err(Reply::usage_error(bytes![
+            "unsupported option '",
+            rest,
+            "'"
+        ])),
+        None => Ok(()),
+    }
+}
+
+/// From the first word on that is no style of columns, if there is one.
+pub(super) fn unknown_column_style(style: &BStr) -> Option<&BStr> {
+    const WORDS: &[&[u8]] = &[
+        b"always", b"never", b"auto", b"plain", b"column", b"row", b"dense", b"nodense",
+    ];
     let mut rest: &[u8] = style;
     while !rest.is_empty() {
         let is_separator = |byte: &u8| matches!(byte, b' ' | b',');
         let end = rest.iter().position(is_separator).unwrap_or(rest.len());
         let (word, tail) = rest.split_at_checked(end).unwrap_or((rest, b""));
         if !word.is_empty() && !WORDS.contains(&word) {
-            let text = bytes!["unsupported option '", BStr::new(rest), "'"];
-            return Err(Reply::usage_error(text));
+            return Some(rest.into());
         }
         rest = tail.get(1..).unwrap_or_default();
     }
-    Ok(())
+    None
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         _ => {}
     }
     let repository = discover(environment, &globals::standing_in(environment)?)
-        .map_err(|error| Reply::fatal(error.to_string()))?;
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let is_at_the_top = repository
         .work_tree

@@ -10,7 +10,6 @@ use super::arguments::{Arguments, TABLE};
 use super::plan::Plan;
 use super::settings::{ColorUse, Renames, Settings};
 use crate::options::{Audience, usage};
-use crate::output::color::Palette;
 use crate::reply::Reply;
 
 const USAGE: &str = "\
@@ -158,20 +157,7 @@ const TAKEN: &[&str] = &[
 type Outcome = (i32, BString, BString);
 
 fn ours(words: &[&str]) -> Outcome {
-    let settings = Settings {
-        short: None,
-        branch: None,
-        ahead_behind: None,
-        stash: false,
-        relative_paths: true,
-        untracked: UntrackedMode::Normal,
-        renames: Renames::On,
-        rename_limit: 1_000,
-        quote_high_bytes: true,
-        color_use: ColorUse::Never,
-        color_in_pager: true,
-        palette: Palette::plain(),
-    };
+    let settings = Settings::default();
     let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
     let plan = Arguments::parse(&words)
         .and_then(|arguments| Plan::new(arguments, &settings, "".into(), &Environment::default()));
@@ -241,12 +227,11 @@ fn porcelain_formats_do_not_follow_the_configuration() {
         stash: true,
         relative_paths: false,
         untracked: UntrackedMode::All,
-        renames: Renames::Copies,
-        rename_limit: 7,
+        renames: Some(Renames::Copies),
+        rename_limit: Some(7),
         quote_high_bytes: false,
-        color_use: ColorUse::Always,
-        color_in_pager: true,
-        palette: Palette::default(),
+        color_use: Some(ColorUse::Always),
+        ..Settings::default()
     };
     let plan = |words: &[&str]| {
         let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();

@@ -19,6 +19,9 @@ use crate::reply::Reply;
 /// The similarity from which two files count as renamed: 50 %.
 const MIN_SCORE_DEFAULT: u32 = 30_000;
 
+/// How many candidates are compared where nothing is configured.
+const RENAME_LIMIT_DEFAULT: usize = 1_000;
+
 /// What to ask the engine, and how to print the answer.
 pub(super) struct Plan {
     pub format: Format,
@@ -148,7 +151,7 @@ fn ignore_submodules(when: Option<&BString>) -> Result<Option<IgnoreSubmodules>,
 /// configuration.
 fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     let base = match arguments.renames {
-        None => settings.renames,
+        None => settings.renames.unwrap_or(Renames::On),
         Some(true) => Renames::On,
         Some(false) => Renames::Off,
     };
@@ -161,13 +164,13 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
             .rename_score
             .filter(|&score| score != 0)
             .unwrap_or(MIN_SCORE_DEFAULT),
-        limit: settings.rename_limit,
+        limit: settings.rename_limit.unwrap_or(RENAME_LIMIT_DEFAULT),
     })
 }
 
 fn wants_color(settings: &Settings, environment: &Environment) -> bool {
     let is_set = |name| environment.get(name).and_then(options::boolean) == Some(true);
-    match settings.color_use {
+    match settings.color_use.unwrap_or(settings.color_use_anywhere) {
         ColorUse::Never => false,
         ColorUse::Always => true,
         ColorUse::Auto => {

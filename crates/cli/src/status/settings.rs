@@ -1,13 +1,13 @@
 //! What the configuration says about `vigil status`.
 
-use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::config::{Config, Error};
+use bstr::{BStr, ByteSlice};
+use vigil_engine::git::config::{Config, Entry, Error};
 use vigil_engine::status::UntrackedMode;
 
-use crate::bytes;
+use super::arguments::unknown_column_style;
 use crate::options;
 use crate::output::color::{self, Palette};
-use crate::reply::{Reply, labelled};
+use crate::reply::Reply;
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,75 +26,105 @@ pub(super) enum Renames {
     Copies,
 }
 
-/// The configured values, with git's defaults where they are not `Option`s.
+/// The configured values; `None` where nothing, or nothing that counts, is configured.
 #[derive(Debug)]
 pub(super) struct Settings {
-    pub short: Option<bool>,
-    pub branch: Option<bool>,
-    pub ahead_behind: Option<bool>,
-    pub stash: bool,
-    pub relative_paths: bool,
-    pub untracked: UntrackedMode,
-    pub renames: Renames,
+    pub(super) short: Option<bool>,
+    pub(super) branch: Option<bool>,
+    pub(super) ahead_behind: Option<bool>,
+    pub(super) stash: bool,
+    pub(super) relative_paths: bool,
+    pub(super) untracked: UntrackedMode,
+    pub(super) renames: Option<Renames>,
     /// As in [`vigil_engine::status::RenameRule::limit`].
-    pub rename_limit: usize,
-    pub quote_high_bytes: bool,
-    pub color_use: ColorUse,
+    pub(super) rename_limit: Option<usize>,
+    pub(super) quote_high_bytes: bool,
+    /// `color.status`.
+    pub(super) color_use: Option<ColorUse>,
+    /// `color.ui`, for where `color.status` is silent.
+    pub(super) color_use_anywhere: ColorUse,
     /// Whether a pager counts as a terminal.
-    pub color_in_pager: bool,
-    pub palette: Palette,
+    pub(super) color_in_pager: bool,
+    pub(super) palette: Palette,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            short: None,
+            branch: None,
+            ahead_behind: None,
+            stash: false,
+            relative_paths: true,
+            untracked: UntrackedMode::Normal,
+            renames: None,
+            rename_limit: None,
+            quote_high_bytes: true,
+            color_use: None,
+            color_use_anywhere: ColorUse::Auto,
+            color_in_pager: true,
+            palette: Palette::default(),
+        }
+    }
 }
 
 impl Settings {
-    /// Reads the configuration.
+    /// Reads the configuration, entry by entry as git does: that decides which of two values counts, and which
+    /// problem is reported.
     ///
     /// # Errors
-    /// A value that git refuses.
+    /// The first value that git refuses.
     pub(super) fn read(config: &Config) -> Result<Self, Reply> {
-        let boolean = |key: &str| config.boolean(key).map_err(fatal);
-        Ok(Self {
-            short: boolean("status.short")?,
-            branch: boolean("status.branch")?,
-            ahead_behind: boolean("status.aheadbehind")?,
-            stash: boolean("status.showstash")?.unwrap_or(false),
-            relative_paths: boolean("status.relativepaths")?.unwrap_or(true),
-            untracked: untracked(config)?,
-            renames: renames(config)?,
-            rename_limit: rename_limit(config)?,
-            quote_high_bytes: boolean("core.quotepath")?.unwrap_or(true),
-            color_use: color_use(config)?,
-            color_in_pager: boolean("color.pager")?.unwrap_or(true),
-            palette: palette(config)?,
-        })
+        let mut this = Self::default();
+        for entry in config.entries() {
+            this.apply(&entry)
+                .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        }
+        Ok(this)
+    }
+
+    fn apply(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        match entry.key.as_bytes() {
+            b"status.short" => self.short = Some(entry.boolean()?),
+            b"status.branch" => self.branch = Some(entry.boolean()?),
+            b"status.aheadbehind" => self.ahead_behind = Some(entry.boolean()?),
+            b"status.showstash" => self.stash = entry.boolean()?,
+            b"status.relativepaths" => self.relative_paths = entry.boolean()?,
+            b"status.showuntrackedfiles" => self.untracked = untracked(entry)?,
+            b"status.renames" => self.renames = Some(renames(entry)?),
+            // The first of these counts, and only until status.renames says otherwise.
+            b"diff.renames" if self.renames.is_none() => self.renames = Some(renames(entry)?),
+            b"status.renamelimit" => self.rename_limit = rename_limit(entry)?,
+            b"diff.renamelimit" if self.rename_limit.is_none() => {
+                self.rename_limit = rename_limit(entry)?;
+            }
+            b"core.quotepath" => self.quote_high_bytes = entry.boolean()?,
+            b"status.color" | b"color.status" => self.color_use = Some(color_use(entry)?),
+            b"color.ui" => self.color_use_anywhere = color_use(entry)?,
+            b"color.pager" => self.color_in_pager = entry.boolean()?,
+            // Only the long format needs these, but none takes what is wrong.
+            b"status.submodulesummary" => drop(entry.bool_or_int()?),
+            b"status.displaycommentprefix" => drop(entry.boolean()?),
+            b"column.ui" | b"column.status" => check_column_style(entry)?,
+            key => {
+                let slot = key
+                    .strip_prefix(b"color.status.")
+                    .or_else(|| key.strip_prefix(b"status.color."));
+                if let Some(color) = slot.and_then(|name| self.palette.slot_mut(name)) {
+                    *color = parse_color(entry)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn fatal(error: Error) -> Reply {
-    Reply::fatal(error.to_string())
-}
-
-/// The reply to a value that git's own reader of the key refuses, with its reason.
-fn refused(key: &str, reason: &[u8]) -> Reply {
-    let stderr = bytes![
-        labelled("error: ", reason),
-        labelled("fatal: ", format!("bad config variable '{key}'").as_bytes())
-    ];
-    Reply::complained(stderr, Reply::FATAL)
-}
-
-fn untracked(config: &Config) -> Result<UntrackedMode, Reply> {
-    const KEY: &str = "status.showuntrackedfiles";
-    let Some(value) = config.string(KEY) else {
+fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
+    let Some(value) = entry.value else {
         return Ok(UntrackedMode::Normal);
     };
-    // The configuration knows a key without a value, which is true, from an empty one.
-    match config.boolean(KEY) {
-        Ok(Some(true)) => Ok(UntrackedMode::Normal),
-        Ok(_) => Ok(UntrackedMode::No),
-        Err(_) => untracked_mode(value.as_bstr())
-            .ok_or_else(|| refused(KEY, &bytes!["Invalid untracked files mode '", value, "'"])),
-    }
+    untracked_mode(value)
+        .ok_or_else(|| entry.complaint(format!("Invalid untracked files mode '{value}'")))
 }
 
 /// The mode that `value` names, or `None`.
@@ -111,114 +141,57 @@ pub(super) fn untracked_mode(value: &BStr) -> Option<UntrackedMode> {
     }
 }
 
-/// The value of a key that counts: the last of `status.<name>`, else the first of `diff.<name>`, which git lets no
-/// later file override for status.
-enum Decisive {
-    /// The last value of this key.
-    LastOf(&'static str),
-    /// This one of several.
-    Value(&'static str, BString),
-    /// There is none.
-    Nothing,
-}
-
-fn decisive(config: &Config, status_key: &'static str, diff_key: &'static str) -> Decisive {
-    if config.string(status_key).is_some() {
-        return Decisive::LastOf(status_key);
-    }
-    let mut values = config.strings(diff_key).into_iter();
-    match (values.next(), values.next()) {
-        (Some(first), Some(_)) => Decisive::Value(diff_key, first),
-        (Some(_), None) => Decisive::LastOf(diff_key),
-        (None, _) => Decisive::Nothing,
-    }
-}
-
-fn renames(config: &Config) -> Result<Renames, Reply> {
-    let from_boolean = |is_on| if is_on { Renames::On } else { Renames::Off };
-    let means_copies =
-        |value: &BStr| value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy");
-    match decisive(config, "status.renames", "diff.renames") {
-        Decisive::Nothing => Ok(Renames::On),
-        Decisive::LastOf(key) => match config.string(key) {
-            Some(value) if means_copies(value.as_bstr()) => Ok(Renames::Copies),
-            _ => Ok(from_boolean(
-                config.boolean(key).map_err(fatal)?.unwrap_or(true),
-            )),
-        },
-        Decisive::Value(_, value) if means_copies(value.as_bstr()) => Ok(Renames::Copies),
-        Decisive::Value(_, value) if value.is_empty() => Ok(Renames::On),
-        Decisive::Value(key, value) => match options::boolean(value.as_bstr()) {
-            Some(is_on) => Ok(from_boolean(is_on)),
-            None => Err(Reply::fatal(bytes![
-                "bad boolean config value '",
-                value,
-                "' for '",
-                key,
-                "'"
-            ])),
-        },
-    }
-}
-
-fn rename_limit(config: &Config) -> Result<usize, Reply> {
-    const DEFAULT: usize = 1_000;
-    let limit = match decisive(config, "status.renamelimit", "diff.renamelimit") {
-        Decisive::Nothing => None,
-        Decisive::LastOf(key) => config.integer(key).map_err(fatal)?,
-        Decisive::Value(key, value) => match options::integer(value.as_bstr()) {
-            Some(limit) => Some(limit.into()),
-            None => {
-                return Err(Reply::fatal(bytes![
-                    "bad numeric config value '",
-                    value,
-                    "' for '",
-                    key,
-                    "': invalid unit"
-                ]));
-            }
-        },
+fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
+    let is = |word: &[u8]| {
+        entry
+            .value
+            .is_some_and(|value| value.eq_ignore_ascii_case(word))
     };
-    // A negative limit is none that git would take.
-    Ok(limit
-        .and_then(|limit| usize::try_from(limit).ok())
-        .unwrap_or(DEFAULT))
+    if is(b"copies") || is(b"copy") {
+        return Ok(Renames::Copies);
+    }
+    Ok(if entry.boolean()? {
+        Renames::On
+    } else {
+        Renames::Off
+    })
 }
 
-fn color_use(config: &Config) -> Result<ColorUse, Reply> {
-    for key in ["color.status", "status.color", "color.ui"] {
-        let Some(value) = config.string(key) else {
-            continue;
-        };
-        let is = |word: &[u8]| value.eq_ignore_ascii_case(word);
-        return if is(b"never") {
-            Ok(ColorUse::Never)
-        } else if is(b"always") {
-            Ok(ColorUse::Always)
-        } else if is(b"auto") || config.boolean(key).map_err(fatal)?.unwrap_or(true) {
-            Ok(ColorUse::Auto)
-        } else {
-            Ok(ColorUse::Never)
-        };
+/// A negative limit is none.
+fn rename_limit(entry: &Entry<'_>) -> Result<Option<usize>, Error> {
+    Ok(usize::try_from(entry.int()?).ok())
+}
+
+fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
+    let is = |word: &[u8]| {
+        entry
+            .value
+            .is_some_and(|value| value.eq_ignore_ascii_case(word))
+    };
+    if is(b"always") {
+        return Ok(ColorUse::Always);
+    }
+    if is(b"never") || (!is(b"auto") && !entry.boolean()?) {
+        return Ok(ColorUse::Never);
     }
     Ok(ColorUse::Auto)
 }
 
-fn palette(config: &Config) -> Result<Palette, Reply> {
-    let mut palette = Palette::default();
-    for (names, slot) in palette.slots_mut() {
-        for name in names {
-            for key in [
-                format!("status.color.{name}"),
-                format!("color.status.{name}"),
-            ] {
-                let Some(value) = config.string(&key) else {
-                    continue;
-                };
-                *slot = color::parse(value.as_bstr())
-                    .ok_or_else(|| refused(&key, &bytes!["invalid color value: ", value]))?;
-            }
-        }
-    }
-    Ok(palette)
+fn parse_color(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
+    let value = entry.required()?;
+    color::parse(value).ok_or_else(|| entry.complaint(format!("invalid color value: {value}")))
+}
+
+fn check_column_style(entry: &Entry<'_>) -> Result<(), Error> {
+    let value = entry.required()?;
+    let Some(rest) = unknown_column_style(value) else {
+        return Ok(());
+    };
+    Err(Error::Explained {
+        said: vec![
+            format!("error: unsupported option '{rest}'"),
+            format!("error: invalid {} mode {value}", entry.key),
+        ],
+        text: entry.refusal(),
+    })
 }
