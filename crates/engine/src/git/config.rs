@@ -105,6 +105,14 @@ impl Entry<'_> {
         i32::try_from(number).map_err(|_| self.bad_number(BadNumber::OutOfRange))
     }
 
+    /// The value as an integer that may not be negative.
+    pub fn unsigned(&self) -> Result<u64, Error> {
+        if self.value.is_some_and(|value| value.contains(&b'-')) {
+            return Err(self.bad_number(BadNumber::InvalidUnit));
+        }
+        Ok(self.integer()?.unsigned_abs())
+    }
+
     /// The value as a boolean if it is a word for one, else as an integer.
     pub fn bool_or_int(&self) -> Result<BoolOrInt, Error> {
         match value::boolean_word(self.value) {

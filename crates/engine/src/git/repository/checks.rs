@@ -93,7 +93,7 @@ const ADVICE: [&str; 47] = [
 ];
 
 /// Values that must be there, whatever they are.
-const REQUIRED: [&str; 21] = [
+const REQUIRED: [&str; 19] = [
     "attr.tree",
     "author.email",
     "author.name",
@@ -101,8 +101,6 @@ const REQUIRED: [&str; 21] = [
     "committer.name",
     "core.askpass",
     "core.checkroundtripencoding",
-    "core.commentchar",
-    "core.commentstring",
     "core.editor",
     "core.fsync",
     "core.fsyncmethod",
@@ -118,7 +116,7 @@ const REQUIRED: [&str; 21] = [
 ];
 
 /// Booleans of which the last value alone must be valid.
-const LAST_BOOLEANS: [&str; 14] = [
+const LAST_BOOLEANS: [&str; 16] = [
     "feature.manyfiles",
     "feature.experimental",
     "core.commitgraph",
@@ -133,6 +131,8 @@ const LAST_BOOLEANS: [&str; 14] = [
     "pack.readreverseindex",
     "pack.usebitmapboundarytraversal",
     "core.usereplacerefs",
+    "core.preloadindex",
+    "core.prefersymlinkrefs",
 ];
 
 /// Numbers of which the last value alone must be valid.
@@ -143,6 +143,13 @@ const LAST_INTS: [&str; 4] = [
     "core.maxtreedepth",
 ];
 
+/// Numbers that may not be negative, of which the last value alone must be valid.
+const LAST_SIZES: [&str; 3] = [
+    "core.deltabasecachelimit",
+    "core.packedgitwindowsize",
+    "core.packedgitlimit",
+];
+
 /// Checks the values that git looks up before it looks at every entry.
 pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
     for key in LAST_BOOLEANS {
@@ -150,6 +157,23 @@ pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
     }
     for key in LAST_INTS {
         config.entry(key).map(|entry| entry.int()).transpose()?;
+    }
+    for key in LAST_SIZES {
+        config
+            .entry(key)
+            .map(|entry| entry.unsigned())
+            .transpose()?;
+    }
+    for key in ["core.hookspath", "core.untrackedcache"] {
+        if let Some(entry) = config.entry(key) {
+            entry.required()?;
+        }
+    }
+    if let Some(entry) = config.entry("core.logallrefupdates") {
+        entry.required()?;
+        if !is_word(&entry, "always") {
+            entry.boolean()?;
+        }
     }
     Ok(())
 }
@@ -196,6 +220,15 @@ pub(super) fn check(config: &Config, entry: &Entry<'_>) -> Result<(), Error> {
         "core.abbrev" => abbreviation(entry),
         "core.compression" | "core.loosecompression" => level(entry, "zlib"),
         "pack.compression" => level(entry, "pack"),
+        "core.commentchar" | "core.commentstring" => comment(entry),
+        "core.createobject" => match entry.required()?.as_bytes() {
+            b"rename" | b"link" => Ok(()),
+            value => Err(Error::Bad(format!(
+                "invalid mode for object creation: {}",
+                value.as_bstr()
+            ))),
+        },
+        "pack.packsizelimit" => entry.unsigned().map(drop),
         "diff.statnamewidth" | "diff.statgraphwidth" => entry.int().map(drop),
         "diff.context" | "diff.interhunkcontext" => match entry.int()? {
             0.. => Ok(()),
@@ -226,6 +259,18 @@ fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {
         4.. => Ok(()),
         length => Err(entry.complaint(format!("abbrev length out of range: {length}"))),
     }
+}
+
+fn comment(entry: &Entry<'_>) -> Result<(), Error> {
+    let value = entry.required()?;
+    let why = if value.is_empty() {
+        "must have at least one character"
+    } else if value.contains(&b'\n') {
+        "cannot contain newline"
+    } else {
+        return Ok(());
+    };
+    Err(entry.complaint(format!("{} {why}", entry.key)))
 }
 
 fn level(entry: &Entry<'_>, what: &str) -> Result<(), Error> {
