@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
             }
         };
         if !sums_up {
-            add(found, path.clone(), result);
+            self.add(found, path.clone(), result);
         }
         result
     }
@@ -297,7 +297,7 @@ impl<'a> Walk<'a> {
         if !sums_up {
             let mut name = path.clone();
             name.push(b'/');
-            add(found, name, kind);
+            self.add(found, name, kind);
         }
         kind
     }
@@ -549,17 +549,17 @@ impl<'a> Walk<'a> {
                 .is_some_and(|filter| !filter.may_match_below(path))
     }
 
+    fn add(&self, found: &mut Found, path: BString, kind: Kind) {
+        match kind {
+            Kind::Untracked => found.untracked.push(path),
+            Kind::Ignored if self.scan.ignored != IgnoredMode::No => found.ignored.push(path),
+            Kind::Ignored | Kind::Nothing => {}
+        }
+    }
+
     fn is_dot_git(&self, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
         name == ".git" || (self.scan.ignore_case && name.eq_ignore_ascii_case(b".git"))
-    }
-}
-
-fn add(found: &mut Found, path: BString, kind: Kind) {
-    match kind {
-        Kind::Nothing => {}
-        Kind::Ignored => found.ignored.push(path),
-        Kind::Untracked => found.untracked.push(path),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteVec};
@@ -13,8 +14,8 @@ use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Observed, PathFilter};
 use crate::status::{
-    BranchStatus, Change, ChangeKind, IgnoreSubmodules, SubmoduleState, TrackedChange,
-    UnmergedChange, UnmergedSide,
+    BranchStatus, Change, ChangeKind, IgnoreSubmodules, RenameSource, SubmoduleState,
+    TrackedChange, UnmergedChange, UnmergedSide,
 };
 
 /// An index entry as it differs from the working tree.
@@ -23,6 +24,15 @@ pub(super) struct Unstaged {
     pub(super) kind: ChangeKind,
     mode: FileMode,
     submodule: Option<SubmoduleState>,
+    /// Where it came from in the index, if it was renamed or copied.
+    origin: Option<Origin>,
+}
+
+/// The file in the index that one in the working tree was renamed or copied from.
+struct Origin {
+    mode: FileMode,
+    id: ObjectId,
+    source: RenameSource,
 }
 
 impl Session {
@@ -45,6 +55,7 @@ impl Session {
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let staged = self.staged_for(request, &diff, is_asked_for)?;
         let unstaged = self.unstaged(request, index, &findings)?;
+        let unstaged = self.rename_unstaged(request, index, unstaged)?;
         status.changes = merge(index, staged, unstaged);
         add_unmerged(
             index,
@@ -303,9 +314,101 @@ impl Session {
                 kind,
                 mode,
                 submodule,
+                origin: None,
             });
         }
         Ok(all)
+    }
+
+    /// Finds what an entry that only records the intent to add was renamed or copied from in the working tree.
+    fn rename_unstaged(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+        unstaged: Vec<Unstaged>,
+    ) -> Result<Vec<Unstaged>, SessionError> {
+        let Some(rule) = request.renames else {
+            return Ok(unstaged);
+        };
+        if !unstaged
+            .iter()
+            .any(|change| change.kind == ChangeKind::Added)
+        {
+            return Ok(unstaged);
+        }
+        let null = ObjectId::null(index.hash_kind());
+        let top = self.top()?;
+        let mut changes = Vec::with_capacity(unstaged.len());
+        for change in &unstaged {
+            let Some(entry) = index.entries().get(change.number) else {
+                continue;
+            };
+            let path = index.path(entry);
+            let (head_mode, head_id, index_id) = match change.kind {
+                ChangeKind::Added => (
+                    FileMode::NONE,
+                    null,
+                    self.id_on_disk(top, path, change.mode),
+                ),
+                _ => (entry.mode, entry.id, null),
+            };
+            changes.push(StagedChange {
+                path: path.to_owned(),
+                kind: change.kind,
+                head_mode,
+                head_id,
+                index_mode: change.mode,
+                index_id,
+                source: None,
+            });
+        }
+        let blobs = RenameBlobs {
+            objects: &self.object_pool,
+            attributes: &self.attributes,
+            files: Some((top, &self.converter)),
+        };
+        let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
+        let mut pairs = pairs.into_iter().peekable();
+        let mut kept = Vec::with_capacity(unstaged.len());
+        for mut change in unstaged {
+            let path = index
+                .entries()
+                .get(change.number)
+                .map(|entry| index.path(entry));
+            // What has no pair of its own went into one.
+            let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
+                continue;
+            };
+            if let Some(source) = pair.source {
+                change.origin = Some(Origin {
+                    mode: pair.head_mode,
+                    id: pair.head_id,
+                    source,
+                });
+                change.kind = pair.kind;
+            }
+            kept.push(change);
+        }
+        Ok(kept)
+    }
+
+    /// The id that the file at `path` would get; null where it cannot be read.
+    fn id_on_disk(&self, top: &Path, path: &BStr, mode: FileMode) -> ObjectId {
+        let hash = self.repository.hash;
+        let Ok(on_disk) = path.to_path().map(|path| top.join(path)) else {
+            return ObjectId::null(hash);
+        };
+        let id = if mode.is_symlink() {
+            std::fs::read_link(&on_disk)
+                .ok()
+                .map(|target| objects::hash_blob(hash, &target.into_os_string().into_vec()))
+        } else {
+            std::fs::File::open(&on_disk).ok().and_then(|file| {
+                let size = file.metadata().ok()?.len();
+                self.converter.hash_file(path, &file, size).ok()
+            })
+        };
+        id.unwrap_or(ObjectId::null(hash))
     }
 
     fn submodule_rules(
@@ -356,10 +459,10 @@ fn merge(
         let entry = of(&change)?;
         // Only an intent to add is no place in the index, unless the file is gone again.
         let is_new = change.kind == ChangeKind::Added;
-        let (mode, id) = if is_new {
-            (FileMode::NONE, null)
-        } else {
-            (entry.mode, entry.id)
+        let (mode, id) = match &change.origin {
+            Some(origin) => (origin.mode, origin.id),
+            None if is_new => (FileMode::NONE, null),
+            None => (entry.mode, entry.id),
         };
         let tracked = TrackedChange {
             staged: None,
@@ -370,7 +473,7 @@ fn merge(
             head_id: id,
             index_id: id,
             staged_source: None,
-            unstaged_source: None,
+            unstaged_source: change.origin.map(|origin| origin.source),
             submodule: submodule_of(&[mode, change.mode], change.submodule),
         };
         Some((index.path(entry).to_owned(), Change::Tracked(tracked)))
@@ -399,6 +502,7 @@ fn merge(
         if let Some(same) = same {
             tracked.unstaged = Some(same.kind);
             tracked.worktree_mode = same.mode;
+            tracked.unstaged_source = same.origin.map(|origin| origin.source);
             submodule = same.submodule;
         }
         let modes = [tracked.head_mode, tracked.index_mode, tracked.worktree_mode];
