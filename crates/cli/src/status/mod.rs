@@ -11,7 +11,7 @@ use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{Repository, discover};
-use vigil_engine::session::Session;
+use vigil_engine::session::{Session, SessionError};
 use vigil_engine::status::{Status, StatusRequest};
 
 use crate::globals;
@@ -86,9 +86,14 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
 
 /// Asks the engine.
 fn ask(repository: Repository, request: &StatusRequest) -> Result<Status, Reply> {
-    Session::open(repository, false, FilterStderr::Inherit)
-        .and_then(|mut session| session.status(request))
-        .map_err(|error| Reply::fatal_after(&error.said(), &error))
+    let complain =
+        |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
+    let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(complain)?;
+    session.status(request).map_err(|error| {
+        let mut reply = complain(error);
+        reply.stderr.splice(..0, lines(&session.take_messages()));
+        reply
+    })
 }
 
 fn lines(texts: &[BString]) -> Vec<u8> {

@@ -67,14 +67,10 @@ impl Session {
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        // A damaged index may hold a path twice; the last counts.
-        status.changes.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if is_same {
-                std::mem::swap(later, earlier);
-            }
-            is_same
-        });
+        // A damaged index may hold a path twice.
+        status
+            .changes
+            .dedup_by(|(later, _), (earlier, _)| later == earlier);
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);

@@ -22,6 +22,7 @@ enum Peeled {
 /// The contents of a `packed-refs` file.
 #[derive(Debug)]
 pub(super) struct Packed {
+    /// The file, as git names it.
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
@@ -57,8 +58,8 @@ impl Packed {
         }
     }
 
-    /// Reads the file `path`; without one there are no packed references.
-    pub(super) fn read(path: &Path, hash: Kind) -> Result<Self, Error> {
+    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    pub(super) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
         let mut bytes = Vec::new();
         match std::fs::File::open(path) {
             Ok(mut file) => {
@@ -73,7 +74,7 @@ impl Packed {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(Error::read(path, source)),
         }
-        Self::parse(path.to_owned(), bytes, hash)
+        Self::parse(shown.to_owned(), bytes, hash)
     }
 
     fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
