@@ -17,7 +17,7 @@ in the JSON files beside this one.
 
 ## Listing a directory
 
-Sorted names of one directory, hot cache. Each step adds one idea to the one before; the last line opens the
+Sorted names of one directory, hot cache, in processor time of the listing thread. Each step adds one idea to the one before; the last line opens the
 directory, calls `getdents64` into the same memory until the end, and closes it, and looks at nothing. Scores
 are relative to the first step, higher is faster.
 

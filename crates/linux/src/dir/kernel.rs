@@ -21,9 +21,7 @@ const SLACK_BYTES: usize = 64;
 
 /// Length of the shortest record: a name of up to four bytes, and its NUL.
 const RECORD_BYTES_MIN: usize = 24;
-/// Offset of `d_reclen` in `struct linux_dirent64`.
-const RECLEN_AT: usize = 16;
-/// Offset of `d_name`.
+/// Offset of `d_name` in `struct linux_dirent64`, right behind two bytes of `d_reclen` and one of `d_type`.
 const NAME_AT: usize = 19;
 
 /// The records of one directory, as the kernel wrote them, in memory that is reused.
@@ -133,14 +131,15 @@ impl Iterator for RecordIter<'_> {
 /// The record at `at`, and where the next one starts.
 #[inline]
 fn record_at(bytes: &[u8], at: usize, used: usize) -> Option<(Record, usize)> {
-    let head: &[u8; LOOKED_AT_BYTES] = bytes.get(at + RECLEN_AT..)?.first_chunk()?;
-    let [reclen_first, reclen_second, d_type, name @ ..] = head;
+    let (head, name) = bytes.get(at..)?.split_first_chunk::<NAME_AT>()?;
+    let name: &[u8; LOOKED_AT_BYTES] = name.first_chunk()?;
+    let (_, [reclen_first, reclen_second, d_type]) = head.split_last_chunk::<3>()?;
     let reclen = usize::from(u16::from_ne_bytes([*reclen_first, *reclen_second]));
     let next = at + reclen;
     let name_at = at + NAME_AT;
-    let name_len = match nul_mask(head) & !HEAD_BITS {
+    let name_len = match nul_mask(name) {
         0 => counted_name_len(bytes.get(name_at..next)?)?,
-        nuls => nuls.trailing_zeros() as usize - HEAD_BITS.count_ones() as usize,
+        nuls => nuls.trailing_zeros() as usize,
     };
     let record = Record {
         name_at,
@@ -151,10 +150,8 @@ fn record_at(bytes: &[u8], at: usize, used: usize) -> Option<(Record, usize)> {
     (name_at + name_len < next && next <= used).then_some((record, next))
 }
 
-/// Bytes from `d_reclen` on in which the NUL is looked for without a loop.
+/// Bytes of a name in which the NUL is looked for without a loop.
 const LOOKED_AT_BYTES: usize = 32;
-/// The bits of [`nul_mask`] for `d_reclen` and `d_type`.
-const HEAD_BITS: u64 = (1 << (NAME_AT - RECLEN_AT)) - 1;
 
 /// The length of a name that is longer than what is looked at at once.
 #[cold]
@@ -168,7 +165,7 @@ fn counted_name_len(name: &[u8]) -> Option<usize> {
 /// name.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u64 {
+fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128,
     };
@@ -179,16 +176,16 @@ fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u64 {
             let block = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
             _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_setzero_si128()))
         };
-        mask << 16 | u64::from(nuls as u16)
+        mask << 16 | u32::from(nuls as u16)
     })
 }
 
 /// A bit for each byte that is zero, the lowest for the first.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u64 {
+fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
     let bits = bytes.iter().rev();
-    bits.fold(0, |mask, byte| mask << 1 | u64::from(*byte == 0))
+    bits.fold(0, |mask, byte| mask << 1 | u32::from(*byte == 0))
 }
 
 /// Reads the next records of `dir` into `buffer`; the number of bytes written, zero at the end.

@@ -58,18 +58,21 @@ impl Listing {
     }
 
     fn collect(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.slots.clear();
-        self.slots.reserve(self.records.len_max());
+        // A local one, so that its fields are in registers.
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.reserve(self.records.len_max());
         let mut unknown = false;
         for record in self.records.iter() {
             let record = record?;
             let slot = Slot::new(record);
-            if matches!(slot.prefix(), DOT | DOT_DOT | 0) {
+            if record.name_len <= 2 && matches!(slot.prefix(), EMPTY | DOT | DOT_DOT) {
                 continue;
             }
             unknown |= record.d_type == libc::DT_UNKNOWN;
-            self.slots.push(slot);
+            slots.push(slot);
         }
+        self.slots = slots;
         if unknown {
             self.look_at_unknown(dir)?;
         }
@@ -150,7 +153,8 @@ impl Listing {
     }
 }
 
-/// `.` and `..` as prefixes. A name whose prefix is zero is empty, which no file system may return.
+/// `.` and `..` as prefixes, and the empty name, which no file system may return.
+const EMPTY: u64 = 0;
 const DOT: u64 = u64::from_be_bytes(*b".\0\0\0\0\0\0\0");
 const DOT_DOT: u64 = u64::from_be_bytes(*b"..\0\0\0\0\0\0");
 

@@ -8,6 +8,8 @@ use super::kernel::Record;
 /// Number of slots from which counting digits beats comparing. Below, the smaller code counts too: each system
 /// call leaves the caches cold.
 const RADIX_MIN: usize = 160;
+/// Number of slots up to which a place among them has 16 bits.
+const RADIX_MAX: usize = 1 << 16;
 /// Moves per slot after which it is clear that digits did not tell the names apart.
 const SETTLE_MOVES_MAX: usize = 4;
 /// Names that agree for longer than this are compared whole, so that the recursion is bounded.
@@ -82,24 +84,16 @@ impl Slot {
 /// `prefix` with the bytes after the first `len` set to zero: memory behind a name holds anything.
 #[inline]
 fn masked(prefix: u64, len: usize) -> u64 {
-    const MASKS: [u64; 8] = [
-        0,
-        0xFF00_0000_0000_0000,
-        0xFFFF_0000_0000_0000,
-        0xFFFF_FF00_0000_0000,
-        0xFFFF_FFFF_0000_0000,
-        0xFFFF_FFFF_FF00_0000,
-        0xFFFF_FFFF_FFFF_0000,
-        0xFFFF_FFFF_FFFF_FF00,
-    ];
-    prefix & MASKS.get(len).unwrap_or(&u64::MAX)
+    // In two halves, because no shift is as wide as the number.
+    let half = 4 * 8_usize.saturating_sub(len);
+    prefix & (u64::MAX << half << half)
 }
 
 /// Memory for sorting, reused from one directory to the next.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     slots: Vec<Slot>,
-    keys: [Vec<u64>; 2],
+    keys: [Vec<u32>; 2],
 }
 
 impl Scratch {
@@ -107,7 +101,7 @@ impl Scratch {
     #[cfg(test)]
     pub(super) fn slots_max(&self) -> usize {
         let [keys, others] = &self.keys;
-        self.slots.capacity() + (keys.capacity() + others.capacity()) / 2
+        self.slots.capacity() + (keys.capacity() + others.capacity()) / 4
     }
 }
 
@@ -118,21 +112,28 @@ pub(super) fn sort(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch) {
 
 /// Sorts slots whose names agree in the bytes before `depth`, and whose prefixes are those at `depth`.
 fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usize) {
-    if slots.len() < RADIX_MIN {
-        slots.sort_unstable();
-    } else if let Some(digit) = Digit::of_unsorted(slots) {
-        sort_by_digit(slots, digit, scratch);
-        settle(slots);
-    }
-    let mut pairs = slots.iter().zip(slots.iter().skip(1));
-    if pairs.any(|(a, b)| a.prefix() == b.prefix()) {
+    let ties = match slots.len() {
+        RADIX_MIN..=RADIX_MAX => {
+            if let Some(digit) = Digit::of_unsorted(slots) {
+                sort_by_digit(slots, digit, scratch);
+            }
+            settle(slots)
+        }
+        _ => {
+            slots.sort_unstable();
+            let mut pairs = slots.iter().zip(slots.iter().skip(1));
+            pairs.any(|(a, b)| a.prefix() == b.prefix())
+        }
+    };
+    if ties {
         resolve_ties(slots, bytes, scratch, depth);
     }
 }
 
-/// Brings slots into order of which few are out of it.
-fn settle(slots: &mut [Slot]) {
+/// Brings slots into order of which few are out of it. Whether prefixes are there twice.
+fn settle(slots: &mut [Slot]) -> bool {
     let mut moves_left = slots.len() * SETTLE_MOVES_MAX;
+    let mut ties = false;
     for at in 1..slots.len() {
         let Some([sorted @ .., last]) = slots.get_mut(..=at) else {
             break;
@@ -140,7 +141,11 @@ fn settle(slots: &mut [Slot]) {
         let slot = *last;
         let mut hole = last;
         for other in sorted.iter_mut().rev() {
-            if *other <= slot {
+            if other.prefix() < slot.prefix() {
+                break;
+            }
+            ties |= other.prefix() == slot.prefix();
+            if *other < slot {
                 break;
             }
             *hole = *other;
@@ -150,9 +155,10 @@ fn settle(slots: &mut [Slot]) {
         *hole = slot;
         if moves_left == 0 {
             slots.sort_unstable();
-            return;
+            return true;
         }
     }
+    ties
 }
 
 /// Sorts each run of equal prefixes by the bytes that follow.
@@ -182,8 +188,8 @@ fn sort_by_digit(slots: &mut [Slot], digit: Digit, scratch: &mut Scratch) {
     keys.extend(
         slots
             .iter()
-            .zip(0_u64..)
-            .map(|(slot, at)| at << 16 | u64::from(digit.of(*slot))),
+            .zip(0_u32..)
+            .map(|(slot, at)| at << 16 | u32::from(digit.of(*slot))),
     );
     keys_by_low.resize(keys.len(), 0);
     scratch.slots.clear();
@@ -236,11 +242,11 @@ struct Digit {
     parts: [DigitPart; 3],
 }
 
+/// Bits of a prefix, turned to their place in the digit.
 #[derive(Clone, Copy, Debug, Default)]
 struct DigitPart {
-    shift: u32,
+    turn: u32,
     mask: u64,
-    width: u32,
 }
 
 impl Digit {
@@ -260,21 +266,19 @@ impl Digit {
 
     fn new(varying: u64) -> Self {
         let mut digit = Self::default();
-        let mut left = 16;
+        let mut free = 16;
         let bytes = varying.to_be_bytes().into_iter().zip((0..8_u32).rev());
-        for (part, (bits, byte)) in digit
-            .parts
-            .iter_mut()
-            .zip(bytes.filter(|(bits, _)| *bits != 0))
-        {
-            let width = (8 - bits.leading_zeros()).min(left);
-            let cut = 8 - bits.leading_zeros() - width;
-            left -= width;
+        let bytes = bytes.filter(|(bits, _)| *bits != 0);
+        for (part, (bits, byte)) in digit.parts.iter_mut().zip(bytes) {
+            // The part's highest bit is at `top` in the prefix, and at `free` in the digit, both counted from
+            // behind it.
+            let top = byte * 8 + 8 - bits.leading_zeros();
+            let width = (8 - bits.leading_zeros()).min(free);
             *part = DigitPart {
-                shift: byte * 8 + cut,
-                mask: (1 << width) - 1,
-                width,
+                turn: (64 + free - top) % 64,
+                mask: ((1 << width) - 1) << (free - width),
             };
+            free -= width;
         }
         digit
     }
@@ -283,7 +287,7 @@ impl Digit {
     fn of(&self, slot: Slot) -> u16 {
         let prefix = slot.prefix();
         let value = self.parts.iter().fold(0, |value, part| {
-            value << part.width | prefix >> part.shift & part.mask
+            value | prefix.rotate_left(part.turn) & part.mask
         });
         value as u16
     }
