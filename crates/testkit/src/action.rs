@@ -7,7 +7,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
@@ -189,6 +189,7 @@ impl Action {
         match self {
             Self::Write { path, data } => {
                 make_parents(&at(path))?;
+                not_a_pipe(&at(path))?;
                 fs::write(at(path), sandbox.expand(data).as_bytes())
             }
             Self::Append { path, data } => {
@@ -259,7 +260,8 @@ impl Action {
             Self::Copy { from, to } => {
                 regular(&at(from))?;
                 make_parents(&at(to))?;
-                fs::copy(at(from), at(to)).map(drop)
+                not_a_pipe(&at(to))?;
+                fs::write(at(to), fs::read(at(from))?)
             }
             Self::Damage { path, damage } => {
                 let path = first_match(at(path))?;
@@ -290,12 +292,7 @@ impl Action {
         let word = |path: &BString| shell::word(path);
         match self {
             Self::Write { path, data } => {
-                say(&[
-                    &script_parents(path),
-                    &shell::print(data),
-                    b" > ",
-                    &word(path),
-                ]);
+                say(&[&shell::print(data), b" | put ", &word(path)]);
             }
             Self::Append { path, data } => {
                 say(&[
@@ -392,7 +389,14 @@ impl Action {
                 ]);
             }
             Self::Copy { from, to } => {
-                say(&[&script_parents(to), b"cp -- ", &word(from), b" ", &word(to)])
+                say(&[
+                    b"[ -f ",
+                    &word(from),
+                    b" ] && put ",
+                    &word(to),
+                    b" < ",
+                    &word(from),
+                ]);
             }
             Self::Damage { path, damage } => {
                 let how = match damage {
@@ -479,6 +483,14 @@ fn first_match(path: PathBuf) -> io::Result<PathBuf> {
     matching
         .min()
         .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+}
+
+/// An error for a pipe: nobody reads it, so that opening it would hang.
+fn not_a_pipe(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.file_type().is_fifo() => Err(io::Error::other("a pipe")),
+        _ => Ok(()),
+    }
 }
 
 /// The file's metadata, if it is a regular file: opening a pipe would hang.
@@ -582,6 +594,7 @@ mod tests {
             Action::Fifo {
                 path: path(b"pipe"),
             },
+            Action::write(path(b"pipe"), "nobody reads this"),
             Action::Socket {
                 path: path(b"socket"),
             },
@@ -613,7 +626,7 @@ mod tests {
             },
         ];
         let played = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
-        let mut script = Vec::new();
+        let mut script = shell::PRELUDE.as_bytes().to_vec();
         for action in &actions {
             let _ = played.act(action);
             script.extend_from_slice(&action.script());
