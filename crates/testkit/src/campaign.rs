@@ -58,6 +58,8 @@ pub struct Totals {
     pub mismatches: usize,
     /// The failures.
     pub failures: Vec<Failure>,
+    /// Operations of git that did not end in time.
+    pub hung: Vec<String>,
     /// Errors of the tester itself.
     pub errors: Vec<String>,
 }
@@ -106,6 +108,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                             totals.version_differences += one.version_differences;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
+                            totals.hung.extend(one.hung);
                         }
                         Err(error) => totals.errors.push(format!("{}: {error}", scenario.name)),
                     }
@@ -130,6 +133,11 @@ fn run_one(
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
+        hung: played
+            .hung
+            .iter()
+            .map(|what| format!("{}: {what}", scenario.name))
+            .collect(),
         ..Totals::default()
     };
     let Some((index, differences)) = played.mismatches.pop() else {
