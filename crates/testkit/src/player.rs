@@ -146,7 +146,8 @@ pub fn play(
             }
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
-                let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
+                let thorough =
+                    judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
                 let verdict = match (question, &mut server) {
                     (Question::Status(invocation), _) if judged => {

@@ -188,6 +188,18 @@ impl Sandbox {
         path
     }
 
+    /// The same, relative to the root.
+    pub fn nearest(&self, directory: &[u8]) -> BString {
+        let path = self.nearest_directory(directory);
+        let relative = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let relative = relative.as_os_str().as_bytes();
+        if relative.is_empty() {
+            ".".into()
+        } else {
+            relative.into()
+        }
+    }
+
     /// Runs git in `directory` (relative to the root), whatever comes of it.
     ///
     /// # Errors

@@ -1,5 +1,11 @@
 //! The testers find what is wrong and nothing else, shown with git itself, right and made wrong, as the candidate.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that fails may panic"
+)]
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

@@ -172,7 +172,11 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
     };
-    let (size, skipped, assumed) = index_facts(&asker)?;
+    let IndexFacts {
+        size,
+        skipped,
+        assumed,
+    } = index_facts(&asker)?;
     let tag = if is_unborn {
         Vec::new()
     } else {
@@ -306,13 +310,22 @@ fn push_remote(asker: &Asker<'_>, branch: &[u8]) -> Result<Option<[Vec<u8>; 4]>,
     Ok(Some([name, url, ahead, behind]))
 }
 
-/// Accepted numbers of index entries, of skip-worktree bits and of assume-unchanged bits.
+/// The numbers that are accepted for the index.
+#[derive(Default)]
+struct IndexFacts {
+    /// Of entries.
+    size: Vec<Vec<u8>>,
+    /// Of skip-worktree bits.
+    skipped: Vec<Vec<u8>>,
+    /// Of assume-unchanged bits.
+    assumed: Vec<Vec<u8>>,
+}
+
+/// Counts the index's entries and their bits.
 ///
 /// The files that a sparse index holds as directories may be counted as files or as directories.
-fn index_facts(
-    asker: &Asker<'_>,
-) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>), SandboxError> {
-    let mut facts = (Vec::new(), Vec::new(), Vec::new());
+fn index_facts(asker: &Asker<'_>) -> Result<IndexFacts, SandboxError> {
+    let mut facts = IndexFacts::default();
     for arguments in [
         &["ls-files", "--full-name", "-v", "-z", ":/"][..],
         &["ls-files", "--sparse", "-v", "-z", ":/"],
@@ -327,9 +340,9 @@ fn index_facts(
             *assumed += usize::from(tag.is_ascii_lowercase());
         }
         let [size, skipped, assumed] = counts.map(|count| count.to_string().into_bytes());
-        facts.0.push(size);
-        facts.1.push(skipped);
-        facts.2.push(assumed);
+        facts.size.push(size);
+        facts.skipped.push(skipped);
+        facts.assumed.push(assumed);
     }
     Ok(facts)
 }

@@ -99,7 +99,10 @@ fn write_stages(m: &mut Maker) {
         join(&m.directory(), b"unmerged")
     };
     let stages = 1 + m.rng.below(7);
-    m.git_paths(&["update-index", "--force-remove"], &[path.clone()]);
+    m.git_paths(
+        &["update-index", "--force-remove"],
+        std::slice::from_ref(&path),
+    );
     for line in ["1\n", "2\n", "3\n"] {
         let arguments = ["hash-object", "-w", "--stdin"].map(BString::from).to_vec();
         m.git_run(GitRun {
