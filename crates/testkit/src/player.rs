@@ -99,7 +99,9 @@ pub struct Played {
     pub version_differences: usize,
     /// The indexes of the questions whose answers are wrong, and how.
     pub mismatches: Vec<(usize, Vec<Difference>)>,
-    /// Actions that had to succeed and did not.
+    /// Commands that did not end in time.
+    pub hung: Vec<String>,
+    /// Actions that were not possible, those included.
     pub failed_actions: Vec<String>,
     /// The sandbox as it was left.
     pub sandbox: Sandbox,
@@ -119,6 +121,7 @@ pub fn play(
         comparisons: 0,
         version_differences: 0,
         mismatches: Vec::new(),
+        hung: Vec::new(),
         failed_actions: Vec::new(),
         sandbox,
     };
@@ -132,6 +135,9 @@ pub fn play(
             Item::Step(step) => {
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
+                        if matches!(error, SandboxError::Hung { .. }) {
+                            played.hung.push(format!("{}: {error}", step.name));
+                        }
                         played
                             .failed_actions
                             .push(format!("{}: {error}", step.name));
@@ -140,7 +146,8 @@ pub fn play(
             }
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
-                let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
+                let thorough =
+                    judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
                 let verdict = match (question, &mut server) {
                     (Question::Status(invocation), _) if judged => {
