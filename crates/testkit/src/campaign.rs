@@ -55,6 +55,8 @@ pub struct Totals {
     pub comparisons: usize,
     /// The answers that equal another git's, not the oracle's.
     pub version_differences: usize,
+    /// The questions refused more clearly than by the oracle.
+    pub clearer_refusals: usize,
     /// The runs that failed.
     pub mismatches: usize,
     /// The failures.
@@ -76,6 +78,12 @@ impl Totals {
             line.push_str(&format!(
                 " ({} more answers are another git's)",
                 self.version_differences
+            ));
+        }
+        if self.clearer_refusals > 0 {
+            line.push_str(&format!(
+                " ({} refused more clearly than git)",
+                self.clearer_refusals
             ));
         }
         line
@@ -107,6 +115,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                         Ok(one) => {
                             totals.comparisons += one.comparisons;
                             totals.version_differences += one.version_differences;
+                            totals.clearer_refusals += one.clearer_refusals;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
                             totals.hung.extend(one.hung);
@@ -139,6 +148,7 @@ fn run_one(
             .iter()
             .map(|what| format!("{}: {what}", scenario.name))
             .collect(),
+        clearer_refusals: played.clearer_refusals,
         ..Totals::default()
     };
     let Some((index, differences)) = played.mismatches.pop() else {

@@ -53,6 +53,13 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let said = repository.config.said().to_vec();
+    let reply = answer_in(repository, arguments).unwrap_or_else(|complaint| complaint);
+    Ok(reply.after(&said))
+}
+
+/// Answers for `repository`, whatever was said while it was found.
+fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let is_at_the_top = repository
         .work_tree
@@ -81,7 +88,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
 fn ask(repository: Repository, request: &StatusRequest) -> Result<Status, Reply> {
     Session::open(repository, false, FilterStderr::Inherit)
         .and_then(|mut session| session.status(request))
-        .map_err(|error| Reply::fatal(error.to_string()))
+        .map_err(|error| Reply::fatal_after(&error.said(), &error))
 }
 
 fn lines(texts: &[BString]) -> Vec<u8> {
