@@ -130,16 +130,17 @@ impl Session {
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_tree = self.head_tree(head)?;
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
-        if let Some(known) = &state.staged
-            && known.head_tree == head_tree
+        let head_id = head_id(head);
+        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+            && known.head == head_id
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
+        let head_tree = self.head_tree(head)?;
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
         let diff = staged::diff(
             head_tree.as_deref(),
             &state.loaded.index,
@@ -148,7 +149,7 @@ impl Session {
         )?;
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
-            head_tree,
+            head: head_id,
             diff: diff.clone(),
             max,
         });
@@ -173,7 +174,9 @@ impl Session {
         warnings: &mut Vec<BString>,
         part: &Part,
     ) -> Result<Findings, SessionError> {
-        let top = self.top()?.to_owned();
+        let Some(top) = self.repository.work_tree.clone() else {
+            return Ok(Findings::default());
+        };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
         let question = Question {

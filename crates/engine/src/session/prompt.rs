@@ -33,13 +33,13 @@ impl Session {
             work_tree: top.into(),
             ..Prompt::default()
         };
+        self.refresh_history()?;
         let head = self.refs.head()?;
         prompt.commit = head_id(&head);
         prompt.action = Operation::detect(&self.repository, &self.refs)?.action();
         if !request.skip_index {
             prompt.counts = self.counts(request, &head)?;
         }
-        self.objects.refresh(&self.repository, &self.refs)?;
         if let Head::Branch { name, id } = &head {
             prompt.branch = name.strip_prefix(b"refs/heads/").unwrap_or_default().into();
             let upstream = branches::tracked_branch(&self.repository, &self.refs, name.as_bstr())?;
@@ -71,6 +71,19 @@ impl Session {
         // Nobody reads what git would say on the side.
         drop(self.messages.take());
         Ok(prompt)
+    }
+
+    /// Forgets what was read of objects for which others stand now (git-replace(1)).
+    fn refresh_history(&mut self) -> Result<(), SessionError> {
+        if self.objects.refresh(&self.repository, &self.refs)? {
+            self.object_pool = ObjectPool::new(&self.objects);
+            self.prompt.commit = None;
+            self.tags = TagIndex::default();
+            if let Some(state) = &mut self.index {
+                state.staged = None;
+            }
+        }
+        Ok(())
     }
 
     fn describe(
