@@ -141,7 +141,7 @@ struct Question {
 
 /// HEAD against the index, as long as neither moves.
 struct StagedMemory {
-    head_tree: Option<ObjectId>,
+    head: Option<ObjectId>,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
 }

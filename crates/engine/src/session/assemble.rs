@@ -12,7 +12,7 @@ use super::submodules::{SubmoduleRules, state};
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
-use crate::scan::{Observed, PathFilter};
+use crate::scan::{Focus, Observed, PathFilter};
 use crate::status::{
     BranchStatus, Change, ChangeKind, IgnoreSubmodules, RenameSource, SubmoduleState,
     TrackedChange, UnmergedChange, UnmergedSide,
@@ -20,7 +20,7 @@ use crate::status::{
 
 /// An index entry as it differs from the working tree.
 pub(super) struct Unstaged {
-    number: usize,
+    pub(super) number: usize,
     pub(super) kind: ChangeKind,
     mode: FileMode,
     submodule: Option<SubmoduleState>,
@@ -33,6 +33,24 @@ struct Origin {
     mode: FileMode,
     id: ObjectId,
     source: RenameSource,
+}
+
+/// How much of the working tree is looked at.
+pub(super) struct Part {
+    /// Where; `None` for everywhere.
+    pub(super) focus: Option<Focus>,
+    /// How many changed tracked files are enough; with 0 none is looked at.
+    pub(super) tracked_enough: usize,
+    /// How many untracked paths are enough; with 0 none is looked for.
+    pub(super) untracked_enough: usize,
+}
+
+impl Part {
+    const ALL: Self = Self {
+        focus: None,
+        tracked_enough: usize::MAX,
+        untracked_enough: usize::MAX,
+    };
 }
 
 impl Session {
@@ -122,16 +140,17 @@ impl Session {
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_tree = self.head_tree(head)?;
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
-        if let Some(known) = &state.staged
-            && known.head_tree == head_tree
+        let head_id = head_id(head);
+        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+            && known.head == head_id
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
+        let head_tree = self.head_tree(head)?;
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
         let diff = staged::diff(
             head_tree.as_deref(),
             &state.loaded.index,
@@ -140,7 +159,7 @@ impl Session {
         )?;
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
-            head_tree,
+            head: head_id,
             diff: diff.clone(),
             max,
         });
@@ -154,20 +173,20 @@ impl Session {
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
     ) -> Result<Findings, SessionError> {
-        self.scan_until(request, pathspec, warnings, true, usize::MAX, usize::MAX)
+        self.scan_part(request, pathspec, warnings, &Part::ALL)
     }
 
-    /// [`Self::scan`], until so many changed and untracked paths are found.
-    pub(super) fn scan_until(
+    /// [`Self::scan`] of a part.
+    pub(super) fn scan_part(
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
-        tracked: bool,
-        tracked_enough: usize,
-        untracked_enough: usize,
+        part: &Part,
     ) -> Result<Findings, SessionError> {
-        let top = self.top()?.to_owned();
+        let Some(top) = self.repository.work_tree.clone() else {
+            return Ok(Findings::default());
+        };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
         let question = Question {
@@ -205,11 +224,12 @@ impl Session {
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),
-            tracked,
+            focus: part.focus.as_ref(),
+            tracked: part.tracked_enough > 0,
             untracked: request.untracked,
             ignored: request.ignored,
-            tracked_enough,
-            untracked_enough,
+            tracked_enough: part.tracked_enough,
+            untracked_enough: part.untracked_enough,
             threads_max: request.threads_max.or(self.settings.threads_max),
             memory: state
                 .memory
