@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use vigil_linux::process::{Usage, usage};
 
 /// The most workers there are, however long the disk takes.
 const WORKERS_MAX: usize = 64;
 /// How often it is looked at whether workers wait.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
+/// How often workers sleep in that time, at least, where they wait for the disk.
+const WAITS_MIN: u64 = 4;
 /// Below this many tasks waiting, another worker would find nothing to do.
 const BACKLOG_MIN: usize = 2;
 
@@ -36,7 +38,7 @@ pub(super) struct Pool<T> {
 
 struct Sample {
     at: Instant,
-    cpu: Duration,
+    usage: Usage,
 }
 
 /// A worker's own queue.
@@ -65,7 +67,7 @@ impl<T: Send> Pool<T> {
             stopped: AtomicBool::new(false),
             sample: Mutex::new(Sample {
                 at: Instant::now(),
-                cpu: cpu_time(),
+                usage: usage(),
             }),
         }
     }
@@ -153,7 +155,7 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    /// How many workers to add now: as many again, if the process slept for much of the last interval; else what
+    /// How many workers to add now: as many again, if the process slept in the last interval; else what
     /// the cores lack. Where a worker is idle, none: it sleeps for want of tasks, not for the disk.
     fn workers_to_add(&self) -> usize {
         let Some(mut sample) = self.sample.try_lock() else {
@@ -163,11 +165,12 @@ impl<T: Send> Pool<T> {
         if wall < SAMPLE_INTERVAL {
             return 0;
         }
-        let cpu = cpu_time();
-        let used = cpu.saturating_sub(sample.cpu);
+        let now = usage();
+        let used = now.cpu.saturating_sub(sample.usage.cpu);
+        let waits = now.waits.saturating_sub(sample.usage.waits);
         *sample = Sample {
             at: Instant::now(),
-            cpu,
+            usage: now,
         };
         drop(sample);
         let workers = self.workers.load(Ordering::Relaxed);
@@ -176,7 +179,8 @@ impl<T: Send> Pool<T> {
         if idle > 0 {
             return 0;
         }
-        let is_waiting = used * 2 < wall * usable;
+        // Some processor time is lost to others even where nothing waits; who waits for the disk also sleeps.
+        let is_waiting = waits >= WAITS_MIN && used * 10 < wall * usable * 9;
         let target = if is_waiting {
             workers.saturating_mul(2)
         } else {
@@ -232,14 +236,6 @@ where
         }
         self.collected.lock().push(worker);
     }
-}
-
-fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(now.tv_sec).unwrap_or(0),
-        u32::try_from(now.tv_nsec).unwrap_or(0),
-    )
 }
 
 /// How many directories a scan may hold open: half of what the process may, so that files and the caller's
