@@ -187,8 +187,16 @@ mod tests {
             "\ta        bb       ccc\n\td        eeeeeeee f\n\tg\n"
         );
         assert_eq!(
+            laid_out(&texts, Direction::Down, true, 16),
+            "\ta   eeeeeeee\n\tbb  f\n\tccc g\n\td\n"
+        );
+        assert_eq!(
+            laid_out(&texts, Direction::Along, true, 16),
+            "\ta        bb\n\tccc      d\n\teeeeeeee f\n\tg\n"
+        );
+        assert_eq!(
             laid_out(&texts, Direction::Down, true, 30),
-            "\ta   ccc eeeeeeee g\n\tbb  d   f\n"
+            "\ta bb ccc d eeeeeeee f g\n"
         );
         assert_eq!(
             laid_out(&texts[..2], Direction::One, false, 30),
