@@ -5,6 +5,7 @@
 
 mod assemble;
 mod excludes;
+mod long;
 mod prompt;
 mod submodules;
 mod surroundings;
@@ -21,6 +22,7 @@ use self::surroundings::ObjectPool;
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
+use crate::git::operation::under_way;
 use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
@@ -70,6 +72,9 @@ pub enum SessionError {
     /// Attributes.
     #[error(transparent)]
     Attributes(#[from] attributes::Error),
+    /// What is under way.
+    #[error(transparent)]
+    UnderWay(#[from] under_way::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use gix_hash::ObjectId;
@@ -61,7 +62,9 @@ impl Session {
         self.refresh_index()?;
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
+        let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
+        let searched_in = search_start.elapsed();
         let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
             return Ok(status);
         };
@@ -107,6 +110,11 @@ impl Session {
         }
         if request.stash {
             status.stash_count = Some(self.refs.stash_count()?);
+        }
+        if request.long {
+            let mut long = self.long_status(request, &head, &mut status.warnings)?;
+            long.searched_in = searched_in;
+            status.long = Some(long);
         }
         Ok(status)
     }
