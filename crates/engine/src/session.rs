@@ -5,7 +5,9 @@
 
 mod assemble;
 mod excludes;
+mod long;
 mod prompt;
+mod renamed;
 mod submodules;
 mod surroundings;
 
@@ -21,6 +23,7 @@ use self::surroundings::ObjectPool;
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
+use crate::git::operation::under_way;
 use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
@@ -76,6 +79,9 @@ pub enum SessionError {
     /// The tree of HEAD is not there.
     #[error("bad tree object HEAD")]
     BadHeadTree,
+    /// What is under way.
+    #[error(transparent)]
+    UnderWay(#[from] under_way::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
@@ -155,7 +161,7 @@ struct Question {
 
 /// HEAD against the index, as long as neither moves.
 struct StagedMemory {
-    head_tree: Option<ObjectId>,
+    head: Option<ObjectId>,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
 }

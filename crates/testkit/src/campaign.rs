@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 
+use crate::invocation::Invocation;
 use crate::player::{Difference, Judge, Settings, play};
 use crate::random::{Plan, scenario};
 use crate::sandbox::SandboxError;
@@ -60,6 +61,8 @@ pub struct Totals {
     pub mismatches: usize,
     /// The failures.
     pub failures: Vec<Failure>,
+    /// Operations of git that did not end in time.
+    pub hung: Vec<String>,
     /// Errors of the tester itself.
     pub errors: Vec<String>,
 }
@@ -115,6 +118,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                             totals.clearer_refusals += one.clearer_refusals;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
+                            totals.hung.extend(one.hung);
                         }
                         Err(error) => totals.errors.push(format!("{}: {error}", scenario.name)),
                     }
@@ -139,6 +143,11 @@ fn run_one(
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
+        hung: played
+            .hung
+            .iter()
+            .map(|what| format!("{}: {what}", scenario.name))
+            .collect(),
         clearer_refusals: played.clearer_refusals,
         ..Totals::default()
     };
@@ -232,6 +241,7 @@ pub fn cut_down(
         settings,
         scenario: found.clone(),
         differences,
+        directory: BString::default(),
         error: None,
     };
     let Some((last, rest)) = found.items.split_last() else {
@@ -289,6 +299,13 @@ pub fn cut_down(
     rest.push(question);
     // The differences to report are those of the last failing trial with exactly these items.
     let is_repeatable = trial.fails(&rest);
+    // A directory that is not there was replaced by its parent, which a script does not do.
+    if let Some(Item::Ask(
+        Question::Status(Invocation { directory, .. }) | Question::Prompt(directory),
+    )) = rest.last_mut()
+    {
+        directory.clone_from(&trial.directory);
+    }
     rest = merge_steps(rest);
     let scenario = Scenario {
         items: rest,
@@ -323,6 +340,8 @@ struct Trial<'a> {
     settings: &'a Settings,
     scenario: Scenario,
     differences: Vec<Difference>,
+    /// The directory in which the last question was really asked.
+    directory: BString,
     error: Option<SandboxError>,
 }
 
@@ -334,6 +353,13 @@ impl Trial<'_> {
             Ok(played) => match played.mismatches.into_iter().next() {
                 Some((_, differences)) => {
                     self.differences = differences;
+                    if let Some(Item::Ask(
+                        Question::Status(Invocation { directory, .. })
+                        | Question::Prompt(directory),
+                    )) = items.last()
+                    {
+                        self.directory = played.sandbox.nearest(directory);
+                    }
                     true
                 }
                 None => false,

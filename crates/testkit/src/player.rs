@@ -106,7 +106,9 @@ pub struct Played {
     pub clearer_refusals: usize,
     /// The indexes of the questions whose answers are wrong, and how.
     pub mismatches: Vec<(usize, Vec<Difference>)>,
-    /// Actions that had to succeed and did not.
+    /// Commands that did not end in time.
+    pub hung: Vec<String>,
+    /// Actions that were not possible, those included.
     pub failed_actions: Vec<String>,
     /// The sandbox as it was left.
     pub sandbox: Sandbox,
@@ -127,6 +129,7 @@ pub fn play(
         version_differences: 0,
         clearer_refusals: 0,
         mismatches: Vec::new(),
+        hung: Vec::new(),
         failed_actions: Vec::new(),
         sandbox,
     };
@@ -140,6 +143,9 @@ pub fn play(
             Item::Step(step) => {
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
+                        if matches!(error, SandboxError::Hung { .. }) {
+                            played.hung.push(format!("{}: {error}", step.name));
+                        }
                         played
                             .failed_actions
                             .push(format!("{}: {error}", step.name));
@@ -150,7 +156,8 @@ pub fn play(
                 if settings.without_long && invocation.may_be_long() => {}
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
-                let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
+                let thorough =
+                    judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
                 let verdict = match (question, &mut server) {
                     (Question::Status(invocation), _) if judged => {
@@ -293,9 +300,11 @@ fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
 }
 
-/// What was said, in any order where there was an answer: threads and a different order of steps change that.
+/// What was said, without advice, and in any order where there was an answer: threads and a different order of steps
+/// change that.
 fn messages(outcome: &Outcome) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> = outcome.stderr.lines().collect();
+    let lines = outcome.stderr.lines();
+    let mut lines: Vec<&[u8]> = lines.filter(|line| !line.starts_with(b"hint:")).collect();
     if outcome.ending == Ending::Exit(0) {
         lines.sort_unstable();
     }

@@ -1,6 +1,8 @@
 //! `vigil status`: the options, configuration and output formats of `git status`.
 
 mod arguments;
+mod column_style;
+mod installed_git;
 mod plan;
 mod settings;
 
@@ -12,7 +14,6 @@ use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
-use vigil_engine::status::{Status, StatusRequest};
 
 use crate::globals;
 use crate::options::{Audience, usage};
@@ -70,29 +71,28 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     }
     let settings = Settings::read(&repository.config)?;
     let arguments = Arguments::parse(arguments)?;
-    let plan = Plan::new(
+    let mut plan = Plan::new(
         arguments,
         &settings,
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let status = ask(repository, &plan.request)?;
-    Ok(Reply {
-        stdout: output::write(plan.format, &status, &plan.presentation),
-        stderr: lines(&status.warnings),
-        code: 0,
-    })
-}
-
-/// Asks the engine.
-fn ask(repository: Repository, request: &StatusRequest) -> Result<Status, Reply> {
-    let complain =
+    let refuse =
         |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
-    let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(complain)?;
-    session.status(request).map_err(|error| {
-        let mut reply = complain(error);
+    let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(refuse)?;
+    let status = session.status(&plan.request).map_err(|error| {
+        let mut reply = refuse(error);
         reply.stderr.splice(..0, lines(&session.take_messages()));
         reply
+    })?;
+    let mut stderr = lines(&status.warnings);
+    plan.presentation.long.additions =
+        plan.wanted
+            .get(session.repository(), &status, &mut stderr)?;
+    Ok(Reply {
+        stdout: output::write(plan.format, &status, &plan.presentation),
+        stderr,
+        code: 0,
     })
 }
 

@@ -123,6 +123,11 @@ impl Repository {
         Ok(settings::Settings::new(self)?)
     }
 
+    /// git's name for `name` in the repository's folder, as messages have it.
+    pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
+        name_from(&self.git_dir.join(name), self.directory())
+    }
+
     /// Where a path that the configuration gives relates to: git's working directory.
     fn directory(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
@@ -183,8 +188,9 @@ fn physical(start: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Variables that are about one repository, and mean nothing in another.
-const LOCAL_VARIABLES: [&str; 13] = [
+/// Variables that are about one repository, and mean nothing in another (`git rev-parse --local-env-vars`, without
+/// the configuration of the command line).
+pub const LOCAL_VARIABLES: [&str; 13] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
     "GIT_OBJECT_DIRECTORY",

@@ -496,7 +496,8 @@ impl<'a> Walk<'a> {
 
     /// Whether anything in the directory `path` is looked up in ignore rules: git does not read them otherwise.
     fn asks_for_rules(&self, tracked: Option<DirId>, path: &BStr, listing: &Listing) -> bool {
-        let files = tracked.map(|id| (self.scan.tree.files(id), self.scan.tree.file_name_start(id)));
+        let files =
+            tracked.map(|id| (self.scan.tree.files(id), self.scan.tree.file_name_start(id)));
         let is_tracked = |name: &[u8]| {
             files.is_some_and(|(files, start)| {
                 files.iter().any(|number| {

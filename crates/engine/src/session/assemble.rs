@@ -1,7 +1,7 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
-use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use gix_hash::ObjectId;
@@ -12,7 +12,7 @@ use super::submodules::{SubmoduleRules, state};
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
-use crate::scan::{Observed, PathFilter};
+use crate::scan::{Focus, Observed, PathFilter};
 use crate::status::{
     BranchStatus, Change, ChangeKind, IgnoreSubmodules, RenameSource, SubmoduleState,
     TrackedChange, UnmergedChange, UnmergedSide,
@@ -20,19 +20,37 @@ use crate::status::{
 
 /// An index entry as it differs from the working tree.
 pub(super) struct Unstaged {
-    number: usize,
+    pub(super) number: usize,
     pub(super) kind: ChangeKind,
-    mode: FileMode,
+    pub(super) mode: FileMode,
     submodule: Option<SubmoduleState>,
     /// Where it came from in the index, if it was renamed or copied.
-    origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
 }
 
 /// The file in the index that one in the working tree was renamed or copied from.
-struct Origin {
-    mode: FileMode,
-    id: ObjectId,
-    source: RenameSource,
+pub(super) struct Origin {
+    pub(super) mode: FileMode,
+    pub(super) id: ObjectId,
+    pub(super) source: RenameSource,
+}
+
+/// How much of the working tree is looked at.
+pub(super) struct Part {
+    /// Where; `None` for everywhere.
+    pub(super) focus: Option<Focus>,
+    /// How many changed tracked files are enough; with 0 none is looked at.
+    pub(super) tracked_enough: usize,
+    /// How many untracked paths are enough; with 0 none is looked for.
+    pub(super) untracked_enough: usize,
+}
+
+impl Part {
+    const ALL: Self = Self {
+        focus: None,
+        tracked_enough: usize::MAX,
+        untracked_enough: usize::MAX,
+    };
 }
 
 impl Session {
@@ -43,7 +61,9 @@ impl Session {
         self.refresh_index()?;
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
+        let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
+        let searched_in = search_start.elapsed();
         let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
             return Ok(status);
         };
@@ -53,9 +73,9 @@ impl Session {
             attributes: &self.attributes,
         };
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let staged = self.staged_for(request, &diff, is_asked_for)?;
+        let staged = self.staged_for(request, &diff, head_id(&head).is_some(), is_asked_for)?;
         let unstaged = self.unstaged(request, index, &findings)?;
-        let unstaged = self.rename_unstaged(request, index, unstaged)?;
+        let unstaged = self.rename_unstaged(request, index, &findings, unstaged)?;
         status.changes = merge(index, staged, unstaged);
         add_unmerged(
             index,
@@ -78,13 +98,20 @@ impl Session {
             text.insert_str(0, "warning: ");
         }
         let notices = loaded.notices.iter().map(|text| text.as_str().into());
-        status.warnings.splice(..0, notices);
+        status
+            .warnings
+            .splice(..0, notices.chain(findings.messages));
         status.warnings.extend(self.messages.take());
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
         }
         if request.stash {
             status.stash_count = Some(self.refs.stash_count()?);
+        }
+        if request.long {
+            let mut long = self.long_status(request, &head, &mut status.warnings)?;
+            long.searched_in = searched_in;
+            status.long = Some(long);
         }
         Ok(status)
     }
@@ -118,16 +145,17 @@ impl Session {
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_tree = self.head_tree(head)?;
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
-        if let Some(known) = &state.staged
-            && known.head_tree == head_tree
+        let head_id = head_id(head);
+        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+            && known.head == head_id
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
+        let head_tree = self.head_tree(head)?;
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
         let diff = staged::diff(
             head_tree.as_deref(),
             &state.loaded.index,
@@ -136,7 +164,7 @@ impl Session {
         )?;
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
-            head_tree,
+            head: head_id,
             diff: diff.clone(),
             max,
         });
@@ -150,20 +178,20 @@ impl Session {
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
     ) -> Result<Findings, SessionError> {
-        self.scan_until(request, pathspec, warnings, true, usize::MAX, usize::MAX)
+        self.scan_part(request, pathspec, warnings, &Part::ALL)
     }
 
-    /// [`Self::scan`], until so many changed and untracked paths are found.
-    pub(super) fn scan_until(
+    /// [`Self::scan`] of a part.
+    pub(super) fn scan_part(
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
-        tracked: bool,
-        tracked_enough: usize,
-        untracked_enough: usize,
+        part: &Part,
     ) -> Result<Findings, SessionError> {
-        let top = self.top()?.to_owned();
+        let Some(top) = self.repository.work_tree.clone() else {
+            return Ok(Findings::default());
+        };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
         let question = Question {
@@ -201,11 +229,12 @@ impl Session {
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),
-            tracked,
+            focus: part.focus.as_ref(),
+            tracked: part.tracked_enough > 0,
             untracked: request.untracked,
             ignored: request.ignored,
-            tracked_enough,
-            untracked_enough,
+            tracked_enough: part.tracked_enough,
+            untracked_enough: part.untracked_enough,
             threads_max: request.threads_max.or(self.settings.threads_max),
             memory: state
                 .memory
@@ -222,9 +251,11 @@ impl Session {
         &self,
         request: &StatusRequest,
         diff: &StagedDiff,
+        has_head: bool,
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<Vec<StagedChange>, SessionError> {
-        let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
+        // On an unborn branch all that is in the index is listed.
+        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
         let mut changes: Vec<StagedChange> = diff
             .changes
             .iter()
@@ -326,97 +357,6 @@ impl Session {
             });
         }
         Ok(all)
-    }
-
-    /// Finds what an entry that only records the intent to add was renamed or copied from in the working tree.
-    fn rename_unstaged(
-        &self,
-        request: &StatusRequest,
-        index: &Index,
-        unstaged: Vec<Unstaged>,
-    ) -> Result<Vec<Unstaged>, SessionError> {
-        let Some(rule) = request.renames else {
-            return Ok(unstaged);
-        };
-        if !unstaged
-            .iter()
-            .any(|change| change.kind == ChangeKind::Added)
-        {
-            return Ok(unstaged);
-        }
-        let null = ObjectId::null(index.hash_kind());
-        let top = self.top()?;
-        let mut changes = Vec::with_capacity(unstaged.len());
-        for change in &unstaged {
-            let Some(entry) = index.entries().get(change.number) else {
-                continue;
-            };
-            let path = index.path(entry);
-            let (head_mode, head_id, index_id) = match change.kind {
-                ChangeKind::Added => (
-                    FileMode::NONE,
-                    null,
-                    self.id_on_disk(top, path, change.mode),
-                ),
-                _ => (entry.mode, entry.id, null),
-            };
-            changes.push(StagedChange {
-                path: path.to_owned(),
-                kind: change.kind,
-                head_mode,
-                head_id,
-                index_mode: change.mode,
-                index_id,
-                source: None,
-            });
-        }
-        let blobs = RenameBlobs {
-            objects: &self.object_pool,
-            attributes: &self.attributes,
-            files: Some((top, &self.converter)),
-        };
-        let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
-        let mut pairs = pairs.into_iter().peekable();
-        let mut kept = Vec::with_capacity(unstaged.len());
-        for mut change in unstaged {
-            let path = index
-                .entries()
-                .get(change.number)
-                .map(|entry| index.path(entry));
-            // What has no pair of its own went into one.
-            let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
-                continue;
-            };
-            if let Some(source) = pair.source {
-                change.origin = Some(Origin {
-                    mode: pair.head_mode,
-                    id: pair.head_id,
-                    source,
-                });
-                change.kind = pair.kind;
-            }
-            kept.push(change);
-        }
-        Ok(kept)
-    }
-
-    /// The id that the file at `path` would get; null where it cannot be read.
-    fn id_on_disk(&self, top: &Path, path: &BStr, mode: FileMode) -> ObjectId {
-        let hash = self.repository.hash;
-        let Ok(on_disk) = path.to_path().map(|path| top.join(path)) else {
-            return ObjectId::null(hash);
-        };
-        let id = if mode.is_symlink() {
-            std::fs::read_link(&on_disk)
-                .ok()
-                .map(|target| objects::hash_blob(hash, &target.into_os_string().into_vec()))
-        } else {
-            std::fs::File::open(&on_disk).ok().and_then(|file| {
-                let size = file.metadata().ok()?.len();
-                self.converter.hash_file(path, &file, size).ok()
-            })
-        };
-        id.unwrap_or(ObjectId::null(hash))
     }
 
     fn submodule_rules(
@@ -608,6 +548,6 @@ fn add_unmerged(
     Ok(())
 }
 
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

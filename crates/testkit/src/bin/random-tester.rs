@@ -284,7 +284,7 @@ fn start(arguments: &Arguments) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    for error in &totals.errors {
+    for error in totals.hung.iter().chain(&totals.errors) {
         eprintln!("random-tester: {error}");
     }
     let seconds = begin.elapsed().as_secs_f64();
