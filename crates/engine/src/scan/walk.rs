@@ -282,6 +282,9 @@ impl<'a> Walk<'a> {
             .and_then(|memory| memory.dir(id))
             .map(Mutex::lock);
         let rules_below = if wants_others {
+            if id != ROOT {
+                self.warn_of_gap(path, worker.warnings());
+            }
             self.look_at_others(
                 id,
                 &dir,
@@ -668,7 +671,14 @@ impl<'a> Walk<'a> {
         } else {
             vigil_model::path::join(path, BStr::new(""))
         };
-        format!("could not open directory '{shown}': {}", describe(error)).into()
+        let reason = describe(error);
+        let pieces: [&[u8]; 4] = [
+            b"could not open directory '",
+            &shown,
+            b"': ",
+            reason.as_bytes(),
+        ];
+        bstr::concat(pieces).into()
     }
 
     fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
@@ -678,12 +688,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The C library's words for an error, without Rust's number behind it.
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
     bstr::concat([path.as_bytes(), b": ", describe(error).as_bytes()]).into()
 }
 
+/// The C library's words for an error, without Rust's number behind it.
 pub(super) fn describe(error: Errno) -> String {
     let text = std::io::Error::from_raw_os_error(error.raw_os_error()).to_string();
     text.split(" (os error")

@@ -156,6 +156,11 @@ impl PathFilter for PathQuestion<'_> {
             Relation::Itself | Relation::All => DirMatch::Yes,
         }
     }
+
+    fn common_directory(&self) -> &BStr {
+        let prefix = self.pathspec.common_prefix();
+        prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr()
+    }
 }
 
 impl AttributeLookup for PathQuestion<'_> {
