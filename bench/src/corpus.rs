@@ -98,12 +98,20 @@ pub(crate) fn kernel() -> Done<Option<PathBuf>> {
             .args(["--strip-components=1", "-xf"])
             .arg(&packed);
         succeed(&mut tar)?;
+        strip_packaging(&dir.join(".gitignore"))?;
         init(&dir)?;
-        git(&dir, &["-c", "core.looseCompression=0", "add", "-A"])?;
+        git(&dir, &["-c", "core.looseCompression=0", "add", "-A", "-f"])?;
         git(&dir, &["commit", "-q", "--no-gpg-sign", "-m", "Kernel"])?;
         settle(&dir)
     })?;
     Ok(Some(dir))
+}
+
+/// Takes away the rules by which a distribution ignores the whole tree.
+fn strip_packaging(ignore_file: &Path) -> Done<()> {
+    let text = std::fs::read_to_string(ignore_file)?;
+    let rules: Vec<_> = text.lines().filter(|line| *line != "/*").collect();
+    Ok(std::fs::write(ignore_file, rules.join("\n") + "\n")?)
 }
 
 /// Makes `dir` unless a note in it says that it was made completely.
