@@ -10,7 +10,7 @@ use vigil_linux::Errno;
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use vigil_model::index::{Index, ParseError, ParsedIndex, Prepare};
-use vigil_model::timestamp::Timestamp;
+use vigil_model::timestamp::{Timestamp, is_racy};
 
 use crate::stamp::{self, Stamp};
 
@@ -82,7 +82,7 @@ impl SeenFile {
     fn is_current(&self, read_at: Timestamp) -> bool {
         match (self.stat, stat_path(&self.path)) {
             (Some(seen), Ok(now)) => {
-                Stamp::trusted(&seen, read_at).is_some_and(|seen| seen == Stamp::from(&now))
+                Stamp::from(&seen) == Stamp::from(&now) && !is_racy(stamp::mtime(&seen), read_at)
             }
             (None, Err(error)) => error == Errno::NOENT,
             _ => false,
