@@ -7,7 +7,6 @@ mod loose;
 pub(crate) mod name;
 mod packed;
 mod reflog;
-pub(crate) mod stamp;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,9 +20,9 @@ use parking_lot::Mutex;
 
 use self::loose::{Item, Loose};
 use self::packed::Packed;
-use self::stamp::Observation;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
+use crate::stamp::Observation;
 use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use self::table::Table;
 use super::refs::Raw;
-use super::refs::stamp::Observation;
+use crate::stamp::Observation;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]
