@@ -3,10 +3,10 @@
 //! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
 
-mod loose;
+pub(crate) mod loose;
 pub(crate) mod name;
-mod packed;
-mod reflog;
+pub(crate) mod packed;
+pub(crate) mod reflog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

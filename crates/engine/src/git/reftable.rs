@@ -2,7 +2,7 @@
 //! compressed tables, of which a later one overrides the earlier.
 
 mod block;
-mod table;
+pub(crate) mod table;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -15,18 +15,21 @@ pub(super) fn count(path: &Path, hash: Kind) -> Result<usize, Error> {
         // As for git, a log that cannot be opened has no records.
         Err(_) => return Ok(0),
     };
-    let mut reader = BufReader::new(file);
+    match count_in(BufReader::new(file), hash) {
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Ok(0),
+        counted => counted.map_err(|error| Error::read(path, error)),
+    }
+}
+
+/// The number of well-formed records in the log that `reader` gives.
+pub(crate) fn count_in(mut reader: impl BufRead, hash: Kind) -> std::io::Result<usize> {
     let mut line = Vec::new();
     let mut count = 0;
-    loop {
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        count += usize::from(record(&line, hash).is_some());
         line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) => return Ok(count),
-            Ok(_) => count += usize::from(record(&line, hash).is_some()),
-            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => return Ok(0),
-            Err(error) => return Err(Error::read(path, error)),
-        }
     }
+    Ok(count)
 }
 
 /// Calls `found` with the new id and the message of each record in the log `path`, the newest first, until it returns
@@ -44,15 +47,24 @@ pub(super) fn newest_first(
         }
         Err(error) => return Err(Error::read(path, error)),
     };
-    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    for line in lines.into_iter().rev() {
-        if let Some((id, message)) = record(line, hash)
-            && !found(&id, message)
-        {
+    for (id, message) in records_newest_first(&text, hash) {
+        if !found(&id, message) {
             break;
         }
     }
     Ok(())
+}
+
+/// The new id and the message of each record in the log `text`.
+pub(crate) fn records_newest_first(
+    text: &[u8],
+    hash: Kind,
+) -> impl Iterator<Item = (ObjectId, &BStr)> {
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    lines
+        .into_iter()
+        .rev()
+        .filter_map(move |line| record(line, hash))
 }
 
 /// `old SP new SP name <email> SP time SP zone TAB message LF`: the new id and the message.
