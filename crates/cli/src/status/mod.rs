@@ -80,7 +80,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
         stderr,
-        code: 0,
+        code: plan.presentation.long.additions.code(),
     })
 }
 
