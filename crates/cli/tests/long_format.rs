@@ -167,8 +167,17 @@ fn upstreams() {
     sandbox.git(&["branch", "-q", "-u", "main"]);
     sandbox.same_status();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
-    sandbox.same_status();
-    sandbox.same(&["--no-advice", "status", "--no-ahead-behind"]);
+    sandbox.same(&["-c", "advice.statusHints=false", "status"]);
+    // The hint had other words before git 2.42.
+    assert_eq!(
+        sandbox.status(&["status"]),
+        "On branch behind\n\
+         Your branch and 'main' have diverged,\n\
+         and have 1 and 1 different commits each, respectively.\n  \
+         (use \"git pull\" if you want to integrate the remote branch with yours)\n\
+         \n\
+         nothing to commit, working tree clean\n"
+    );
     sandbox.git(&["branch", "-q", "-D", "main"]);
     sandbox.same_status();
 }
@@ -355,17 +364,23 @@ fn mailboxes() {
 #[test]
 fn picks_and_reverts() {
     let sandbox = with_conflicts();
-    assert!(!sandbox.try_git(&["cherry-pick", "side~1", "side"]));
+    assert!(!sandbox.try_git(&["cherry-pick", "side~1"]));
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
+    sandbox.git(&["cherry-pick", "--abort"]);
+    assert!(!sandbox.try_git(&["cherry-pick", "side~1", "side"]));
+    resolve(&sandbox);
     sandbox.git(&["commit", "-q", "-m", "picked"]);
     sandbox.same_status();
     sandbox.git(&["cherry-pick", "--quit"]);
-    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"]));
+    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2"]));
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
+    sandbox.git(&["revert", "--abort"]);
+    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"]));
+    resolve(&sandbox);
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "reverted"]);
     sandbox.same_status();
 }
@@ -476,7 +491,6 @@ fn sections_and_options() {
             "color.status.branch=normal",
             "status",
         ],
-        &["--no-advice", "status"],
         &["status", "--", "dir"],
     ] {
         sandbox.same_in("dir", arguments);
@@ -495,13 +509,14 @@ fn sections_and_options() {
 #[test]
 fn a_clean_working_tree() {
     let sandbox = Sandbox::with_history();
-    for arguments in [
-        &["status"][..],
-        &["status", "-uno"],
-        &["--no-advice", "status", "-uno"],
-    ] {
+    for arguments in [&["status"][..], &["status", "-uno"]] {
         sandbox.same(arguments);
     }
+    // Only git 2.46 and later know the option.
+    assert_eq!(
+        sandbox.status(&["--no-advice", "status", "-uno"]),
+        "On branch main\nnothing to commit\n"
+    );
 }
 
 #[test]

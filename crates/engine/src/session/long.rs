@@ -71,9 +71,10 @@ impl Session {
                 return Ok(Some(SparseState::SparseIndex));
             }
         }
-        // Without a sparse index git counts the files of sparse directories too.
+        // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
+        // that it is sparse.
         let expanded;
-        let index = if index.is_sparse() {
+        let index = if index.is_sparse() && state.loaded.shared.is_none() {
             expanded = staged::expand_sparse_directories(index.clone(), &self.objects, |_| true)?;
             &expanded
         } else {
