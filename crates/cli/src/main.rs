@@ -27,12 +27,21 @@ fn main() -> ExitCode {
         .map(|argument| BString::from(argument.into_vec()))
         .collect();
     let environment = globals::of_process();
-    let code = if Path::new(&program).file_name() == Some(OsStr::new("gitstatusd")) {
+    let code = if is_gitstatusd(&program, &arguments) {
         gitstatusd(&arguments, environment)
     } else {
         dispatch(&arguments, environment)
     };
     ExitCode::from(code)
+}
+
+/// Whether the caller takes this program for gitstatusd: by its name, or by the option that gitstatus's plugins put
+/// first, which no other command has.
+fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
+    Path::new(program).file_name() == Some(OsStr::new("gitstatusd"))
+        || arguments
+            .first()
+            .is_some_and(|first| first.starts_with(b"-G"))
 }
 
 /// Runs the command that `arguments` name, and returns the exit code.

@@ -183,12 +183,15 @@ impl Objects {
 
     /// Reads again what changes history: the shallow boundary, grafts and replacements. To be called before
     /// each answer of a long-lived process; what is known of the history is kept when nothing changed.
-    pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<(), Error> {
+    ///
+    /// Returns whether something did: what an id stands for may then be something else.
+    pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         let history = History::read(repo, refs)?;
-        if history != *self.history {
+        let is_changed = history != *self.history;
+        if is_changed {
             self.history = Arc::new(history);
         }
-        Ok(())
+        Ok(is_changed)
     }
 
     /// The kind of the ids.

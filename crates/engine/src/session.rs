@@ -85,6 +85,29 @@ pub enum SessionError {
     },
 }
 
+impl SessionError {
+    /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
+    pub fn said(&self) -> Vec<String> {
+        match self {
+            Self::Repository(error) => error.said().to_vec(),
+            Self::Config(error)
+            | Self::Objects(objects::Error::Config(error))
+            | Self::Branch(branch::Error::Config(error)) => error.said().to_vec(),
+            Self::Index(error) => error
+                .error_lines()
+                .iter()
+                .map(|line| format!("error: {line}"))
+                .collect(),
+            Self::Submodule { source, .. } => {
+                let mut lines = source.said();
+                lines.push(format!("fatal: {source}"));
+                lines
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// One working copy and what is known of it.
 pub struct Session {
     repository: Repository,
@@ -123,7 +146,7 @@ struct Question {
 
 /// HEAD against the index, as long as neither moves.
 struct StagedMemory {
-    head_tree: Option<ObjectId>,
+    head: Option<ObjectId>,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
 }

@@ -12,7 +12,7 @@ mod oracle_tests;
 use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::repository::discover;
+use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
 
 use crate::globals;
@@ -54,6 +54,13 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let said = repository.config.said().to_vec();
+    let reply = answer_in(repository, arguments).unwrap_or_else(|complaint| complaint);
+    Ok(reply.after(&said))
+}
+
+/// Answers for `repository`, whatever was said while it was found.
+fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let is_at_the_top = repository
         .work_tree
@@ -70,7 +77,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let refuse = |error: SessionError| Reply::fatal(error.to_string());
+    let refuse = |error: SessionError| Reply::fatal_after(&error.said(), &error);
     let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(refuse)?;
     let status = session.status(&plan.request).map_err(refuse)?;
     let mut stderr = lines(&status.warnings);

@@ -6,6 +6,7 @@
 mod help;
 mod log;
 mod options;
+mod panics;
 mod repositories;
 mod request;
 mod response;
@@ -36,6 +37,7 @@ pub fn run(name: &str, arguments: &[OsString], environment: Environment) -> u8 {
             return error.exit_code();
         }
     };
+    panics::silence();
     let stdin = std::io::stdin();
     let stdout = std::io::stdout();
     serve::serve(&options, environment, stdin.as_fd(), stdout.as_fd())

@@ -237,7 +237,8 @@ impl Options {
                 }
             }
             b'l' => self.lock_fd = Some(int(value)?).filter(|fd| *fd >= 0),
-            b'p' => self.parent_pid = Some(int(value)?).filter(|pid| *pid >= 0),
+            // The process 0 is this process's group, which lives as long as it does.
+            b'p' => self.parent_pid = Some(int(value)?).filter(|pid| *pid > 0),
             b't' => match long(value)? {
                 threads @ 1.. => self.threads = usize::try_from(threads).unwrap_or(usize::MAX),
                 threads => return fail(format!("invalid number of threads: {threads}")),

@@ -1,7 +1,6 @@
 //! The repositories that were asked for, kept until they have been idle for long.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
 
 use super::options::Options;
+use super::panics;
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +20,13 @@ pub(super) enum Error {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A defect: the repository is forgotten, and the process lives on.
-    #[error("the answer was given up")]
-    Defect,
+    #[error("defect: {0}")]
+    Defect(String),
 }
+
+/// Variables that are about one repository beside those that git counts among them: this process serves many.
+const REPOSITORY_VARIABLES: [&str; 3] =
+    ["GIT_ATTR_SOURCE", "GIT_NAMESPACE", "GIT_REFERENCE_BACKEND"];
 
 /// Sessions by repository.
 pub(super) struct Repositories {
@@ -37,7 +41,16 @@ struct Kept {
 }
 
 impl Repositories {
-    pub(super) fn new(options: &Options, environment: Environment) -> Self {
+    /// With `environment`, but for what is in it about one repository alone: `GIT_DIR` and its like are the
+    /// shell's to send, and what was exported where the shell began does not hold wherever it goes. What is about
+    /// the user (`HOME`, `GIT_CONFIG_GLOBAL`, `GIT_CEILING_DIRECTORIES` and so on) holds as it was at the start.
+    pub(super) fn new(options: &Options, mut environment: Environment) -> Self {
+        for name in repository::LOCAL_VARIABLES
+            .iter()
+            .chain(&REPOSITORY_VARIABLES)
+        {
+            environment.remove(name);
+        }
         let request = PromptRequest {
             skip_index: false,
             staged_max: options.staged_max,
@@ -66,6 +79,17 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
+        // What gave way in its midst is not used again: the session was taken out.
+        panics::catch(|| self.answer(dir, from_git_dir, skip_index))
+            .unwrap_or_else(|told| Err(Error::Defect(told)))
+    }
+
+    fn answer(
+        &mut self,
+        dir: &Path,
+        from_git_dir: bool,
+        skip_index: bool,
+    ) -> Result<Option<Prompt>, Error> {
         let found = repository::discover_git_dir(&self.environment, dir, from_git_dir);
         let Some(location) = found.map_err(SessionError::from)? else {
             return Ok(None);
@@ -89,9 +113,7 @@ impl Repositories {
             skip_index,
             ..self.request
         };
-        // A session in whose midst something gave way is not used again.
-        let answer = catch_unwind(AssertUnwindSafe(|| session.prompt(&request)));
-        let prompt = answer.map_err(|_| Error::Defect)??;
+        let prompt = session.prompt(&request)?;
         self.open.insert(
             location,
             Kept {

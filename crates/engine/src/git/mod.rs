@@ -18,4 +18,4 @@ pub mod tags;
 pub mod wildmatch;
 
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;

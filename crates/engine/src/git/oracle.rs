@@ -8,13 +8,13 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A repository in a temporary directory, out of reach of the user's own configuration.
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     directory: TempDir,
 }
 
 impl Oracle {
     /// An empty repository.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let oracle = Self {
             directory: TempDir::new().unwrap(),
         };
@@ -24,19 +24,19 @@ impl Oracle {
     }
 
     /// The top of its working tree.
-    pub(super) fn top(&self) -> std::path::PathBuf {
+    pub(crate) fn top(&self) -> std::path::PathBuf {
         self.directory.path().join("work")
     }
 
     /// Writes a file in the working tree, and the directories it is in.
-    pub(super) fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
         let path = self.top().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, contents).unwrap();
     }
 
     /// What git prints, called in the directory `subdirectory` of the working tree with `input` to read.
-    pub(super) fn output(&self, subdirectory: &str, arguments: &[&str], input: &[u8]) -> Output {
+    pub(crate) fn output(&self, subdirectory: &str, arguments: &[&str], input: &[u8]) -> Output {
         let mut child = Command::new("git")
             .args(arguments)
             .current_dir(self.top().join(subdirectory))
@@ -65,7 +65,7 @@ impl Oracle {
     }
 
     /// What git prints at the top of the working tree; it must succeed.
-    pub(super) fn git(&self, arguments: &[&str]) -> Vec<u8> {
+    pub(crate) fn git(&self, arguments: &[&str]) -> Vec<u8> {
         let output = self.output("", arguments, b"");
         assert!(
             output.status.success(),
@@ -77,15 +77,15 @@ impl Oracle {
 }
 
 /// Chance that a seed fixes (xorshift).
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `limit`.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -93,7 +93,7 @@ impl Chance {
     }
 
     /// One of `choices`.
-    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }

@@ -180,8 +180,9 @@ fn physical(start: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Variables that are about one repository, and mean nothing in another.
-const LOCAL_VARIABLES: [&str; 13] = [
+/// Variables that are about one repository, and mean nothing in another (`git rev-parse --local-env-vars`, without
+/// the configuration of the command line).
+pub const LOCAL_VARIABLES: [&str; 13] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
     "GIT_OBJECT_DIRECTORY",

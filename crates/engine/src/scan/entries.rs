@@ -1,5 +1,6 @@
 //! One tracked file: recorded facts, observed facts, and contents where these do not decide.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -25,6 +26,20 @@ use crate::stamp::Stamp;
 pub(super) struct Comparisons {
     pub(super) earlier: Vec<Compared>,
     pub(super) now: Vec<Compared>,
+}
+
+impl Comparisons {
+    /// What to remember; where not all entries were asked for, also what was known of the others.
+    pub(super) fn remembered(self, is_partial: bool) -> Vec<Compared> {
+        let mut all = self.now;
+        if is_partial {
+            let known: HashSet<u32> = all.iter().map(|known| known.entry).collect();
+            let others = self.earlier.into_iter();
+            all.extend(others.filter(|other| !known.contains(&other.entry)));
+            all.sort_unstable_by_key(|known| known.entry);
+        }
+        all
+    }
 }
 
 /// One tracked file, and where it is.

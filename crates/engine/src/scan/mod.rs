@@ -7,6 +7,7 @@
 mod cache;
 mod entries;
 mod filter;
+mod focus;
 mod icase;
 mod open;
 mod pool;
@@ -26,6 +27,7 @@ use vigil_model::verdict::StatRules;
 
 pub use cache::ScanMemory;
 pub use filter::{DirMatch, PathFilter};
+pub use focus::Focus;
 pub use surroundings::{ContentError, Surroundings};
 pub use tree::{DirId, DirTree, ROOT};
 
@@ -54,6 +56,8 @@ pub struct Scan<'a> {
     pub ignore_rules: Arc<IgnoreRules>,
     /// The paths that are asked for; `None` for all.
     pub filter: Option<&'a dyn PathFilter>,
+    /// The part of the working tree that is looked at; `None` for all.
+    pub focus: Option<&'a Focus>,
     /// Whether tracked files are looked at.
     pub tracked: bool,
     /// Which untracked files are looked for.

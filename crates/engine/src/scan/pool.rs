@@ -5,6 +5,7 @@
 //! the work computes, there are as many workers as cores; when the process is seen to sleep, as it does when
 //! directories come from a disk, more are added.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
@@ -33,12 +34,29 @@ pub(super) struct Pool<T> {
     workers_max: usize,
     cores: usize,
     stopped: AtomicBool,
+    /// A worker panicked: its tasks will never be done, and nobody waits for them.
+    broken: AtomicBool,
     sample: Mutex<Sample>,
 }
 
 struct Sample {
     at: Instant,
     usage: Usage,
+}
+
+/// Tells the others if the worker that holds it panics.
+struct Alarm<'a, T>(&'a Pool<T>);
+
+impl<T> Drop for Alarm<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stopped.store(true, Ordering::Relaxed);
+            // Under the lock, so that nobody is between the check and the wait.
+            let _shared = self.0.shared.lock();
+            self.0.broken.store(true, Ordering::Release);
+            self.0.wake.notify_all();
+        }
+    }
 }
 
 /// A worker's own queue.
@@ -55,7 +73,7 @@ impl<T> Local<T> {
 impl<T: Send> Pool<T> {
     /// A pool of at most `threads_max` workers.
     pub(super) fn new(threads_max: Option<usize>) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cores();
         Self {
             shared: Mutex::new(Vec::new()),
             wake: Condvar::new(),
@@ -65,6 +83,7 @@ impl<T: Send> Pool<T> {
             workers_max: threads_max.unwrap_or(WORKERS_MAX).clamp(1, WORKERS_MAX),
             cores,
             stopped: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             sample: Mutex::new(Sample {
                 at: Instant::now(),
                 usage: usage(),
@@ -126,7 +145,7 @@ impl<T: Send> Pool<T> {
             if let Some(task) = shared.pop() {
                 return Some(task);
             }
-            if self.pending.load(Ordering::Acquire) == 0 {
+            if self.pending.load(Ordering::Acquire) == 0 || self.broken.load(Ordering::Acquire) {
                 return None;
             }
             self.idle.fetch_add(1, Ordering::Relaxed);
@@ -219,6 +238,7 @@ where
     }
 
     fn work<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
+        let _alarm = Alarm(self.pool);
         let mut worker = (self.new_worker)();
         let mut local = Local { tasks: Vec::new() };
         while let Some(task) = self.pool.next(&mut local) {
@@ -236,6 +256,12 @@ where
         }
         self.collected.lock().push(worker);
     }
+}
+
+/// How many cores there are. Asked once: the answer is read from a dozen files.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// How many directories a scan may hold open: half of what the process may, so that files and the caller's
@@ -273,6 +299,23 @@ mod tests {
         for threads in [1, 2, 7] {
             assert_eq!(count(false, Some(threads)), all);
         }
+    }
+
+    #[test]
+    fn a_panic_ends_the_scan_and_nobody_waits_for_ever() {
+        let run = || {
+            Pool::new(Some(3)).run(
+                0u32,
+                false,
+                || (),
+                |n, (), local| {
+                    assert!(n < 50, "a defect");
+                    local.push(n + 1);
+                    local.push(n + 1);
+                },
+            )
+        };
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 
     #[test]

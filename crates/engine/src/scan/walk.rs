@@ -119,7 +119,7 @@ impl Scan<'_> {
             rules: self.ignore_rules.clone(),
             is_excluded: false,
         };
-        let is_small = self.index.entries().len() < ENTRIES_FOR_THREADS;
+        let is_small = self.focus.is_some() || self.index.entries().len() < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
             walk.step(&pool, task, worker, local);
         });
@@ -291,7 +291,7 @@ impl<'a> Walk<'a> {
         if self.wants_no_more_tracked() {
             return Ok(());
         }
-        let files = self.scan.tree.files(id).len();
+        let files = self.files(id).len();
         if files > FILES_PER_TASK.saturating_mul(2) {
             for start in (FILES_PER_TASK..files).step_by(FILES_PER_TASK) {
                 local.push(Task::Files {
@@ -312,9 +312,19 @@ impl<'a> Walk<'a> {
         }
         let result = self.check_range(id, dir.fd(), 0..end, &mut comparisons, &mut worker.findings);
         if let Some(memory) = memory.as_deref_mut() {
-            memory.compared = comparisons.now;
+            let is_partial =
+                self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
+            memory.compared = comparisons.remembered(is_partial);
         }
         result
+    }
+
+    /// The tracked files directly in directory `id` that are to be looked at.
+    fn files(&self, id: DirId) -> &[u32] {
+        match self.scan.focus {
+            None => self.scan.tree.files(id),
+            Some(focus) => focus.files(id),
+        }
     }
 
     /// Looks at files of a directory for which nothing is remembered.
@@ -338,11 +348,14 @@ impl<'a> Walk<'a> {
     ) -> Result<(), ScanError> {
         let index = self.scan.index;
         let name_start = self.scan.tree.file_name_start(id);
-        let files = self.scan.tree.files(id);
+        let files = self.files(id);
         for &number in files
             .get(range.start..range.end.min(files.len()))
             .unwrap_or_default()
         {
+            if self.wants_no_more_tracked() {
+                break;
+            }
             let Some(entry) = index.entries().get(number as usize) else {
                 continue;
             };
@@ -425,6 +438,9 @@ impl<'a> Walk<'a> {
         let parent = self.may_keep_open().then_some(dir);
         // The last one pushed is the first one walked.
         for &sub in self.scan.tree.subdirs(id).iter().rev() {
+            if self.scan.focus.is_some_and(|focus| !focus.has(sub)) {
+                continue;
+            }
             local.push(Task::Dir {
                 id: sub,
                 parent: parent.cloned(),

@@ -13,7 +13,7 @@ use super::submodules::{SubmoduleRules, state};
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
-use crate::scan::{Observed, PathFilter};
+use crate::scan::{Focus, Observed, PathFilter};
 use crate::status::{
     BranchStatus, Change, ChangeKind, IgnoreSubmodules, RenameSource, SubmoduleState,
     TrackedChange, UnmergedChange, UnmergedSide,
@@ -21,7 +21,7 @@ use crate::status::{
 
 /// An index entry as it differs from the working tree.
 pub(super) struct Unstaged {
-    number: usize,
+    pub(super) number: usize,
     pub(super) kind: ChangeKind,
     mode: FileMode,
     submodule: Option<SubmoduleState>,
@@ -36,6 +36,24 @@ struct Origin {
     source: RenameSource,
 }
 
+/// How much of the working tree is looked at.
+pub(super) struct Part {
+    /// Where; `None` for everywhere.
+    pub(super) focus: Option<Focus>,
+    /// How many changed tracked files are enough; with 0 none is looked at.
+    pub(super) tracked_enough: usize,
+    /// How many untracked paths are enough; with 0 none is looked for.
+    pub(super) untracked_enough: usize,
+}
+
+impl Part {
+    const ALL: Self = Self {
+        focus: None,
+        tracked_enough: usize::MAX,
+        untracked_enough: usize::MAX,
+    };
+}
+
 impl Session {
     /// Answers `git status`.
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
@@ -47,10 +65,10 @@ impl Session {
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
         let searched_in = search_start.elapsed();
-        let Some(index) = self.index.as_ref().map(|state| state.loaded.clone()) else {
+        let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
             return Ok(status);
         };
-        let index = &index.index;
+        let index = &loaded.index;
         let question = PathQuestion {
             pathspec: &pathspec,
             attributes: &self.attributes,
@@ -65,17 +83,27 @@ impl Session {
             &findings,
             &mut status.changes,
             is_asked_for,
-            |entry, path| self.submodule_state(request, index, entry, path),
+            |ours, worktree, path| self.submodule_in_conflict(request, index, ours, worktree, path),
         )?;
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
+        // A damaged index may hold a path twice; the last counts.
+        status.changes.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                std::mem::swap(later, earlier);
+            }
+            is_same
+        });
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
         for text in &mut status.warnings {
             text.insert_str(0, "warning: ");
         }
+        let notices = loaded.notices.iter().map(|text| text.as_str().into());
+        status.warnings.splice(..0, notices);
         status.warnings.extend(self.messages.take());
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
@@ -120,16 +148,17 @@ impl Session {
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_tree = self.head_tree(head)?;
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
-        if let Some(known) = &state.staged
-            && known.head_tree == head_tree
+        let head_id = head_id(head);
+        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+            && known.head == head_id
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
+        let head_tree = self.head_tree(head)?;
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
         let diff = staged::diff(
             head_tree.as_deref(),
             &state.loaded.index,
@@ -138,7 +167,7 @@ impl Session {
         )?;
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
-            head_tree,
+            head: head_id,
             diff: diff.clone(),
             max,
         });
@@ -152,20 +181,20 @@ impl Session {
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
     ) -> Result<Findings, SessionError> {
-        self.scan_until(request, pathspec, warnings, true, usize::MAX, usize::MAX)
+        self.scan_part(request, pathspec, warnings, &Part::ALL)
     }
 
-    /// [`Self::scan`], until so many changed and untracked paths are found.
-    pub(super) fn scan_until(
+    /// [`Self::scan`] of a part.
+    pub(super) fn scan_part(
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
-        tracked: bool,
-        tracked_enough: usize,
-        untracked_enough: usize,
+        part: &Part,
     ) -> Result<Findings, SessionError> {
-        let top = self.top()?.to_owned();
+        let Some(top) = self.repository.work_tree.clone() else {
+            return Ok(Findings::default());
+        };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
         let question = Question {
@@ -203,11 +232,12 @@ impl Session {
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),
-            tracked,
+            focus: part.focus.as_ref(),
+            tracked: part.tracked_enough > 0,
             untracked: request.untracked,
             ignored: request.ignored,
-            tracked_enough,
-            untracked_enough,
+            tracked_enough: part.tracked_enough,
+            untracked_enough: part.untracked_enough,
             threads_max: request.threads_max.or(self.settings.threads_max),
             memory: state
                 .memory
@@ -280,7 +310,9 @@ impl Session {
                     none => none.insert(self.submodule_rules(request, index)?),
                 };
                 let ignored = rules.ignored(path)?;
-                if ignored.all && !matches!(observed, Observed::Present(_)) {
+                let is_new_file =
+                    matches!(observed, Observed::Present(_)) && entry.flags.is_intent_to_add();
+                if ignored.all && !is_new_file {
                     continue;
                 }
                 if observed == Observed::Submodule {
@@ -433,23 +465,40 @@ impl Session {
         )
     }
 
-    /// The state of a submodule in conflict, by the commit of stage 2.
-    fn submodule_state(
+    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree.
+    fn submodule_in_conflict(
         &self,
         request: &StatusRequest,
         index: &Index,
-        ours: &Entry,
+        ours: Option<&Entry>,
+        worktree_mode: FileMode,
         path: &BStr,
     ) -> Result<Option<SubmoduleState>, SessionError> {
+        let is_in_worktree = worktree_mode.is_gitlink();
+        let unchanged = SubmoduleState::default();
+        let Some(ours) = ours else {
+            return Ok(is_in_worktree.then_some(unchanged));
+        };
+        if !ours.mode.is_gitlink() {
+            // A repository in place of a file has other commits than the file, as git sees it.
+            return Ok(is_in_worktree.then_some(SubmoduleState {
+                new_commits: true,
+                ..unchanged
+            }));
+        }
         let ignored = self.submodule_rules(request, index)?.ignored(path)?;
-        state(
+        if !is_in_worktree {
+            return Ok((!ignored.all).then_some(unchanged));
+        }
+        let state = state(
             &self.repository,
             path,
             &ours.id,
             ignored,
             request.threads_max,
             self.stderr,
-        )
+        )?;
+        Ok(Some(state.unwrap_or_default()))
     }
 }
 
@@ -535,7 +584,7 @@ fn add_unmerged(
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    submodule_state: impl Fn(&Entry, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
+    submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
     let mut entries = index
         .entries()
@@ -577,15 +626,8 @@ fn add_unmerged(
             _ => FileMode::NONE,
         };
         let ours = stages.get(1).copied().flatten();
-        let submodule = match ours {
-            Some((_, entry)) if entry.mode.is_gitlink() && worktree_mode.is_gitlink() => {
-                submodule_state(&entry, path)?
-            }
-            _ => None,
-        };
+        let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
         let stages = stages.map(|side| side.map(|(side, _)| side));
-        let ours_mode = ours.map_or(FileMode::NONE, |(_, entry)| entry.mode);
-        let submodule = submodule_of(&[worktree_mode, ours_mode], submodule);
         changes.push((
             path.to_owned(),
             Change::Unmerged(UnmergedChange {

@@ -6,10 +6,12 @@ use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::index::Index;
 
+use super::assemble::{Part, Unstaged};
 use super::*;
 use crate::git::branch::{self as branches, RemoteBranch as Remote};
 use crate::git::operation::Operation;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
+use crate::scan::Focus;
 use crate::status::ChangeKind;
 
 /// What prompts remember beside what the session does.
@@ -17,6 +19,10 @@ use crate::status::ChangeKind;
 pub(super) struct Memory {
     /// The commit of HEAD, with the encoding and summary of its message.
     commit: Option<(ObjectId, BString, BString)>,
+    /// Changed tracked paths, as many as were enough; none where all were asked for.
+    unstaged: Vec<BString>,
+    /// Untracked paths, likewise.
+    untracked: Vec<BString>,
 }
 
 impl Session {
@@ -27,13 +33,13 @@ impl Session {
             work_tree: top.into(),
             ..Prompt::default()
         };
+        self.refresh_history()?;
         let head = self.refs.head()?;
         prompt.commit = head_id(&head);
         prompt.action = Operation::detect(&self.repository, &self.refs)?.action();
         if !request.skip_index {
             prompt.counts = self.counts(request, &head)?;
         }
-        self.objects.refresh(&self.repository, &self.refs)?;
         if let Head::Branch { name, id } = &head {
             prompt.branch = name.strip_prefix(b"refs/heads/").unwrap_or_default().into();
             let upstream = branches::tracked_branch(&self.repository, &self.refs, name.as_bstr())?;
@@ -65,6 +71,19 @@ impl Session {
         // Nobody reads what git would say on the side.
         drop(self.messages.take());
         Ok(prompt)
+    }
+
+    /// Forgets what was read of objects for which others stand now (git-replace(1)).
+    fn refresh_history(&mut self) -> Result<(), SessionError> {
+        if self.objects.refresh(&self.repository, &self.refs)? {
+            self.object_pool = ObjectPool::new(&self.objects);
+            self.prompt.commit = None;
+            self.tags = TagIndex::default();
+            if let Some(state) = &mut self.index {
+                state.staged = None;
+            }
+        }
+        Ok(())
     }
 
     fn describe(
@@ -138,45 +157,141 @@ impl Session {
         Ok(counts)
     }
 
+    /// Counts changed and untracked paths. Those of the last time are looked at first: where they are as many as
+    /// are asked for, the rest of the working tree is left alone.
     fn count_working_tree(
         &mut self,
         request: &PromptRequest,
         counts: &mut Counts,
     ) -> Result<(), SessionError> {
-        let untracked = match (request.untracked_max, request.each_untracked_file) {
-            (0, _) => UntrackedMode::No,
-            (_, true) => UntrackedMode::All,
-            (_, false) => UntrackedMode::Normal,
+        let mut enough = Enough {
+            unstaged: request.unstaged_max,
+            untracked: request.untracked_max,
         };
+        if let Some(part) = self.part_of_last_time(enough) {
+            let found = self.look(request, &part)?;
+            if found.unstaged.len() >= enough.unstaged {
+                found.count_unstaged(request, counts);
+                enough.unstaged = 0;
+            }
+            if found.untracked.len() >= enough.untracked {
+                found.count_untracked(request, counts);
+                enough.untracked = 0;
+            }
+        }
+        if enough.unstaged == 0 && enough.untracked == 0 {
+            return Ok(());
+        }
+        let part = Part {
+            focus: None,
+            tracked_enough: enough.unstaged,
+            untracked_enough: enough.untracked,
+        };
+        let found = self.look(request, &part)?;
+        if enough.unstaged > 0 {
+            found.count_unstaged(request, counts);
+            self.remember_unstaged(&found, enough.unstaged);
+        }
+        if enough.untracked > 0 {
+            found.count_untracked(request, counts);
+            self.prompt.untracked = if enough.untracked < usize::MAX {
+                found.untracked.into_iter().take(enough.untracked).collect()
+            } else {
+                Vec::new()
+            };
+        }
+        Ok(())
+    }
+
+    /// The part of the working tree in which there were as many changed or untracked paths as are enough.
+    fn part_of_last_time(&self, enough: Enough) -> Option<Part> {
+        let state = self.index.as_ref()?;
+        let of = |paths: &[BString], enough| {
+            let is_enough = enough > 0 && paths.len() >= enough;
+            if is_enough { enough } else { 0 }
+        };
+        let memory = &self.prompt;
+        let tracked_enough = of(&memory.unstaged, enough.unstaged);
+        let untracked_enough = of(&memory.untracked, enough.untracked);
+        let tracked = memory.unstaged.get(..tracked_enough)?;
+        let untracked = memory.untracked.get(..untracked_enough)?;
+        if tracked.is_empty() && untracked.is_empty() {
+            return None;
+        }
+        Some(Part {
+            focus: Some(Focus::new(
+                &state.loaded.index,
+                &state.tree,
+                tracked,
+                untracked,
+            )),
+            tracked_enough,
+            untracked_enough,
+        })
+    }
+
+    fn look(&mut self, request: &PromptRequest, part: &Part) -> Result<Found, SessionError> {
         let question = StatusRequest {
-            untracked,
+            untracked: match (request.untracked_max, request.each_untracked_file) {
+                (0, _) => UntrackedMode::No,
+                (_, true) => UntrackedMode::All,
+                (_, false) => UntrackedMode::Normal,
+            },
             threads_max: request.threads_max,
             ..StatusRequest::default()
         };
-        let mut warnings = Vec::new();
-        let wants_tracked = request.unstaged_max > 0;
-        let findings = self.scan_until(
-            &question,
-            &Pathspec::default(),
-            &mut warnings,
-            wants_tracked,
-            request.unstaged_max,
-            request.untracked_max,
-        )?;
-        counts.untracked = findings.untracked.len().min(request.untracked_max);
-        let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
-            return Ok(());
+        let findings = self.scan_part(&question, &Pathspec::default(), &mut Vec::new(), part)?;
+        let unstaged = match &self.index {
+            Some(state) => self.unstaged(&question, &state.loaded.index, &findings)?,
+            None => Vec::new(),
         };
-        if wants_tracked {
-            let unstaged = self.unstaged(&question, &loaded.index, &findings)?;
-            counts.unstaged = unstaged.len().min(request.unstaged_max);
-            let deleted = unstaged
-                .iter()
-                .filter(|change| change.kind == ChangeKind::Deleted)
-                .count();
-            counts.unstaged_deleted = deleted.min(counts.unstaged);
+        Ok(Found {
+            unstaged,
+            untracked: findings.untracked,
+        })
+    }
+
+    fn remember_unstaged(&mut self, found: &Found, enough: usize) {
+        self.prompt.unstaged.clear();
+        if enough == usize::MAX {
+            return;
         }
-        Ok(())
+        if let Some(state) = &self.index {
+            let index = &state.loaded.index;
+            let entries = found.unstaged.iter().take(enough);
+            let entries = entries.filter_map(|change| index.entries().get(change.number));
+            let paths = entries.map(|entry| index.path(entry).to_owned());
+            self.prompt.unstaged.extend(paths);
+        }
+    }
+}
+
+/// How many paths of each kind need to be found; 0 for a kind that is not looked for.
+#[derive(Clone, Copy)]
+struct Enough {
+    unstaged: usize,
+    untracked: usize,
+}
+
+/// What was found in a part of the working tree.
+struct Found {
+    unstaged: Vec<Unstaged>,
+    untracked: Vec<BString>,
+}
+
+impl Found {
+    fn count_unstaged(&self, request: &PromptRequest, counts: &mut Counts) {
+        let deleted = self
+            .unstaged
+            .iter()
+            .filter(|change| change.kind == ChangeKind::Deleted)
+            .count();
+        counts.unstaged = self.unstaged.len().min(request.unstaged_max);
+        counts.unstaged_deleted = deleted.min(counts.unstaged);
+    }
+
+    fn count_untracked(&self, request: &PromptRequest, counts: &mut Counts) {
+        counts.untracked = self.untracked.len().min(request.untracked_max);
     }
 }
 
@@ -200,3 +315,6 @@ fn count_marks(index: &Index) -> MarkCounts {
     }
     counts
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,15 +47,23 @@ pub(super) fn read(path: &Path, hash: Kind) -> Loose {
         }
         Err(_) => return Loose::Found(Raw::Broken),
     };
-    let mut content = Vec::with_capacity(128);
-    match std::fs::File::from(fd)
-        .take(LENGTH_MAX)
-        .read_to_end(&mut content)
-    {
-        Ok(_) => Loose::Found(parse(&content, hash)),
+    match read_all(std::fs::File::from(fd)) {
+        Ok(content) => Loose::Found(parse(&content, hash)),
         Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Loose::Absent,
         Err(_) => Loose::Found(Raw::Broken),
     }
+}
+
+/// The contents of a file that is short as a rule: then in one step, since a file that gives less than is asked for
+/// has no more.
+fn read_all(mut file: std::fs::File) -> std::io::Result<Vec<u8>> {
+    let mut start = [0; 512];
+    let len = file.read(&mut start)?;
+    let mut content = start.get(..len).unwrap_or_default().to_vec();
+    if len == start.len() {
+        file.take(LENGTH_MAX).read_to_end(&mut content)?;
+    }
+    Ok(content)
 }
 
 /// The target of a symbolic link that stands for a symbolic reference, as the oldest gits wrote them.
