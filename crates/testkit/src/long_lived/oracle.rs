@@ -172,7 +172,9 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
     };
-    let (size, skipped, assumed) = index_facts(&asker)?;
+    let Some([size, skipped, assumed]) = index_facts(&asker)? else {
+        return Ok(Expected::Unknown);
+    };
     let tag = if is_unborn {
         Vec::new()
     } else {
@@ -306,16 +308,23 @@ fn push_remote(asker: &Asker<'_>, branch: &[u8]) -> Result<Option<[Vec<u8>; 4]>,
     Ok(Some([name, url, ahead, behind]))
 }
 
-/// Accepted numbers of index entries, of skip-worktree bits and of assume-unchanged bits.
+/// Accepted numbers of index entries, of skip-worktree bits and of assume-unchanged bits. `None` where git reads past
+/// the end of an index that was cut off, and takes what it finds there for entries.
 ///
-/// The files that a sparse index holds as directories may be counted as files or as directories.
-fn index_facts(
-    asker: &Asker<'_>,
-) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>), SandboxError> {
-    let mut facts = (Vec::new(), Vec::new(), Vec::new());
+/// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
+/// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
+/// may be counted as files, as directories, or as files where their directory is there.
+fn index_facts(asker: &Asker<'_>) -> Result<Option<[Vec<Vec<u8>>; 3]>, SandboxError> {
+    let staged = asker.run(&["ls-files", "-s", "-z", ":/"])?;
+    let mut entries = staged.stdout.split_str(b"\0");
+    if entries.any(|entry| entry.starts_with(b"000000 ")) {
+        return Ok(None);
+    }
+    let as_written = "sparse.expectFilesOutsideOfPatterns=true";
+    let mut ranges: Option<[(usize, usize); 3]> = None;
     for arguments in [
-        &["ls-files", "--full-name", "-v", "-z", ":/"][..],
-        &["ls-files", "--sparse", "-v", "-z", ":/"],
+        &["-c", as_written, "ls-files", "-v", "-z", ":/"][..],
+        &["-c", as_written, "ls-files", "--sparse", "-v", "-z", ":/"],
     ] {
         let outcome = asker.run(arguments)?;
         let mut counts = [0, 0, 0];
@@ -326,12 +335,35 @@ fn index_facts(
             *skipped += usize::from(tag.eq_ignore_ascii_case(&b'S'));
             *assumed += usize::from(tag.is_ascii_lowercase());
         }
-        let [size, skipped, assumed] = counts.map(|count| count.to_string().into_bytes());
-        facts.0.push(size);
-        facts.1.push(skipped);
-        facts.2.push(assumed);
+        let known = ranges.get_or_insert_with(|| counts.map(|count| (count, count)));
+        for ((low, high), count) in known.iter_mut().zip(counts) {
+            *low = count.min(*low);
+            *high = count.max(*high);
+        }
     }
-    Ok(facts)
+    let mut ranges = ranges.unwrap_or_default();
+    if let [(size, _), (skipped, _), _] = &mut ranges
+        && let Some(written) = sparse_index_size(asker)?
+    {
+        // Patterns that are not of the kind that a sparse index can go by make git expand it before it lists it.
+        let expanded = size.saturating_sub(written);
+        *size = written.min(*size);
+        *skipped = skipped.saturating_sub(expanded);
+    }
+    let numbers = |(low, high)| (low..=high).map(|count: usize| count.to_string().into_bytes());
+    Ok(Some(ranges.map(|range| numbers(range).collect())))
+}
+
+/// How many entries are in the file of a sparse index (gitformat-index(5)); `None` for any other.
+fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
+    let path = asker
+        .line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?
+        .unwrap_or_default();
+    let index = std::fs::read(path.to_path_lossy()).unwrap_or_default();
+    let size = index.get(8..12).and_then(|bytes| bytes.try_into().ok());
+    Ok(size
+        .filter(|_| index.contains_str("sdir"))
+        .map(|size| u32::from_be_bytes(size) as usize))
 }
 
 /// The last tag in byte order.
