@@ -25,8 +25,8 @@ fn rich() -> Sandbox {
     sandbox.git(&["remote", "add", "mine", mine.to_str().unwrap()]);
     sandbox.git(&["fetch", "-q", "--all"]);
     sandbox.git(&["config", "remote.pushDefault", "mine"]);
-    for _ in 0..3 {
-        sandbox.write("b", "stashed\n");
+    for n in 0..3 {
+        sandbox.write("b", format!("stashed {n}\n"));
         sandbox.git(&["stash", "-q"]);
     }
     let encoding = ["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q"];

@@ -1,32 +1,17 @@
 //! Reference logs, only as far as they are counted (gitrepository-layout(5), "logs").
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use bstr::ByteSlice;
 use gix_hash::{Kind, ObjectId};
 
-use super::Error;
-
 /// The number of well-formed records in the log `path`; git skips the others without a word.
-pub(super) fn count(path: &Path, hash: Kind) -> Result<usize, Error> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        // As for git, a log that cannot be opened has no records.
-        Err(_) => return Ok(0),
-    };
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
-    let mut count = 0;
-    loop {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) => return Ok(count),
-            Ok(_) => count += usize::from(is_record(&line, hash).is_some()),
-            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => return Ok(0),
-            Err(error) => return Err(Error::read(path, error)),
-        }
-    }
+pub(super) fn count(path: &Path, hash: Kind) -> usize {
+    // As for git, a log that cannot be read has no records.
+    let log = crate::file::read(path).unwrap_or_default();
+    log.split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| is_record(line, hash).is_some())
+        .count()
 }
 
 /// `old SP new SP name <email> SP time SP zone TAB message LF`.
