@@ -1,2 +1,56 @@
-//! Benchmarks.
-fn main() {}
+//! Benchmarks: corpora, floor programs, and the runner that compares Vigil with its peers.
+
+mod arguments;
+mod corpus;
+mod floor;
+mod listing;
+mod machine;
+mod measure;
+mod peers;
+mod plot;
+mod report;
+mod scan;
+mod scenarios;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use arguments::Arguments;
+
+/// Any failure: a benchmark that cannot be made ends with the reason.
+type Done<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+const USAGE: &str = "\
+usage: vigil-bench listing [--rounds R]
+       vigil-bench corpus DIR N
+       vigil-bench floor REPO [--list] [--threads T] [--rounds R | --serve]
+       vigil-bench scan [--sizes 1k,10k,100k,1m] [--rounds R] [--cold] [--no-kernel]
+       vigil-bench all [the options of listing and scan]
+Written by listing and scan: docs/benchmarks.md, docs/*.json, docs/*.svg.
+Environment: VIGIL (the binary; else target/release/vigil), GITSTATUSD (the binary, if it is to take part),
+VIGIL_BENCH_DIR (where corpora are kept; else target/bench-corpora).";
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::new(std::env::args_os().skip(1));
+    match run(&mut arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("vigil-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &mut Arguments) -> Done<()> {
+    match arguments.next_word().as_deref() {
+        Some("listing") => listing::run(arguments),
+        Some("corpus") => corpus::run(arguments),
+        Some("floor") => floor::run(arguments),
+        Some("scan") => scan::run(arguments),
+        Some("all") => {
+            listing::run(&mut arguments.clone())?;
+            scan::run(arguments)
+        }
+        _ => Err(USAGE.into()),
+    }
+}

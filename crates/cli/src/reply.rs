@@ -44,13 +44,17 @@ impl Reply {
 
     /// The lines `said`, then [`Reply::fatal`] with the text of `error`.
     pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
-        let mut reply = Self::fatal(error.to_string());
-        let said: Vec<u8> = said
+        Self::fatal(error.to_string()).after(said)
+    }
+
+    /// The same, with the lines `said` on standard error before all else.
+    pub(crate) fn after(mut self, said: &[String]) -> Self {
+        let said = said
             .iter()
             .flat_map(|line| labelled("", line.as_bytes()))
-            .collect();
-        reply.stderr.splice(..0, said);
-        reply
+            .collect::<Vec<u8>>();
+        self.stderr.splice(..0, said);
+        self
     }
 
     /// `error: <text>`, code 129: a wrong command line.

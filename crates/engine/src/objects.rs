@@ -1,5 +1,6 @@
 //! Reading objects: loose, packed, in alternates, and as replacements have them.
 
+mod abbreviation;
 mod commit;
 mod hash;
 mod history;

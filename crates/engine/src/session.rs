@@ -5,6 +5,7 @@
 
 mod assemble;
 mod excludes;
+mod long;
 mod prompt;
 mod submodules;
 mod surroundings;
@@ -21,6 +22,7 @@ use self::surroundings::ObjectPool;
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
+use crate::git::operation::under_way;
 use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
@@ -70,6 +72,9 @@ pub enum SessionError {
     /// Attributes.
     #[error(transparent)]
     Attributes(#[from] attributes::Error),
+    /// What is under way.
+    #[error(transparent)]
+    UnderWay(#[from] under_way::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
@@ -78,6 +83,29 @@ pub enum SessionError {
         /// Why.
         source: Box<SessionError>,
     },
+}
+
+impl SessionError {
+    /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
+    pub fn said(&self) -> Vec<String> {
+        match self {
+            Self::Repository(error) => error.said().to_vec(),
+            Self::Config(error)
+            | Self::Objects(objects::Error::Config(error))
+            | Self::Branch(branch::Error::Config(error)) => error.said().to_vec(),
+            Self::Index(error) => error
+                .error_lines()
+                .iter()
+                .map(|line| format!("error: {line}"))
+                .collect(),
+            Self::Submodule { source, .. } => {
+                let mut lines = source.said();
+                lines.push(format!("fatal: {source}"));
+                lines
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// One working copy and what is known of it.

@@ -1,8 +1,12 @@
 //! The question "what changed?" and its whole answer.
 
+use std::time::Duration;
+
 use bstr::BString;
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
+
+use crate::git::operation::under_way::UnderWay;
 
 /// Which untracked files are reported (`--untracked-files`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -72,6 +76,8 @@ pub struct StatusRequest {
     pub branch: bool,
     /// Count stash entries (`--show-stash`).
     pub stash: bool,
+    /// Find what only the long format tells ([`Status::long`]): it costs more files and objects.
+    pub long: bool,
     /// The most threads the scan may use; `None` lets it choose.
     pub threads_max: Option<usize>,
 }
@@ -248,6 +254,43 @@ pub struct BranchStatus {
     pub upstream: Option<Upstream>,
 }
 
+/// A branch with which the current one is compared (`status.compareBranches`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedBranch {
+    /// The name as git prints it (`origin/main`).
+    pub short_name: BString,
+    /// How far the current branch is from it.
+    pub distance: Distance,
+    /// It is the upstream: commits are pulled from it.
+    pub is_upstream: bool,
+    /// It is where commits are pushed to.
+    pub is_push: bool,
+}
+
+/// How much of a sparse checkout is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SparseState {
+    /// git works with a sparse index, and does not count.
+    SparseIndex,
+    /// So many percent of the tracked files are present.
+    Percent(usize),
+}
+
+/// What only the long format tells.
+#[derive(Clone, Debug, Default)]
+pub struct LongStatus {
+    /// What is under way.
+    pub under_way: UnderWay,
+    /// The branches with which the current one is compared, in the order in which they are told.
+    pub compared: Vec<ComparedBranch>,
+    /// How long that comparison took: git gives advice when it is slow.
+    pub compared_in: Duration,
+    /// How long the search of the working tree took: git gives advice when untracked files are slow to find.
+    pub searched_in: Duration,
+    /// For a sparse checkout, how much of it is there.
+    pub sparse: Option<SparseState>,
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
@@ -261,6 +304,8 @@ pub struct Status {
     pub branch: Option<BranchStatus>,
     /// The number of stash entries, where it was asked for.
     pub stash_count: Option<usize>,
+    /// What only the long format tells, where it was asked for.
+    pub long: Option<LongStatus>,
     /// What git would say on stderr, each line whole.
     pub warnings: Vec<BString>,
 }

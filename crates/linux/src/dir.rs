@@ -13,8 +13,6 @@ use rustix::io::Errno;
 
 pub use listing::Listing;
 
-use crate::stat::{Stat, stat_at};
-
 /// What `getdents64(2)` says of an entry's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
@@ -29,37 +27,14 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// The kind for a `d_type` (readdir(3)); nothing where the file system did not say (`DT_UNKNOWN`).
+    /// The kind for a `d_type` (readdir(3)) that is known.
     #[inline]
-    fn from_d_type(d_type: u8) -> Option<Self> {
+    fn from_d_type(d_type: u8) -> Self {
         match d_type {
-            libc::DT_REG => Some(Self::File),
-            libc::DT_DIR => Some(Self::Dir),
-            libc::DT_LNK => Some(Self::Symlink),
-            libc::DT_UNKNOWN => None,
-            _ => Some(Self::Other),
-        }
-    }
-
-    /// The kind of a file that was looked at.
-    fn from_stat(stat: &Stat) -> Self {
-        if stat.is_file() {
-            Self::File
-        } else if stat.is_dir() {
-            Self::Dir
-        } else if stat.is_symlink() {
-            Self::Symlink
-        } else {
-            Self::Other
-        }
-    }
-
-    /// The kind of `name` in `dir`, by stat; nothing where it vanished.
-    fn look(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<Self>, Errno> {
-        match stat_at(dir, name) {
-            Ok(stat) => Ok(Some(Self::from_stat(&stat))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(error),
+            libc::DT_REG => Self::File,
+            libc::DT_DIR => Self::Dir,
+            libc::DT_LNK => Self::Symlink,
+            _ => Self::Other,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod dir;
 pub mod iconv;
+pub mod memory;
 pub mod process;
 pub mod stat;
 

@@ -1,7 +1,9 @@
 //! Other processes, and this one's end.
 
 use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
@@ -15,6 +17,36 @@ pub fn is_alive(pid: i32) -> bool {
 pub fn is_locked(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     let wanted = Flock::from(FlockType::ReadLock);
     Ok(fcntl_getlk(fd, &wanted)?.is_some())
+}
+
+/// What this process has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Time on processors, all threads together.
+    pub cpu: Duration,
+    /// How often a thread slept because what it asked for was not there yet.
+    pub waits: u64,
+}
+
+/// What this process has used so far (getrusage(2)).
+#[allow(unsafe_code, reason = "getrusage has no safe wrapper")]
+pub fn usage() -> Usage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to memory of the right type, and all-zero bytes are a valid `rusage`.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let time = |time: libc::timeval| {
+        let whole = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+        whole.saturating_add(Duration::from_micros(
+            u64::try_from(time.tv_usec).unwrap_or(0),
+        ))
+    };
+    Usage {
+        cpu: time(usage.ru_utime).saturating_add(time(usage.ru_stime)),
+        waits: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
+    }
 }
 
 /// Ends this process as if writing to a closed pipe had killed it, as it kills programs that do not ignore the
@@ -47,6 +79,17 @@ mod tests {
     fn this_process_lives_and_process_zero_does_not_count() {
         assert!(is_alive(i32::try_from(std::process::id()).unwrap()));
         assert!(!is_alive(0));
+    }
+
+    #[test]
+    fn usage_only_grows() {
+        let before = usage();
+        let mut sum = 0u64;
+        while usage().cpu == before.cpu {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        let after = usage();
+        assert!(after.cpu > before.cpu && after.waits >= before.waits);
     }
 
     #[test]

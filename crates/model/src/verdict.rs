@@ -12,7 +12,7 @@ use crate::timestamp::Timestamp;
 pub struct StatRules {
     /// `core.trustctime`: whether a moved ctime means a change.
     pub trust_ctime: bool,
-    /// `core.checkStat=default`: whether device, inode, owner, ctime and nanoseconds count. False for `minimal`.
+    /// `core.checkStat=default`: whether inode, owner and ctime count. False for `minimal`.
     pub check_all: bool,
     /// `core.fileMode`: whether the executable bit on disk means anything.
     pub trust_executable_bit: bool,
@@ -120,7 +120,8 @@ pub fn compare(
 
 /// Whether the facts other than size and mode that count are the ones recorded.
 ///
-/// Nanoseconds recorded as 0 were not known to whoever wrote the index, and are not compared.
+/// Whole seconds decide, as in every git that is not built with `USE_NSEC`, and that is all that are packaged. What was
+/// written within the second of the index is racy anyway.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
@@ -138,12 +139,8 @@ fn same_times_and_owner(
     if !rules.check_all {
         return true;
     }
-    let same_ns = |recorded: u32, observed: u32| recorded == observed || recorded == 0;
-    let same_ctime = !rules.trust_ctime
-        || (recorded.ctime_s == observed.ctime_s as u32
-            && same_ns(recorded.ctime_ns, observed.ctime_ns));
+    let same_ctime = !rules.trust_ctime || recorded.ctime_s == observed.ctime_s as u32;
     same_ctime
-        && same_ns(recorded.mtime_ns, observed.mtime_ns)
         && recorded.uid == observed.uid
         && recorded.gid == observed.gid
         && recorded.ino == observed.ino as u32
@@ -227,9 +224,7 @@ mod tests {
         let (r, o) = pair();
         for moved in [
             ObservedStat { mtime_s: 51, ..o },
-            ObservedStat { mtime_ns: 9, ..o },
             ObservedStat { ctime_s: 51, ..o },
-            ObservedStat { ctime_ns: 9, ..o },
             ObservedStat { ino: 9, ..o },
             ObservedStat { uid: 9, ..o },
             ObservedStat { gid: 9, ..o },
@@ -240,6 +235,15 @@ mod tests {
                 "{moved:?}"
             );
         }
+        let within_the_second = ObservedStat {
+            mtime_ns: 9,
+            ctime_ns: 9,
+            ..o
+        };
+        assert_eq!(
+            judge(&r, &within_the_second, StatRules::default()),
+            Verdict::Clean
+        );
         let minimal = StatRules {
             check_all: false,
             ..StatRules::default()

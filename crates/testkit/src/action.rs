@@ -4,17 +4,18 @@
 //! ([`Action::script`]); both do the same. Most actions that cannot be done do nothing: in a random order of
 //! actions, many a file will not be there.
 
+mod script;
+
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps};
 
 use crate::sandbox::{BASE_TIME, Sandbox};
-use crate::shell;
 
 /// A git command.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -43,7 +44,7 @@ pub enum Damage {
 /// One thing that is done to a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Writes a file (through links), making the directories that it needs. [`shell::ROOT`] in `data` is filled in.
+    /// Writes a file (through links), making the directories that it needs. [`crate::shell::ROOT`] in `data` is filled in.
     Write {
         /// The file.
         path: BString,
@@ -189,6 +190,7 @@ impl Action {
         match self {
             Self::Write { path, data } => {
                 make_parents(&at(path))?;
+                not_a_pipe(&at(path))?;
                 fs::write(at(path), sandbox.expand(data).as_bytes())
             }
             Self::Append { path, data } => {
@@ -259,7 +261,8 @@ impl Action {
             Self::Copy { from, to } => {
                 regular(&at(from))?;
                 make_parents(&at(to))?;
-                fs::copy(at(from), at(to)).map(drop)
+                not_a_pipe(&at(to))?;
+                fs::write(at(to), fs::read(at(from))?)
             }
             Self::Damage { path, damage } => {
                 let path = first_match(at(path))?;
@@ -282,145 +285,6 @@ impl Action {
             Self::Git(_) => Ok(()),
         }
     }
-
-    /// The same as a line of bash, to be run in the root.
-    pub fn script(&self) -> BString {
-        let mut line = BString::default();
-        let mut say = |words: &[&[u8]]| words.iter().for_each(|word| line.extend_from_slice(word));
-        let word = |path: &BString| shell::word(path);
-        match self {
-            Self::Write { path, data } => {
-                say(&[
-                    &script_parents(path),
-                    &shell::print(data),
-                    b" > ",
-                    &word(path),
-                ]);
-            }
-            Self::Append { path, data } => {
-                say(&[
-                    b"[ -f ",
-                    &word(path),
-                    b" ] && ",
-                    &shell::print(data),
-                    b" >> ",
-                    &word(path),
-                ]);
-            }
-            Self::RewriteUnseen { path, data } => {
-                let name = word(path);
-                let rewrite = match data {
-                    Some(data) => {
-                        let mut rewrite = shell::print(data);
-                        rewrite.extend_from_slice(b" > ");
-                        rewrite.extend_from_slice(&name);
-                        rewrite
-                    }
-                    None => {
-                        let mut rewrite =
-                            BString::from("perl -0777 -pi -e 's/(.)/chr(ord($1)^1)/gse' -- ");
-                        rewrite.extend_from_slice(&name);
-                        rewrite
-                    }
-                };
-                say(&[b"touch -r ", &name, b" \"$ROOT/clock\" && ", &rewrite]);
-                say(&[b" && touch -r \"$ROOT/clock\" ", &name]);
-            }
-            Self::Resize { path, length } => {
-                say(&[
-                    b"[ -f ",
-                    &word(path),
-                    b" ] && truncate -s ",
-                    length.to_string().as_bytes(),
-                    b" -- ",
-                ]);
-                say(&[&word(path)]);
-            }
-            Self::SetTime { path, nanoseconds } => {
-                let (seconds, rest) = split_time(*nanoseconds);
-                say(&[
-                    format!("touch -h -c -m -d @{seconds}.{rest:09} -- ").as_bytes(),
-                    &word(path),
-                ]);
-            }
-            Self::SetMode { path, mode } => {
-                say(&[
-                    b"[ -L ",
-                    &word(path),
-                    b" ] || chmod ",
-                    format!("{mode:o} -- ").as_bytes(),
-                    &word(path),
-                ]);
-            }
-            Self::Link { path, target } => {
-                say(&[
-                    &script_parents(path),
-                    b"ln -s -n -- ",
-                    &word(target),
-                    b" ",
-                    &word(path),
-                ]);
-            }
-            Self::HardLink { from, to } => {
-                say(&[&script_parents(to), b"ln -- ", &word(from), b" ", &word(to)]);
-            }
-            Self::Fifo { path } => say(&[&script_parents(path), b"mkfifo -- ", &word(path)]),
-            Self::Socket { path } => {
-                say(&[&script_parents(path), b"python3 -c 'import os,sys; "]);
-                say(&[
-                    b"os.mknod(os.fsencode(sys.argv[1]), 0o140644)' ",
-                    &word(path),
-                ]);
-            }
-            Self::Directory { path } => say(&[b"mkdir -p -- ", &word(path)]),
-            Self::ManyFiles { path, count } => {
-                say(&[b"mkdir -p -- ", &word(path), b" && (cd ", &word(path)]);
-                say(&[format!(
-                    " && for n in $(seq 0 {}); do : > f$n; done)",
-                    count.saturating_sub(1)
-                )
-                .as_bytes()]);
-            }
-            Self::Remove { path } => say(&[b"rm -rf -- ", &word(path)]),
-            Self::Rename { from, to } => {
-                say(&[
-                    &script_parents(to),
-                    b"mv -T -- ",
-                    &word(from),
-                    b" ",
-                    &word(to),
-                ]);
-            }
-            Self::Copy { from, to } => {
-                say(&[&script_parents(to), b"cp -- ", &word(from), b" ", &word(to)])
-            }
-            Self::Damage { path, damage } => {
-                let how = match damage {
-                    Damage::Cut(place) => format!("d=d[:len(d)*{place}//1000]"),
-                    Damage::Flip(place) => format!("d[len(d)*{place}//1000]^=1"),
-                };
-                say(&[b"python3 -c 'import glob,os,sys; p=os.fsencode(sys.argv[1]); "]);
-                say(&[b"p=sorted(glob.glob(p) or [p])[0]; "]);
-                say(&[b"d=bytearray(open(p,\"rb\").read()); ", how.as_bytes()]);
-                say(&[b"; os.unlink(p); open(p,\"wb\").write(d)' ", &word(path)]);
-            }
-            Self::Git(run) => {
-                if let Some(input) = &run.input {
-                    say(&[&shell::print(input), b" | "]);
-                }
-                say(&[b"(cd ", &word(&run.directory), b" && "]);
-                for (name, value) in &run.variables {
-                    say(&[name, b"=", &word(value), b" "]);
-                }
-                say(&[b"\"$GIT\""]);
-                for argument in &run.arguments {
-                    say(&[b" ", &word(argument)]);
-                }
-                say(&[b")"]);
-            }
-        }
-        line
-    }
 }
 
 /// A time that lies `ticks` hundredths of a second after [`BASE_TIME`], in nanoseconds since 1970.
@@ -428,7 +292,7 @@ pub fn tick_time(ticks: u64) -> u64 {
     BASE_TIME * 1_000_000_000 + ticks * 10_000_000
 }
 
-fn split_time(nanoseconds: u64) -> (i64, i64) {
+pub(crate) fn split_time(nanoseconds: u64) -> (i64, i64) {
     let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     (
         part(nanoseconds / 1_000_000_000),
@@ -481,6 +345,14 @@ fn first_match(path: PathBuf) -> io::Result<PathBuf> {
         .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
+/// An error for a pipe: nobody reads it, so that opening it would hang.
+fn not_a_pipe(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.file_type().is_fifo() => Err(io::Error::other("a pipe")),
+        _ => Ok(()),
+    }
+}
+
 /// The file's metadata, if it is a regular file: opening a pipe would hang.
 fn regular(path: &Path) -> io::Result<fs::Metadata> {
     let metadata = fs::metadata(path)?;
@@ -491,20 +363,10 @@ fn regular(path: &Path) -> io::Result<fs::Metadata> {
     }
 }
 
-/// The command that makes the directories which `path` needs.
-fn script_parents(path: &BString) -> BString {
-    let mut out = BString::default();
-    if let Some(end) = path.rfind_byte(b'/') {
-        out.extend_from_slice(b"mkdir -p -- ");
-        out.extend_from_slice(&shell::word(path.get(..end).unwrap_or_default()));
-        out.extend_from_slice(b" && ");
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell;
     use std::process::Command;
 
     /// Every path below `root` with what can be told about it.
@@ -582,6 +444,7 @@ mod tests {
             Action::Fifo {
                 path: path(b"pipe"),
             },
+            Action::write(path(b"pipe"), "nobody reads this"),
             Action::Socket {
                 path: path(b"socket"),
             },
@@ -613,7 +476,7 @@ mod tests {
             },
         ];
         let played = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
-        let mut script = Vec::new();
+        let mut script = shell::PRELUDE.as_bytes().to_vec();
         for action in &actions {
             let _ = played.act(action);
             script.extend_from_slice(&action.script());

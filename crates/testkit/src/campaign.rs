@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 
+use crate::invocation::Invocation;
 use crate::player::{Difference, Judge, Settings, play};
 use crate::random::{Plan, scenario};
 use crate::sandbox::SandboxError;
@@ -54,10 +55,14 @@ pub struct Totals {
     pub comparisons: usize,
     /// The answers that equal another git's, not the oracle's.
     pub version_differences: usize,
+    /// The questions refused more clearly than by the oracle.
+    pub clearer_refusals: usize,
     /// The runs that failed.
     pub mismatches: usize,
     /// The failures.
     pub failures: Vec<Failure>,
+    /// Operations of git that did not end in time.
+    pub hung: Vec<String>,
     /// Errors of the tester itself.
     pub errors: Vec<String>,
 }
@@ -73,6 +78,12 @@ impl Totals {
             line.push_str(&format!(
                 " ({} more answers are another git's)",
                 self.version_differences
+            ));
+        }
+        if self.clearer_refusals > 0 {
+            line.push_str(&format!(
+                " ({} refused more clearly than git)",
+                self.clearer_refusals
             ));
         }
         line
@@ -104,8 +115,10 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                         Ok(one) => {
                             totals.comparisons += one.comparisons;
                             totals.version_differences += one.version_differences;
+                            totals.clearer_refusals += one.clearer_refusals;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
+                            totals.hung.extend(one.hung);
                         }
                         Err(error) => totals.errors.push(format!("{}: {error}", scenario.name)),
                     }
@@ -130,6 +143,12 @@ fn run_one(
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
+        hung: played
+            .hung
+            .iter()
+            .map(|what| format!("{}: {what}", scenario.name))
+            .collect(),
+        clearer_refusals: played.clearer_refusals,
         ..Totals::default()
     };
     let Some((index, differences)) = played.mismatches.pop() else {
@@ -222,6 +241,7 @@ pub fn cut_down(
         settings,
         scenario: found.clone(),
         differences,
+        directory: BString::default(),
         error: None,
     };
     let Some((last, rest)) = found.items.split_last() else {
@@ -279,6 +299,13 @@ pub fn cut_down(
     rest.push(question);
     // The differences to report are those of the last failing trial with exactly these items.
     let is_repeatable = trial.fails(&rest);
+    // A directory that is not there was replaced by its parent, which a script does not do.
+    if let Some(Item::Ask(
+        Question::Status(Invocation { directory, .. }) | Question::Prompt(directory),
+    )) = rest.last_mut()
+    {
+        directory.clone_from(&trial.directory);
+    }
     rest = merge_steps(rest);
     let scenario = Scenario {
         items: rest,
@@ -313,6 +340,8 @@ struct Trial<'a> {
     settings: &'a Settings,
     scenario: Scenario,
     differences: Vec<Difference>,
+    /// The directory in which the last question was really asked.
+    directory: BString,
     error: Option<SandboxError>,
 }
 
@@ -324,6 +353,13 @@ impl Trial<'_> {
             Ok(played) => match played.mismatches.into_iter().next() {
                 Some((_, differences)) => {
                     self.differences = differences;
+                    if let Some(Item::Ask(
+                        Question::Status(Invocation { directory, .. })
+                        | Question::Prompt(directory),
+                    )) = items.last()
+                    {
+                        self.directory = played.sandbox.nearest(directory);
+                    }
                     true
                 }
                 None => false,

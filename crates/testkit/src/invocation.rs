@@ -83,6 +83,18 @@ impl Invocation {
         line
     }
 
+    /// Whether no other format than the long one is named.
+    pub fn may_be_long(&self) -> bool {
+        let names_format = |option: &BString| {
+            option == "-s"
+                || option == "-z"
+                || [b"--short".as_slice(), b"--null", b"--porcelain"]
+                    .iter()
+                    .any(|name| option.starts_with(name))
+        };
+        !self.options.iter().any(names_format)
+    }
+
     /// Every invocation that is simpler by one part, the boldest first.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();

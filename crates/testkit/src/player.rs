@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 use crate::invocation::Invocation;
 use crate::long_lived::{compare_prompt, server::Server};
@@ -27,7 +27,7 @@ pub struct Settings {
     pub others: Vec<PathBuf>,
     /// Where sandboxes are made.
     pub parent: PathBuf,
-    /// Whether standard error is compared when the oracle fails.
+    /// Whether standard error is compared, too.
     pub compare_errors: bool,
     /// How long an answer may take.
     pub limit: Duration,
@@ -36,6 +36,8 @@ pub struct Settings {
     /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
     /// optional locks.
     pub may_write: bool,
+    /// Whether questions that may be answered in the long format are left out.
+    pub without_long: bool,
     /// The most tries that are spent on cutting one failure down.
     pub shrink_tries_max: usize,
 }
@@ -52,6 +54,7 @@ impl Settings {
             limit: Duration::from_secs(20),
             candidate_variables: Vec::new(),
             may_write: false,
+            without_long: false,
             shrink_tries_max: 400,
         }
     }
@@ -75,6 +78,8 @@ pub enum Verdict {
     Same,
     /// The oracle disagrees, another version of git agrees.
     SameAsOther,
+    /// The oracle breaks off or makes something up where the candidate says clearly that it cannot answer.
+    RefusedMoreClearly,
     /// They differ.
     Different(Vec<Difference>),
 }
@@ -97,9 +102,13 @@ pub struct Played {
     pub comparisons: usize,
     /// How many answers equal another git's, not the oracle's.
     pub version_differences: usize,
+    /// How many questions were refused more clearly than by the oracle.
+    pub clearer_refusals: usize,
     /// The indexes of the questions whose answers are wrong, and how.
     pub mismatches: Vec<(usize, Vec<Difference>)>,
-    /// Actions that had to succeed and did not.
+    /// Commands that did not end in time.
+    pub hung: Vec<String>,
+    /// Actions that were not possible, those included.
     pub failed_actions: Vec<String>,
     /// The sandbox as it was left.
     pub sandbox: Sandbox,
@@ -118,7 +127,9 @@ pub fn play(
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
+        clearer_refusals: 0,
         mismatches: Vec::new(),
+        hung: Vec::new(),
         failed_actions: Vec::new(),
         sandbox,
     };
@@ -132,15 +143,21 @@ pub fn play(
             Item::Step(step) => {
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
+                        if matches!(error, SandboxError::Hung { .. }) {
+                            played.hung.push(format!("{}: {error}", step.name));
+                        }
                         played
                             .failed_actions
                             .push(format!("{}: {error}", step.name));
                     }
                 }
             }
+            Item::Ask(Question::Status(invocation))
+                if settings.without_long && invocation.may_be_long() => {}
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
-                let thorough = judge == Judge::Last || played.comparisons % LISTING_PERIOD == 0;
+                let thorough =
+                    judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
                 let verdict = match (question, &mut server) {
                     (Question::Status(invocation), _) if judged => {
@@ -169,6 +186,7 @@ pub fn play(
                 match verdict {
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += 1,
+                    Verdict::RefusedMoreClearly => played.clearer_refusals += 1,
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
                         if judge != Judge::All {
@@ -234,6 +252,9 @@ fn compare_status(
             Verdict::Different(differences)
         });
     }
+    if differences.is_empty() && is_clearer_refusal(&candidate, &oracle) {
+        return Ok(Verdict::RefusedMoreClearly);
+    }
     for other in &settings.others {
         if differences.is_empty()
             && is_same(
@@ -274,10 +295,36 @@ fn written(what: &str) -> Difference {
 }
 
 fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
-    let compares_errors = settings.compare_errors && oracle.ending != Ending::Exit(0);
     candidate.ending == oracle.ending
         && candidate.stdout == oracle.stdout
-        && (!compares_errors || candidate.stderr == oracle.stderr)
+        && (!settings.compare_errors || messages(candidate) == messages(oracle))
+}
+
+/// What was said, in any order where there was an answer: threads and a different order of steps change that.
+fn messages(outcome: &Outcome) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = outcome.stderr.lines().collect();
+    if outcome.ending == Ending::Exit(0) {
+        lines.sort_unstable();
+    }
+    lines
+}
+
+/// Whether the candidate refuses in words what the oracle takes for a mistake of its own.
+fn is_clearer_refusal(candidate: &Outcome, oracle: &Outcome) -> bool {
+    refuses(candidate)
+        && oracle.ending == Ending::Signal(6)
+        && last_line(&oracle.stderr).starts_with(b"BUG: ")
+}
+
+/// Whether `outcome` is a refusal with a reason, and nothing else.
+pub fn refuses(outcome: &Outcome) -> bool {
+    outcome.ending == Ending::Exit(128)
+        && outcome.stdout.is_empty()
+        && last_line(&outcome.stderr).starts_with(b"fatal: ")
+}
+
+fn last_line(text: &[u8]) -> &[u8] {
+    text.lines().next_back().unwrap_or_default()
 }
 
 /// All files below `root` with what writing them would change. Vigil's own state folders are left out.

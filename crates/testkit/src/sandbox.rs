@@ -13,7 +13,7 @@ use std::time::Duration;
 use bstr::{BString, ByteSlice};
 
 use crate::action::Action;
-use crate::process::{self, Outcome};
+use crate::process::{self, Ending, Outcome};
 use crate::shell;
 
 /// The time of every commit, unless something else is asked for; in seconds since 1970.
@@ -38,6 +38,12 @@ pub enum SandboxError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// A git command did not end in time.
+    #[error("git {arguments} hung")]
+    Hung {
+        /// The arguments, as a shell would want them.
+        arguments: BString,
+    },
     /// A git command that had to succeed did not.
     #[error("git {arguments} failed: {stderr}")]
     Git {
@@ -52,6 +58,14 @@ pub enum SandboxError {
 fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let deed = deed.into();
     move |source| SandboxError::Io { deed, source }
+}
+
+/// Arguments as a shell would want them.
+fn words<A: AsRef<[u8]>>(arguments: &[A]) -> BString {
+    let words = arguments
+        .iter()
+        .map(|argument| shell::word(argument.as_ref()));
+    bstr::join(" ", words.collect::<Vec<BString>>()).into()
 }
 
 /// A temporary directory with a home, in which programs run isolated.
@@ -174,6 +188,18 @@ impl Sandbox {
         path
     }
 
+    /// The same, relative to the root.
+    pub fn nearest(&self, directory: &[u8]) -> BString {
+        let path = self.nearest_directory(directory);
+        let relative = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let relative = relative.as_os_str().as_bytes();
+        if relative.is_empty() {
+            ".".into()
+        } else {
+            relative.into()
+        }
+    }
+
     /// Runs git in `directory` (relative to the root), whatever comes of it.
     ///
     /// # Errors
@@ -205,12 +231,8 @@ impl Sandbox {
         if outcome.success() {
             return Ok(outcome.stdout);
         }
-        let words: Vec<BString> = arguments
-            .iter()
-            .map(|argument| shell::word(argument.as_ref()))
-            .collect();
         Err(SandboxError::Git {
-            arguments: bstr::join(" ", words).into(),
+            arguments: words(arguments),
             stderr: outcome.stderr.into(),
         })
     }
@@ -257,16 +279,16 @@ impl Sandbox {
                     .map(|input| self.expand(input).into_vec());
                 let outcome = process::run(&mut command, input.as_deref(), OPERATION_LIMIT)
                     .map_err(while_doing("starting git"))?;
+                if outcome.ending == Ending::TimedOut {
+                    return Err(SandboxError::Hung {
+                        arguments: words(&run.arguments),
+                    });
+                }
                 if outcome.success() || run.may_fail {
                     return Ok(());
                 }
-                let words: Vec<BString> = run
-                    .arguments
-                    .iter()
-                    .map(|argument| shell::word(argument))
-                    .collect();
                 Err(SandboxError::Git {
-                    arguments: bstr::join(" ", words).into(),
+                    arguments: words(&run.arguments),
                     stderr: outcome.stderr.into(),
                 })
             }

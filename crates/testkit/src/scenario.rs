@@ -57,12 +57,13 @@ impl Scenario {
     ///
     /// `candidate` and `oracle` are the default programs; variables `CANDIDATE` and `GIT` override them.
     pub fn script(&self, candidate: &str, oracle: &str) -> BString {
-        let mut out = BString::from("#!/bin/bash\n# ");
+        let mut out = BString::from("#!/bin/bash\n");
         let mut line = |text: &[u8]| {
             out.extend_from_slice(text);
             out.push(b'\n');
         };
-        line(self.name.as_bytes());
+        line(&[b"# ", self.name.as_bytes()].concat());
+        line(shell::PRELUDE.as_bytes());
         line(format!(": \"${{CANDIDATE:={candidate}}}\" \"${{GIT:={oracle}}}\"").as_bytes());
         line(b"ROOT=$(realpath \"$(mktemp -d)\"); cd \"$ROOT\" && mkdir home || exit 1");
         for (name, value) in Sandbox::variables() {

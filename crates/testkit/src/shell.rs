@@ -5,6 +5,10 @@ use bstr::{BString, ByteSlice};
 /// What stands for the sandbox's root in arguments, environment values and file contents.
 pub const ROOT: &str = "{ROOT}";
 
+/// Functions that scripts need: `put FILE` writes its input to a file, with the directories that this needs.
+pub const PRELUDE: &str = "put() {\n\tcase $1 in */*) mkdir -p -- \"${1%/*}\";; esac\n\t\
+                           if [ -p \"$1\" ]; then cat > /dev/null; else cat > \"$1\"; fi\n}\n";
+
 /// `bytes` as one word of bash, with [`ROOT`] as `"$ROOT"`.
 pub fn word(bytes: &[u8]) -> BString {
     let mut out = BString::default();

@@ -1,5 +1,11 @@
 //! The testers find what is wrong and nothing else, shown with git itself, right and made wrong, as the candidate.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that fails may panic"
+)]
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -9,9 +15,11 @@ use std::sync::Mutex;
 
 use vigil_testkit::campaign::{Campaign, Totals, run};
 use vigil_testkit::cases;
+use vigil_testkit::long_lived::oracle::{Expected, expect};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
-use vigil_testkit::scenario::Item;
+use vigil_testkit::sandbox::Sandbox;
+use vigil_testkit::scenario::{Item, ServerOptions};
 
 fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
     // Reftable is left out, since the git of this machine may be too old.
@@ -208,5 +216,99 @@ fn cases_of_a_wrong_candidate_are_named() {
             .failures
             .iter()
             .all(|failure| failure.case == "all stages, no files")
+    );
+}
+
+#[test]
+fn the_oracle_of_the_protocol_knows_every_field() {
+    let sandbox = Sandbox::with_repository().unwrap();
+    let git = |arguments: &[&str]| drop(sandbox.git("work", arguments).unwrap());
+    let write = |path: &str, data: &str| sandbox.write(format!("work/{path}"), data).unwrap();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        write(name, name);
+    }
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "base"]);
+    git(&["remote", "add", "up", "/the/url"]);
+    git(&["config", "branch.main.remote", "up"]);
+    git(&["config", "branch.main.merge", "refs/heads/x/y"]);
+    git(&["remote", "add", "fork", "/fork/url"]);
+    git(&["config", "branch.main.pushRemote", "fork"]);
+    git(&["update-ref", "refs/remotes/fork/main", "HEAD"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
+    git(&["update-ref", "refs/remotes/up/x/y", "HEAD"]);
+    git(&["reset", "-q", "--hard", "HEAD~1"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    git(&[
+        "-c",
+        "i18n.commitEncoding=latin-1",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "two\nlines\n\nbody",
+    ]);
+    git(&["tag", "v1.9"]);
+    git(&["tag", "-a", "-m", "t", "v1.10"]);
+    write("a", "stashed");
+    git(&["stash", "-q"]);
+    write("a", "unstaged");
+    std::fs::remove_file(sandbox.path("work/b")).unwrap();
+    git(&["rm", "-q", "c"]);
+    write("new", "n");
+    git(&["add", "new"]);
+    write("untracked/x", "");
+    write("untracked/y", "");
+    git(&["update-index", "--assume-unchanged", "e"]);
+    git(&["update-index", "--skip-worktree", "f", "d"]);
+    let head = String::from_utf8(sandbox.git("work", &["rev-parse", "HEAD"]).unwrap()).unwrap();
+    let root = format!("{}/work", sandbox.root().display());
+    let expected = |untracked: &str| {
+        let fields = [
+            &root,
+            head.trim(),
+            "main",
+            "x/y",
+            "up",
+            "/the/url",
+            "",
+            "6",
+            "2",
+            "2",
+            "0",
+            untracked,
+            "2",
+            "1",
+            "1",
+            "v1.9",
+            "1",
+            "1",
+            "1",
+            "fork",
+            "/fork/url",
+            "2",
+            "0",
+            "2",
+            "1",
+            "latin-1",
+            "two lines",
+        ];
+        Expected::Fields(
+            fields
+                .iter()
+                .map(|field| vec![field.as_bytes().to_vec()])
+                .collect(),
+        )
+    };
+    let ask = |recurse| {
+        let command = || sandbox.command(Path::new("git"), b"work/untracked");
+        expect(&command, ServerOptions { recurse }).unwrap()
+    };
+    assert_eq!(ask(false), expected("1"));
+    assert_eq!(ask(true), expected("2"));
+    let outside = || sandbox.command(Path::new("git"), b".");
+    assert_eq!(
+        expect(&outside, ServerOptions { recurse: false }).unwrap(),
+        Expected::NoRepository
     );
 }

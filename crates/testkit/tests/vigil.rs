@@ -2,6 +2,12 @@
 //!
 //! `VIGIL_BIN` names the program; without it the workspace's own is used, and built if it is missing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that fails may panic"
+)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

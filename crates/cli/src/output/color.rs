@@ -16,8 +16,8 @@ pub(crate) struct Palette {
     pub unmerged: Vec<u8>,
     pub local_branch: Vec<u8>,
     pub remote_branch: Vec<u8>,
-    /// The branch in the long format; without one it is as the header.
-    pub on_branch: Vec<u8>,
+    /// The branch in the long format; `None` where it is as the header.
+    pub on_branch: Option<Vec<u8>>,
 }
 
 impl Default for Palette {
@@ -34,7 +34,7 @@ impl Default for Palette {
             unmerged: red(),
             local_branch: green(),
             remote_branch: red(),
-            on_branch: Vec::new(),
+            on_branch: None,
         }
     }
 }
@@ -51,7 +51,7 @@ impl Palette {
             unmerged: Vec::new(),
             local_branch: Vec::new(),
             remote_branch: Vec::new(),
-            on_branch: Vec::new(),
+            on_branch: None,
         }
     }
 
@@ -66,7 +66,7 @@ impl Palette {
             b"unmerged" => &mut self.unmerged,
             b"localbranch" => &mut self.local_branch,
             b"remotebranch" => &mut self.remote_branch,
-            b"branch" => &mut self.on_branch,
+            b"branch" => self.on_branch.get_or_insert_default(),
             _ => return None,
         })
     }

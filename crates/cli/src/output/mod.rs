@@ -2,6 +2,7 @@
 
 pub(crate) mod color;
 mod json;
+pub(crate) mod long;
 mod path;
 mod porcelain_v1;
 mod porcelain_v2;
@@ -16,6 +17,7 @@ use vigil_engine::status::Status;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use color::Palette;
+use long::LongPresentation;
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) struct Presentation {
     pub quote_high_bytes: bool,
     /// The colours of the formats that are for reading.
     pub palette: Palette,
+    /// What only the long format needs.
+    pub long: LongPresentation,
 }
 
 impl Presentation {
@@ -69,8 +73,8 @@ impl Presentation {
 /// The bytes of `status` in `format`.
 pub(crate) fn write(format: Format, status: &Status, presentation: &Presentation) -> Vec<u8> {
     match format {
-        // The long format is still to come; until then its place is taken by the short one.
-        Format::Long | Format::Short => short::write(status, presentation),
+        Format::Long => long::write(status, presentation),
+        Format::Short => short::write(status, presentation),
         Format::PorcelainV1 => porcelain_v1::write(status, presentation),
         Format::PorcelainV2 => porcelain_v2::write(status, presentation),
         Format::Json => json::write(status, presentation),

@@ -13,7 +13,7 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let fixed = Presentation {
         prefix: BString::default(),
         palette: Palette::plain(),
-        ..*presentation
+        ..presentation.clone()
     };
     short::write_with(status, &fixed, SubmoduleLetter::Plain)
 }

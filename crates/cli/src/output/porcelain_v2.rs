@@ -63,8 +63,12 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
         Head::Branch { name, id } => {
             let id = id.map_or_else(|| "(initial)".to_owned(), |id| id.to_string());
             header("branch.oid", id.as_bytes());
-            // What git prints where HEAD names a reference that is no branch.
-            let name = branch_name(name.as_ref()).unwrap_or(BStr::new("(null)"));
+            let name = match branch_name(name.as_ref()) {
+                Some(branch) => branch,
+                None if name.is_empty() => BStr::new("(unknown)"),
+                // What git prints where HEAD names a reference that is no branch.
+                None => BStr::new("(null)"),
+            };
             header("branch.head", name);
         }
     }

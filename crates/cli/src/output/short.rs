@@ -56,6 +56,8 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
     paint(out, &palette.header, b"## ");
     match &branch.head {
         Head::Detached(_) => paint(out, &palette.no_branch, b"HEAD (no branch)"),
+        // git ends there, without an end of line, where it cannot name the branch.
+        Head::Branch { name, .. } if name.is_empty() => return,
         Head::Branch { name, id } => {
             if id.is_none() {
                 paint(out, &palette.header, b"No commits yet on ");

@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::column_style::ColumnStyle;
 use crate::bytes;
 use crate::options::{Argument, Entry, Given, Table, parse, rename_score};
 use crate::reply::Reply;
@@ -167,6 +168,10 @@ pub(super) struct Arguments {
     pub renames: Option<bool>,
     /// `--find-renames` with its score, 0 for the default.
     pub rename_score: Option<u32>,
+    /// How often `--verbose` was given.
+    pub verbosity: usize,
+    /// Each `--column` with its style, and `None` for each `--no-column`.
+    pub columns: Vec<Option<BString>>,
     pub pathspecs: Vec<BString>,
 }
 
@@ -189,8 +194,8 @@ impl Arguments {
             Given::Negated => None,
         };
         match key {
-            // Only the long format has more to say.
-            Key::Verbose => {}
+            Key::Verbose if is_set => self.verbosity = self.verbosity.saturating_add(1),
+            Key::Verbose => self.verbosity = 0,
             Key::Short if is_set => self.format = FormatChoice::Short,
             Key::Long if is_set => self.format = FormatChoice::Long,
             Key::Short | Key::Long => self.format = FormatChoice::Withdrawn,
@@ -203,7 +208,10 @@ impl Arguments {
             Key::UntrackedFiles => self.untracked = value_or("all"),
             Key::Ignored => self.ignored = value_or("traditional"),
             Key::IgnoreSubmodules => self.ignore_submodules = value_or("all"),
-            Key::Column => check_column_style(given)?,
+            Key::Column => {
+                check_column_style(given)?;
+                self.columns.push(value_or(""));
+            }
             Key::NoRenames => self.renames = Some(!is_set),
             Key::FindRenames => {
                 self.rename_score = Some(match given {
@@ -248,32 +256,9 @@ fn check_column_style(given: Given<'_>) -> Result<(), Reply> {
     let Given::With(style) = given else {
         return Ok(());
     };
-    match unknown_column_style(style) {
-        Some(rest) => Err(Reply::usage_error(bytes![
-            "unsupported option '",
-            rest,
-            "'"
-        ])),
-        None => Ok(()),
-    }
-}
-
-/// From the first word on that is no style of columns, if there is one.
-pub(super) fn unknown_column_style(style: &BStr) -> Option<&BStr> {
-    const WORDS: &[&[u8]] = &[
-        b"always", b"never", b"auto", b"plain", b"column", b"row", b"dense", b"nodense",
-    ];
-    let mut rest: &[u8] = style;
-    while !rest.is_empty() {
-        let is_separator = |byte: &u8| matches!(byte, b' ' | b',');
-        let end = rest.iter().position(is_separator).unwrap_or(rest.len());
-        let (word, tail) = rest.split_at_checked(end).unwrap_or((rest, b""));
-        if !word.is_empty() && !WORDS.contains(&word) {
-            return Some(rest.into());
-        }
-        rest = tail.get(1..).unwrap_or_default();
-    }
-    None
+    ColumnStyle::default()
+        .apply(style)
+        .map_err(|rest| Reply::usage_error(bytes!["unsupported option '", rest, "'"]))
 }
 
 #[cfg(test)]

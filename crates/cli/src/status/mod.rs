@@ -1,6 +1,8 @@
 //! `vigil status`: the options, configuration and output formats of `git status`.
 
 mod arguments;
+mod column_style;
+mod installed_git;
 mod plan;
 mod settings;
 
@@ -11,8 +13,7 @@ use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{Repository, discover};
-use vigil_engine::session::Session;
-use vigil_engine::status::{Status, StatusRequest};
+use vigil_engine::session::{Session, SessionError};
 
 use crate::globals;
 use crate::options::{Audience, usage};
@@ -53,6 +54,13 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let said = repository.config.said().to_vec();
+    let reply = answer_in(repository, arguments).unwrap_or_else(|complaint| complaint);
+    Ok(reply.after(&said))
+}
+
+/// Answers for `repository`, whatever was said while it was found.
+fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let is_at_the_top = repository
         .work_tree
@@ -63,25 +71,24 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let settings = Settings::read(&repository.config)?;
     let arguments = Arguments::parse(arguments)?;
-    let plan = Plan::new(
+    let mut plan = Plan::new(
         arguments,
         &settings,
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let status = ask(repository, &plan.request)?;
+    let refuse = |error: SessionError| Reply::fatal_after(&error.said(), &error);
+    let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(refuse)?;
+    let status = session.status(&plan.request).map_err(refuse)?;
+    let mut stderr = lines(&status.warnings);
+    plan.presentation.long.additions =
+        plan.wanted
+            .get(session.repository(), &status, &mut stderr)?;
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
-        stderr: lines(&status.warnings),
+        stderr,
         code: 0,
     })
-}
-
-/// Asks the engine.
-fn ask(repository: Repository, request: &StatusRequest) -> Result<Status, Reply> {
-    Session::open(repository, false, FilterStderr::Inherit)
-        .and_then(|mut session| session.status(request))
-        .map_err(|error| Reply::fatal(error.to_string()))
 }
 
 fn lines(texts: &[BString]) -> Vec<u8> {

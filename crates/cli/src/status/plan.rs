@@ -9,10 +9,14 @@ use vigil_engine::status::{
 };
 
 use super::arguments::{Arguments, FormatChoice};
+use super::column_style::ColumnUse;
+use super::installed_git::Wanted;
 use super::settings::{ColorUse, Renames, Settings, untracked_mode};
 use crate::bytes;
 use crate::options;
 use crate::output::color::Palette;
+use crate::output::long::columns::Columns;
+use crate::output::long::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
 use crate::reply::Reply;
 
@@ -22,11 +26,16 @@ const MIN_SCORE_DEFAULT: u32 = 30_000;
 /// How many candidates are compared where nothing is configured.
 const RENAME_LIMIT_DEFAULT: usize = 1_000;
 
+/// The width of a terminal of which nothing is known, in cells.
+const TERMINAL_WIDTH_DEFAULT: usize = 80;
+
 /// What to ask the engine, and how to print the answer.
 pub(super) struct Plan {
     pub format: Format,
     pub request: StatusRequest,
     pub presentation: Presentation,
+    /// What the installed git is asked for.
+    pub wanted: Wanted,
 }
 
 impl Plan {
@@ -76,8 +85,14 @@ impl Plan {
                 Format::Json => true,
                 Format::Short | Format::PorcelainV1 => false,
             },
-            pathspecs: arguments.pathspecs,
+            long: format == Format::Long,
+            pathspecs: arguments.pathspecs.clone(),
             threads_max: None,
+        };
+        let is_colored = wants_color(settings.color_use, settings, environment);
+        let wanted = match format {
+            Format::Long => wanted(&arguments, settings, &request, environment),
+            _ => Wanted::default(),
         };
         let presentation = Presentation {
             nul_terminated: arguments.nul_terminated,
@@ -88,16 +103,19 @@ impl Plan {
             },
             quote_high_bytes: settings.quote_high_bytes,
             palette: match format {
-                Format::Short | Format::Long if wants_color(settings, environment) => {
-                    settings.palette.clone()
-                }
+                Format::Short | Format::Long if is_colored => settings.palette.clone(),
                 _ => Palette::plain(),
+            },
+            long: match format {
+                Format::Long => long(&arguments, settings, &request, is_colored, environment)?,
+                _ => LongPresentation::default(),
             },
         };
         Ok(Self {
             format,
             request,
             presentation,
+            wanted,
         })
     }
 }
@@ -168,9 +186,122 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     })
 }
 
-fn wants_color(settings: &Settings, environment: &Environment) -> bool {
-    let is_set = |name| environment.get(name).and_then(options::boolean) == Some(true);
-    match settings.color_use.unwrap_or(settings.color_use_anywhere) {
+/// How the long format is printed.
+fn long(
+    arguments: &Arguments,
+    settings: &Settings,
+    request: &StatusRequest,
+    is_colored: bool,
+    environment: &Environment,
+) -> Result<LongPresentation, Reply> {
+    let gives_advice = match environment.get("GIT_ADVICE") {
+        None => true,
+        Some(value) => options::boolean(value).ok_or_else(|| {
+            Reply::fatal(format!(
+                "bad boolean environment value '{value}' for 'GIT_ADVICE'"
+            ))
+        })?,
+    };
+    Ok(LongPresentation {
+        hints: gives_advice && settings.hints,
+        advises_on_untracked: gives_advice && settings.advises_on_untracked,
+        advises_on_counting: gives_advice && settings.advises_on_counting && request.ahead_behind,
+        comment: settings
+            .shows_comment_prefix
+            .then(|| settings.comment_prefix.clone()),
+        columns: columns(arguments, settings, environment),
+        shows_untracked: request.untracked != UntrackedMode::No,
+        has_monitor: settings.has_monitor,
+        // git's own tests set this.
+        pretended_search_ms: environment.get("GIT_TEST_UF_DELAY_WARNING").map(|_| 3_250),
+        is_colored,
+        additions: Additions::default(),
+    })
+}
+
+/// The command line goes on where the configuration ended.
+fn columns(
+    arguments: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+) -> Option<Columns> {
+    let mut style = settings.columns;
+    for change in &arguments.columns {
+        match change {
+            None => style.when = ColumnUse::Never,
+            Some(words) => {
+                style.when = ColumnUse::Always;
+                // What is wrong was refused when the command line was read.
+                let _ = style.apply(words.as_bstr());
+            }
+        }
+    }
+    let is_used = match style.when {
+        ColumnUse::Never => false,
+        ColumnUse::Always => true,
+        ColumnUse::Auto => {
+            std::io::stdout().is_terminal() || is_set(environment, "GIT_PAGER_IN_USE")
+        }
+    };
+    is_used.then(|| Columns {
+        direction: style.direction,
+        is_dense: style.is_dense,
+        terminal_width: terminal_width(environment),
+    })
+}
+
+/// The terminal's width in cells: as `COLUMNS` says, or the terminal, or else 80.
+fn terminal_width(environment: &Environment) -> usize {
+    let leading_number = |text: &BStr| -> Option<usize> {
+        let text = text.trim_ascii_start();
+        let text = text.strip_prefix(b"+").unwrap_or(text);
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        text.get(..digits)?.to_str().ok()?.parse().ok()
+    };
+    let from_environment = environment
+        .get("COLUMNS")
+        .and_then(leading_number)
+        .filter(|&width| width > 0);
+    from_environment.unwrap_or_else(|| {
+        rustix::termios::tcgetwinsize(rustix::stdio::stdout())
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|&width| width > 0)
+            .unwrap_or(TERMINAL_WIDTH_DEFAULT)
+    })
+}
+
+/// What the long format needs of the installed git.
+fn wanted(
+    arguments: &Arguments,
+    settings: &Settings,
+    request: &StatusRequest,
+    environment: &Environment,
+) -> Wanted {
+    let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
+    Wanted {
+        verbosity: arguments.verbosity,
+        submodule_commits: if hides_submodules {
+            0
+        } else {
+            settings.submodule_commits
+        },
+        renames: request.renames,
+        colors: wants_color(settings.color_use_in_patches, settings, environment),
+    }
+}
+
+fn is_set(environment: &Environment, name: &str) -> bool {
+    environment.get(name).and_then(options::boolean) == Some(true)
+}
+
+/// Whether colours are used where `color_use` says so, or else `color.ui`.
+fn wants_color(
+    color_use: Option<ColorUse>,
+    settings: &Settings,
+    environment: &Environment,
+) -> bool {
+    match color_use.unwrap_or(settings.color_use_anywhere) {
         ColorUse::Never => false,
         ColorUse::Always => true,
         ColorUse::Auto => {
@@ -178,7 +309,7 @@ fn wants_color(settings: &Settings, environment: &Environment) -> bool {
                 .get("TERM")
                 .is_none_or(|name| name == BStr::new("dumb"));
             let is_shown = std::io::stdout().is_terminal()
-                || (settings.color_in_pager && is_set("GIT_PAGER_IN_USE"));
+                || (settings.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"));
             is_shown && !is_dumb
         }
     }

@@ -1,10 +1,11 @@
 //! What the configuration says about `vigil status`.
 
-use bstr::{BStr, ByteSlice};
-use vigil_engine::git::config::{Config, Entry, Error};
+use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::git::config::{BoolOrInt, Config, Entry, Error};
+use vigil_engine::git::operation::comment_prefix;
 use vigil_engine::status::UntrackedMode;
 
-use super::arguments::unknown_column_style;
+use super::column_style::ColumnStyle;
 use crate::options;
 use crate::output::color::{self, Palette};
 use crate::reply::Reply;
@@ -46,6 +47,24 @@ pub(super) struct Settings {
     /// Whether a pager counts as a terminal.
     pub(super) color_in_pager: bool,
     pub(super) palette: Palette,
+    /// `color.diff`, for patches.
+    pub(super) color_use_in_patches: Option<ColorUse>,
+    /// `advice.statusHints`.
+    pub(super) hints: bool,
+    /// `advice.statusUoption`.
+    pub(super) advises_on_untracked: bool,
+    /// `advice.statusAheadBehindWarning`.
+    pub(super) advises_on_counting: bool,
+    /// `status.displayCommentPrefix`.
+    pub(super) shows_comment_prefix: bool,
+    /// What comment lines start with.
+    pub(super) comment_prefix: BString,
+    /// `column.ui` and `column.status`, in the order in which they are configured.
+    pub(super) columns: ColumnStyle,
+    /// `status.submoduleSummary`: how many commits, -1 for all, 0 for no summary.
+    pub(super) submodule_commits: i32,
+    /// `core.fsmonitor`.
+    pub(super) has_monitor: bool,
 }
 
 impl Default for Settings {
@@ -64,6 +83,15 @@ impl Default for Settings {
             color_use_anywhere: ColorUse::Auto,
             color_in_pager: true,
             palette: Palette::default(),
+            color_use_in_patches: None,
+            hints: true,
+            advises_on_untracked: true,
+            advises_on_counting: true,
+            shows_comment_prefix: false,
+            comment_prefix: "#".into(),
+            columns: ColumnStyle::default(),
+            submodule_commits: 0,
+            has_monitor: false,
         }
     }
 }
@@ -75,7 +103,10 @@ impl Settings {
     /// # Errors
     /// The first value that git refuses.
     pub(super) fn read(config: &Config) -> Result<Self, Reply> {
-        let mut this = Self::default();
+        let mut this = Self {
+            comment_prefix: comment_prefix(config),
+            ..Self::default()
+        };
         for entry in config.entries() {
             this.apply(&entry)
                 .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -102,10 +133,23 @@ impl Settings {
             b"status.color" | b"color.status" => self.color_use = Some(color_use(entry)?),
             b"color.ui" => self.color_use_anywhere = color_use(entry)?,
             b"color.pager" => self.color_in_pager = entry.boolean()?,
-            // Only the long format needs these, but none takes what is wrong.
-            b"status.submodulesummary" => drop(entry.bool_or_int()?),
-            b"status.displaycommentprefix" => drop(entry.boolean()?),
-            b"column.ui" | b"column.status" => check_column_style(entry)?,
+            b"diff.color" | b"color.diff" => self.color_use_in_patches = Some(color_use(entry)?),
+            b"advice.statushints" => self.hints = entry.boolean()?,
+            b"advice.statusuoption" => self.advises_on_untracked = entry.boolean()?,
+            b"advice.statusaheadbehindwarning" => self.advises_on_counting = entry.boolean()?,
+            b"status.submodulesummary" => {
+                self.submodule_commits = match entry.bool_or_int()? {
+                    BoolOrInt::Bool(false) => 0,
+                    BoolOrInt::Bool(true) => -1,
+                    BoolOrInt::Int(count) => count,
+                };
+            }
+            b"status.displaycommentprefix" => self.shows_comment_prefix = entry.boolean()?,
+            b"column.ui" | b"column.status" => column_style(entry, &mut self.columns)?,
+            // A word that is no boolean is the path of a hook.
+            b"core.fsmonitor" => {
+                self.has_monitor = entry.boolean().unwrap_or(true);
+            }
             key => {
                 let slot = key
                     .strip_prefix(b"color.status.")
@@ -182,12 +226,9 @@ fn parse_color(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
     color::parse(value).ok_or_else(|| entry.complaint(format!("invalid color value: {value}")))
 }
 
-fn check_column_style(entry: &Entry<'_>) -> Result<(), Error> {
+fn column_style(entry: &Entry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {
     let value = entry.required()?;
-    let Some(rest) = unknown_column_style(value) else {
-        return Ok(());
-    };
-    Err(Error::Explained {
+    style.apply(value).map_err(|rest| Error::Explained {
         said: vec![
             format!("error: unsupported option '{rest}'"),
             format!("error: invalid {} mode {value}", entry.key),

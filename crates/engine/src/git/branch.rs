@@ -1,6 +1,7 @@
 //! The current branch, its upstream and its push target, and how far they are apart (git-branch(1),
 //! `branch.<name>.*` and `remote.<name>.*` in git-config(1)).
 
+mod compared;
 mod distance;
 mod refspec;
 
@@ -8,6 +9,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
+pub use self::compared::compared_branches;
 pub use self::distance::count_left_right;
 use self::refspec::Refspec;
 use super::config::{self, Config};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId};
 use vigil_linux::Errno;
+use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
-use vigil_model::index::{Index, ParseError, ParsedIndex};
+use vigil_model::index::{Index, ParseError, ParsedIndex, Prepare};
 use vigil_model::timestamp::{Timestamp, is_racy};
 
 /// Why an index cannot be read. The text is git's last line, without "fatal: ".
@@ -96,6 +97,15 @@ fn identity(stat: &Stat) -> impl PartialEq {
     let mtime = (stat.mtime_s, stat.mtime_ns);
     let ctime = (stat.ctime_s, stat.ctime_ns);
     (stat.dev, stat.ino, stat.size, mtime, ctime)
+}
+
+/// Large indexes are read into huge pages: faults for small ones would cost as much as the parsing.
+struct HugePages;
+
+impl Prepare for HugePages {
+    fn prepare<T>(&self, memory: &mut [std::mem::MaybeUninit<T>]) {
+        prefer_huge_pages(memory);
+    }
 }
 
 /// An index and the files it was read from.
@@ -241,8 +251,8 @@ impl Reader<'_> {
         };
         let stat = stat_fd(file.as_fd()).map_err(failed)?;
         let bytes = read_whole(file, stat.size).map_err(failed)?;
-        let parsed =
-            Index::parse(&bytes, self.hash).map_err(|reason| self.malformed(path, reason))?;
+        let parsed = Index::parse_into(&bytes, self.hash, &HugePages)
+            .map_err(|reason| self.malformed(path, reason))?;
         Ok((parsed, stat))
     }
 
@@ -283,6 +293,7 @@ fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Errno> {
     let size = usize::try_from(size).map_err(|_| Errno::FBIG)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
+    prefer_huge_pages(bytes.spare_capacity_mut());
     while bytes.len() < size {
         match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
             Ok(0) => break,

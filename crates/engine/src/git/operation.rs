@@ -1,6 +1,9 @@
 //! What is under way in a worktree: a merge, a rebase and so on (git-status(1), long format, and gitstatusd's
 //! field 9).
 
+mod todo;
+pub mod under_way;
+
 use std::io::Read;
 use std::path::Path;
 
@@ -8,6 +11,7 @@ use bstr::BString;
 use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
 
+pub use self::todo::{Todo, comment_prefix};
 use super::refs::{self, Refs};
 use super::repository::Repository;
 

@@ -333,6 +333,20 @@ impl Refs {
         Ok(count)
     }
 
+    /// Calls `found` with the new id and the message (without the line's end) of each record in HEAD's log, the
+    /// newest first, until it returns false.
+    pub(crate) fn head_log(&self, found: impl FnMut(&oid, &BStr) -> bool) -> Result<(), Error> {
+        match &self.store {
+            Store::Files { .. } => {
+                reflog::newest_first(&self.git_dir.join("logs/HEAD"), self.hash, found)
+            }
+            Store::Reftable { shared, own } => {
+                let stack = own.as_ref().unwrap_or(shared);
+                Ok(stack.log_newest_first("HEAD".into(), found)?)
+            }
+        }
+    }
+
     /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now;
     /// and whether one of these is symbolic, and so may lead elsewhere when none of the files changed.
     pub(crate) fn sources_of(

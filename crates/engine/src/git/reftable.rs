@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{Kind, ObjectId};
+use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
 use self::table::Table;
@@ -134,11 +134,33 @@ impl Stack {
     pub(crate) fn log_count(&self, name: &BStr) -> Result<usize, Error> {
         let mut is_alive = BTreeMap::new();
         for table in self.tables()?.iter() {
-            table.for_each_log(name, |update, is_update| {
-                is_alive.insert(update, is_update);
+            table.for_each_log(name, |update, record| {
+                is_alive.insert(update, record.is_some());
             })?;
         }
         Ok(is_alive.values().filter(|is_alive| **is_alive).count())
+    }
+
+    /// Calls `found` with the new id and the message of each record in the log of `name`, the newest first, until
+    /// it returns false.
+    pub(crate) fn log_newest_first(
+        &self,
+        name: &BStr,
+        mut found: impl FnMut(&oid, &BStr) -> bool,
+    ) -> Result<(), Error> {
+        let mut records = BTreeMap::new();
+        for table in self.tables()?.iter() {
+            table.for_each_log(name, |update, record| {
+                records.insert(update, record.map(|(id, message)| (id, message.to_owned())));
+            })?;
+        }
+        for (id, message) in records.into_values().rev().flatten() {
+            let message = message.strip_suffix(b"\n").unwrap_or(&message);
+            if !found(&id, message.as_bstr()) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The tables as they are now.

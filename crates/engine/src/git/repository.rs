@@ -115,6 +115,11 @@ impl Repository {
         Ok(settings::Settings::new(self)?)
     }
 
+    /// git's name for `name` in the repository's folder, as messages have it.
+    pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
+        name_from(&self.git_dir.join(name), self.directory())
+    }
+
     /// Where a path that the configuration gives relates to: git's working directory.
     fn directory(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)

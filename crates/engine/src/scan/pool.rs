@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use vigil_linux::process::{Usage, usage};
 
 /// The most workers there are, however long the disk takes.
 const WORKERS_MAX: usize = 64;
 /// How often it is looked at whether workers wait.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
+/// How often workers sleep in that time, at least, where they wait for the disk.
+const WAITS_MIN: u64 = 4;
 /// Below this many tasks waiting, another worker would find nothing to do.
 const BACKLOG_MIN: usize = 2;
 
@@ -39,7 +41,7 @@ pub(super) struct Pool<T> {
 
 struct Sample {
     at: Instant,
-    cpu: Duration,
+    usage: Usage,
 }
 
 /// Tells the others if the worker that holds it panics.
@@ -84,7 +86,7 @@ impl<T: Send> Pool<T> {
             broken: AtomicBool::new(false),
             sample: Mutex::new(Sample {
                 at: Instant::now(),
-                cpu: cpu_time(),
+                usage: usage(),
             }),
         }
     }
@@ -172,7 +174,7 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    /// How many workers to add now: as many again, if the process slept for much of the last interval; else what
+    /// How many workers to add now: as many again, if the process slept in the last interval; else what
     /// the cores lack. Where a worker is idle, none: it sleeps for want of tasks, not for the disk.
     fn workers_to_add(&self) -> usize {
         let Some(mut sample) = self.sample.try_lock() else {
@@ -182,11 +184,12 @@ impl<T: Send> Pool<T> {
         if wall < SAMPLE_INTERVAL {
             return 0;
         }
-        let cpu = cpu_time();
-        let used = cpu.saturating_sub(sample.cpu);
+        let now = usage();
+        let used = now.cpu.saturating_sub(sample.usage.cpu);
+        let waits = now.waits.saturating_sub(sample.usage.waits);
         *sample = Sample {
             at: Instant::now(),
-            cpu,
+            usage: now,
         };
         drop(sample);
         let workers = self.workers.load(Ordering::Relaxed);
@@ -195,7 +198,8 @@ impl<T: Send> Pool<T> {
         if idle > 0 {
             return 0;
         }
-        let is_waiting = used * 2 < wall * usable;
+        // Some processor time is lost to others even where nothing waits; who waits for the disk also sleeps.
+        let is_waiting = waits >= WAITS_MIN && used * 10 < wall * usable * 9;
         let target = if is_waiting {
             workers.saturating_mul(2)
         } else {
@@ -258,14 +262,6 @@ where
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(now.tv_sec).unwrap_or(0),
-        u32::try_from(now.tv_nsec).unwrap_or(0),
-    )
 }
 
 /// How many directories a scan may hold open: half of what the process may, so that files and the caller's

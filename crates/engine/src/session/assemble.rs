@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use gix_hash::ObjectId;
@@ -61,11 +62,13 @@ impl Session {
         self.refresh_index()?;
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
+        let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
-        let Some(index) = self.index.as_ref().map(|state| state.loaded.clone()) else {
+        let searched_in = search_start.elapsed();
+        let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
             return Ok(status);
         };
-        let index = &index.index;
+        let index = &loaded.index;
         let question = PathQuestion {
             pathspec: &pathspec,
             attributes: &self.attributes,
@@ -80,23 +83,38 @@ impl Session {
             &findings,
             &mut status.changes,
             is_asked_for,
-            |entry, path| self.submodule_state(request, index, entry, path),
+            |ours, worktree, path| self.submodule_in_conflict(request, index, ours, worktree, path),
         )?;
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
+        // A damaged index may hold a path twice; the last counts.
+        status.changes.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                std::mem::swap(later, earlier);
+            }
+            is_same
+        });
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
         for text in &mut status.warnings {
             text.insert_str(0, "warning: ");
         }
+        let notices = loaded.notices.iter().map(|text| text.as_str().into());
+        status.warnings.splice(..0, notices);
         status.warnings.extend(self.messages.take());
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
         }
         if request.stash {
             status.stash_count = Some(self.refs.stash_count()?);
+        }
+        if request.long {
+            let mut long = self.long_status(request, &head, &mut status.warnings)?;
+            long.searched_in = searched_in;
+            status.long = Some(long);
         }
         Ok(status)
     }
@@ -292,7 +310,9 @@ impl Session {
                     none => none.insert(self.submodule_rules(request, index)?),
                 };
                 let ignored = rules.ignored(path)?;
-                if ignored.all && !matches!(observed, Observed::Present(_)) {
+                let is_new_file =
+                    matches!(observed, Observed::Present(_)) && entry.flags.is_intent_to_add();
+                if ignored.all && !is_new_file {
                     continue;
                 }
                 if observed == Observed::Submodule {
@@ -445,23 +465,40 @@ impl Session {
         )
     }
 
-    /// The state of a submodule in conflict, by the commit of stage 2.
-    fn submodule_state(
+    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree.
+    fn submodule_in_conflict(
         &self,
         request: &StatusRequest,
         index: &Index,
-        ours: &Entry,
+        ours: Option<&Entry>,
+        worktree_mode: FileMode,
         path: &BStr,
     ) -> Result<Option<SubmoduleState>, SessionError> {
+        let is_in_worktree = worktree_mode.is_gitlink();
+        let unchanged = SubmoduleState::default();
+        let Some(ours) = ours else {
+            return Ok(is_in_worktree.then_some(unchanged));
+        };
+        if !ours.mode.is_gitlink() {
+            // A repository in place of a file has other commits than the file, as git sees it.
+            return Ok(is_in_worktree.then_some(SubmoduleState {
+                new_commits: true,
+                ..unchanged
+            }));
+        }
         let ignored = self.submodule_rules(request, index)?.ignored(path)?;
-        state(
+        if !is_in_worktree {
+            return Ok((!ignored.all).then_some(unchanged));
+        }
+        let state = state(
             &self.repository,
             path,
             &ours.id,
             ignored,
             request.threads_max,
             self.stderr,
-        )
+        )?;
+        Ok(Some(state.unwrap_or_default()))
     }
 }
 
@@ -547,7 +584,7 @@ fn add_unmerged(
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    submodule_state: impl Fn(&Entry, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
+    submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
     let mut entries = index
         .entries()
@@ -589,15 +626,8 @@ fn add_unmerged(
             _ => FileMode::NONE,
         };
         let ours = stages.get(1).copied().flatten();
-        let submodule = match ours {
-            Some((_, entry)) if entry.mode.is_gitlink() && worktree_mode.is_gitlink() => {
-                submodule_state(&entry, path)?
-            }
-            _ => None,
-        };
+        let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
         let stages = stages.map(|side| side.map(|(side, _)| side));
-        let ours_mode = ours.map_or(FileMode::NONE, |(_, entry)| entry.mode);
-        let submodule = submodule_of(&[worktree_mode, ours_mode], submodule);
         changes.push((
             path.to_owned(),
             Change::Unmerged(UnmergedChange {

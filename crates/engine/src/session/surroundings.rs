@@ -149,6 +149,7 @@ impl PathFilter for PathQuestion<'_> {
     }
 
     fn directory(&self, dir: &BStr) -> DirMatch {
+        let dir = dir.strip_suffix(b"/").unwrap_or(dir).as_bstr();
         match self.pathspec.directory_relation_with(dir, self) {
             Relation::None => DirMatch::No,
             Relation::Some => DirMatch::Below,

@@ -5,6 +5,7 @@
     reason = "the call has no safe wrapper that keeps the records"
 )]
 
+use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
@@ -15,17 +16,13 @@ const KEPT_BYTES: usize = 1 << 20;
 const FIRST_BYTES: usize = 64 << 10;
 /// A call with less room than this would read too few names to be worth it.
 const ROOM_BYTES_MIN: usize = 8 << 10;
-/// Bytes after the last record which may be read as part of a name's first eight.
-const SLACK_BYTES: usize = 8;
+/// Bytes after the last record which may be looked at together with it.
+const SLACK_BYTES: usize = 64;
 
-/// Offset of `d_reclen` in `struct linux_dirent64`.
-const RECLEN_AT: usize = 16;
-/// Offset of `d_type`.
-const TYPE_AT: usize = 18;
-/// Offset of `d_name`.
-pub(super) const NAME_AT: usize = 19;
 /// Length of the shortest record: a name of up to four bytes, and its NUL.
 const RECORD_BYTES_MIN: usize = 24;
+/// Offset of `d_name` in `struct linux_dirent64`, right behind two bytes of `d_reclen` and one of `d_type`.
+const NAME_AT: usize = 19;
 
 /// The records of one directory, as the kernel wrote them, in memory that is reused.
 #[derive(Debug, Default)]
@@ -62,6 +59,15 @@ impl Records {
         Ok(())
     }
 
+    /// Puts a record behind the others.
+    #[cfg(test)]
+    pub(super) fn append(&mut self, record: &[u8]) {
+        self.bytes.truncate(self.used);
+        self.bytes.extend_from_slice(record);
+        self.used = self.bytes.len();
+        self.bytes.resize(self.used + SLACK_BYTES, b'e');
+    }
+
     /// The records in the kernel's order, with `.` and `..`.
     #[inline]
     pub(super) fn iter(&self) -> RecordIter<'_> {
@@ -70,6 +76,12 @@ impl Records {
             at: 0,
             used: self.used,
         }
+    }
+
+    /// An upper bound for the number of records.
+    #[inline]
+    pub(super) fn len_max(&self) -> usize {
+        self.used / RECORD_BYTES_MIN
     }
 
     /// All memory, for slicing names out of it.
@@ -86,6 +98,8 @@ pub(super) struct Record {
     pub(super) name_at: usize,
     /// Length of the name in bytes; the byte after it is NUL, and none within it is.
     pub(super) name_len: usize,
+    /// The eight bytes from the name's first, as one big-endian number. Those after the NUL may be anything.
+    pub(super) prefix: u64,
     /// `d_type` (readdir(3)).
     pub(super) d_type: u8,
 }
@@ -117,66 +131,61 @@ impl Iterator for RecordIter<'_> {
 /// The record at `at`, and where the next one starts.
 #[inline]
 fn record_at(bytes: &[u8], at: usize, used: usize) -> Option<(Record, usize)> {
-    let rest = bytes.get(at..used)?;
-    let head: &[u8; RECORD_BYTES_MIN] = rest.first_chunk()?;
-    let reclen = usize::from(u16::from_ne_bytes([head[RECLEN_AT], head[RECLEN_AT + 1]]));
-    let record = rest.get(..reclen)?;
-    let name_len = name_len(record)?;
-    Some((
-        Record {
-            name_at: at + NAME_AT,
-            name_len,
-            d_type: head[TYPE_AT],
-        },
-        at + reclen,
-    ))
+    let (head, name) = bytes.get(at..)?.split_first_chunk::<NAME_AT>()?;
+    let name: &[u8; LOOKED_AT_BYTES] = name.first_chunk()?;
+    let (_, [reclen_first, reclen_second, d_type]) = head.split_last_chunk::<3>()?;
+    let reclen = usize::from(u16::from_ne_bytes([*reclen_first, *reclen_second]));
+    let next = at + reclen;
+    let name_at = at + NAME_AT;
+    let name_len = match nul_mask(name) {
+        0 => counted_name_len(bytes.get(name_at..next)?)?,
+        nuls => nuls.trailing_zeros() as usize,
+    };
+    let record = Record {
+        name_at,
+        name_len,
+        prefix: u64::from_be_bytes(*name.first_chunk()?),
+        d_type: *d_type,
+    };
+    (name_at + name_len < next && next <= used).then_some((record, next))
 }
 
-/// Length of the name that a record holds.
-///
-/// The kernel rounds a record up to eight bytes, so the NUL is in the last eight, and no search is needed.
-/// What follows the NUL is whatever the memory held before. That no NUL is in front of them is checked:
-/// a damaged or hostile file system may return such a name, which then ends at its first NUL, as for every C
-/// program.
-#[inline]
-fn name_len(record: &[u8]) -> Option<usize> {
-    const HEAD_BITS: u64 = 0xFF_FFFF;
-    let (words, tail) = record.as_chunks::<8>();
-    let (last, before) = words.split_last()?;
-    let (_, before) = before.split_at_checked(2).unwrap_or_default();
-    let mut last = u64::from_le_bytes(*last);
-    let mut earlier = 0;
-    if record.len() == RECORD_BYTES_MIN {
-        last |= HEAD_BITS;
-    } else {
-        let [first, middle @ ..] = before else {
-            return None;
-        };
-        earlier = nul_bytes(u64::from_le_bytes(*first) | HEAD_BITS);
-        for word in middle {
-            earlier |= nul_bytes(u64::from_le_bytes(*word));
-        }
-    }
-    let nul = nul_bytes(last);
-    if earlier != 0 || nul == 0 || !tail.is_empty() {
-        return counted_name_len(record);
-    }
-    let nul_at = record.len() - 8 + (nul.trailing_zeros() / 8) as usize;
-    nul_at.checked_sub(NAME_AT)
-}
+/// Bytes of a name in which the NUL is looked for without a loop.
+const LOOKED_AT_BYTES: usize = 32;
 
-/// [`name_len`] for records that are not laid out as usual.
+/// The length of a name that is longer than what is looked at at once.
 #[cold]
-fn counted_name_len(record: &[u8]) -> Option<usize> {
-    record.get(NAME_AT..)?.iter().position(|&byte| byte == 0)
+fn counted_name_len(name: &[u8]) -> Option<usize> {
+    Some(CStr::from_bytes_until_nul(name).ok()?.count_bytes())
 }
 
-/// Bit 7 of the lowest byte of `word` that is zero, and perhaps of higher bytes; zero where no byte is.
+/// A bit for each byte that is zero, the lowest for the first.
+///
+/// The names of a directory differ in length, so that a loop over their bytes would be mispredicted once per
+/// name.
+#[cfg(target_arch = "x86_64")]
 #[inline]
-fn nul_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    word.wrapping_sub(ONES) & !word & HIGHS
+fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128,
+    };
+    let (blocks, _) = bytes.as_chunks::<16>();
+    blocks.iter().rev().fold(0, |mask, block| {
+        // SAFETY: every x86-64 processor has SSE2; the 16 bytes are there, and need no alignment.
+        let nuls = unsafe {
+            let block = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_setzero_si128()))
+        };
+        mask << 16 | u32::from(nuls as u16)
+    })
+}
+
+/// A bit for each byte that is zero, the lowest for the first.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
+    let bits = bytes.iter().rev();
+    bits.fold(0, |mask, byte| mask << 1 | u32::from(*byte == 0))
 }
 
 /// Reads the next records of `dir` into `buffer`; the number of bytes written, zero at the end.

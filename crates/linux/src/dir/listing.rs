@@ -11,8 +11,9 @@ use std::os::fd::BorrowedFd;
 use rustix::io::Errno;
 
 use super::kernel::Records;
-use super::order::{self, Slot};
+use super::order::{self, Scratch, Slot};
 use super::{Entry, EntryKind};
+use crate::stat::{Stat, stat_at};
 
 /// Slots that are kept, with as many for the sort, when a small directory follows a huge one.
 const KEPT_SLOTS: usize = 16 << 10;
@@ -23,9 +24,9 @@ const KEPT_SLOTS: usize = 16 << 10;
 /// small one.
 #[derive(Debug, Default)]
 pub struct Listing {
-    records: Records,
+    pub(super) records: Records,
     slots: Vec<Slot>,
-    scratch: Vec<Slot>,
+    scratch: Scratch,
 }
 
 impl Listing {
@@ -40,38 +41,44 @@ impl Listing {
     /// Errors: what `getdents64(2)` and, where a file system does not tell types, `fstatat(2)` say; `IO` where
     /// the kernel's records make no sense. The listing is then empty.
     pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.slots.clear();
-        let read = self.read_unsorted(dir);
-        if read.is_err() {
-            self.slots.clear();
-            self.records.clear();
-        }
-        read?;
+        self.records.read(dir).inspect_err(|_| self.clear())?;
+        self.sort_records(dir)
+    }
+
+    /// Makes the sorted entries from the records.
+    pub(super) fn sort_records(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.collect(dir).inspect_err(|_| self.clear())?;
         order::sort(&mut self.slots, self.records.bytes(), &mut self.scratch);
         Ok(())
     }
 
-    fn read_unsorted(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.records.read(dir)?;
-        let bytes = self.records.bytes();
+    fn clear(&mut self) {
+        self.slots.clear();
+        self.records.clear();
+    }
+
+    fn collect(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        // A local one, so that its fields are in registers.
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.reserve(self.records.len_max());
         let mut unknown = false;
         for record in self.records.iter() {
             let record = record?;
-            let kind = EntryKind::from_d_type(record.d_type);
-            let slot = Slot::new(bytes, record, kind);
-            if matches!(slot.prefix(), DOT | DOT_DOT | 0) {
+            let slot = Slot::new(record);
+            if record.name_len <= 2 && matches!(slot.prefix(), EMPTY | DOT | DOT_DOT) {
                 continue;
             }
-            unknown |= kind.is_none();
-            self.slots.push(slot);
+            unknown |= record.d_type == libc::DT_UNKNOWN;
+            slots.push(slot);
         }
+        self.slots = slots;
         if unknown {
             self.look_at_unknown(dir)?;
         }
         if self.slots.len() <= KEPT_SLOTS && self.slots.capacity() > KEPT_SLOTS {
             self.slots.shrink_to(KEPT_SLOTS);
-            self.scratch.clear();
-            self.scratch.shrink_to(KEPT_SLOTS);
+            self.scratch = Scratch::default();
         }
         Ok(())
     }
@@ -82,12 +89,12 @@ impl Listing {
         let bytes = self.records.bytes();
         let mut result = Ok(());
         self.slots.retain_mut(|slot| {
-            if slot.kind().is_some() {
+            if slot.d_type() != libc::DT_UNKNOWN {
                 return true;
             }
-            match EntryKind::look(dir, name_of(bytes, *slot)) {
-                Ok(Some(kind)) => slot.set_kind(kind),
-                Ok(None) => return false,
+            match stat_at(dir, name_of(bytes, *slot)) {
+                Ok(stat) => slot.set_d_type(d_type_of(&stat)),
+                Err(Errno::NOENT) => return false,
                 Err(error) => result = Err(error),
             }
             true
@@ -133,7 +140,7 @@ impl Listing {
     /// The memory held, in bytes.
     #[cfg(test)]
     pub(super) fn memory_bytes(&self) -> usize {
-        let slots = self.slots.capacity() + self.scratch.capacity();
+        let slots = self.slots.capacity() + self.scratch.slots_max();
         self.records.bytes().len() + slots * size_of::<Slot>()
     }
 
@@ -141,14 +148,28 @@ impl Listing {
     fn entry(&self, slot: Slot) -> Entry<'_> {
         Entry {
             name: name_of(self.records.bytes(), slot),
-            kind: slot.kind().unwrap_or(EntryKind::Other),
+            kind: EntryKind::from_d_type(slot.d_type()),
         }
     }
 }
 
-/// `.` and `..` as prefixes. A name whose prefix is zero is empty, which no file system may return.
+/// `.` and `..` as prefixes, and the empty name, which no file system may return.
+const EMPTY: u64 = 0;
 const DOT: u64 = u64::from_be_bytes(*b".\0\0\0\0\0\0\0");
 const DOT_DOT: u64 = u64::from_be_bytes(*b"..\0\0\0\0\0\0");
+
+/// What `d_type` would be for a file that was looked at.
+fn d_type_of(stat: &Stat) -> u8 {
+    if stat.is_file() {
+        libc::DT_REG
+    } else if stat.is_dir() {
+        libc::DT_DIR
+    } else if stat.is_symlink() {
+        libc::DT_LNK
+    } else {
+        libc::DT_CHR
+    }
+}
 
 /// The name that `slot` stands for.
 #[inline]

@@ -3,29 +3,30 @@
 //! A name is sorted by a slot: its first eight bytes as one big-endian number, above where the rest is. Slots
 //! compare as one integer, and only those that share eight bytes are looked at again, by the next eight.
 
-use super::EntryKind;
 use super::kernel::Record;
 
-/// Fewer slots than this are left to the comparison sort of the standard library.
-const RADIX_SLOTS_MIN: usize = 128;
+/// Number of slots from which counting digits beats comparing. Below, the smaller code counts too: each system
+/// call leaves the caches cold.
+const RADIX_MIN: usize = 160;
+/// Number of slots up to which a place among them has 16 bits.
+const RADIX_MAX: usize = 1 << 16;
+/// Moves per slot after which it is clear that digits did not tell the names apart.
+const SETTLE_MOVES_MAX: usize = 4;
 /// Names that agree for longer than this are compared whole, so that the recursion is bounded.
 const DEPTH_BYTES_MAX: usize = 256;
 
-/// From the highest bit down: eight bytes of name, 40 bits of offset, 16 of length, 8 of kind.
+/// From the highest bit down: eight bytes of name, 40 bits of offset, 16 of length, 8 of type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot(u128);
 
 impl Slot {
-    /// The slot for a record in `bytes`; an unknown kind is left for [`Slot::set_kind`].
+    /// The slot for a record.
     #[inline]
-    pub(super) fn new(bytes: &[u8], record: Record, kind: Option<EntryKind>) -> Self {
-        let prefix = match bytes.get(record.name_at..).and_then(<[u8]>::first_chunk) {
-            Some(first) => masked(u64::from_be_bytes(*first), record.name_len),
-            None => 0,
-        };
+    pub(super) fn new(record: Record) -> Self {
         let rest = (record.name_at as u64) << 24
             | (record.name_len as u64 & 0xFFFF) << 8
-            | kind.map_or(UNKNOWN, kind_bits);
+            | u64::from(record.d_type);
+        let prefix = masked(record.prefix, record.name_len);
         Self(u128::from(prefix) << 64 | u128::from(rest))
     }
 
@@ -55,21 +56,15 @@ impl Slot {
             .unwrap_or_default()
     }
 
-    /// The kind, or nothing where it is not known yet.
+    /// The type as the kernel told it (readdir(3)).
     #[inline]
-    pub(super) fn kind(self) -> Option<EntryKind> {
-        match self.0 as u64 & 0xFF {
-            0 => Some(EntryKind::File),
-            1 => Some(EntryKind::Dir),
-            2 => Some(EntryKind::Symlink),
-            UNKNOWN => None,
-            _ => Some(EntryKind::Other),
-        }
+    pub(super) fn d_type(self) -> u8 {
+        self.0 as u8
     }
 
-    /// Replaces the kind.
-    pub(super) fn set_kind(&mut self, kind: EntryKind) {
-        self.0 = self.0 & !0xFF | u128::from(kind_bits(kind));
+    /// Replaces the type.
+    pub(super) fn set_d_type(&mut self, d_type: u8) {
+        self.0 = self.0 & !0xFF | u128::from(d_type);
     }
 
     /// Replaces the prefix by the eight bytes of the name from `depth`.
@@ -86,39 +81,88 @@ impl Slot {
     }
 }
 
-const UNKNOWN: u64 = 0xFF;
-
-#[inline]
-fn kind_bits(kind: EntryKind) -> u64 {
-    match kind {
-        EntryKind::File => 0,
-        EntryKind::Dir => 1,
-        EntryKind::Symlink => 2,
-        EntryKind::Other => 3,
-    }
-}
-
 /// `prefix` with the bytes after the first `len` set to zero: memory behind a name holds anything.
 #[inline]
 fn masked(prefix: u64, len: usize) -> u64 {
-    match len {
-        0 => 0,
-        len => prefix & u64::MAX << (8 * 8_usize.saturating_sub(len)),
+    // In two halves, because no shift is as wide as the number.
+    let half = 4 * 8_usize.saturating_sub(len);
+    prefix & (u64::MAX << half << half)
+}
+
+/// Memory for sorting, reused from one directory to the next.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    slots: Vec<Slot>,
+    keys: [Vec<u32>; 2],
+}
+
+impl Scratch {
+    /// How many slots the memory would hold.
+    #[cfg(test)]
+    pub(super) fn slots_max(&self) -> usize {
+        let [keys, others] = &self.keys;
+        self.slots.capacity() + (keys.capacity() + others.capacity()) / 4
     }
 }
 
-/// Sorts `slots` by the names in `bytes`. `scratch` is memory for reuse.
-pub(super) fn sort(slots: &mut [Slot], bytes: &[u8], scratch: &mut Vec<Slot>) {
+/// Sorts `slots` by the names in `bytes`.
+pub(super) fn sort(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch) {
     sort_from(slots, bytes, scratch, 0);
 }
 
 /// Sorts slots whose names agree in the bytes before `depth`, and whose prefixes are those at `depth`.
-fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Vec<Slot>, depth: usize) {
-    if slots.len() < RADIX_SLOTS_MIN {
-        slots.sort_unstable();
-    } else {
-        sort_by_radix(slots, scratch);
+fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usize) {
+    let ties = match slots.len() {
+        RADIX_MIN..=RADIX_MAX => {
+            if let Some(digit) = Digit::of_unsorted(slots) {
+                sort_by_digit(slots, digit, scratch);
+            }
+            settle(slots)
+        }
+        _ => {
+            slots.sort_unstable();
+            let mut pairs = slots.iter().zip(slots.iter().skip(1));
+            pairs.any(|(a, b)| a.prefix() == b.prefix())
+        }
+    };
+    if ties {
+        resolve_ties(slots, bytes, scratch, depth);
     }
+}
+
+/// Brings slots into order of which few are out of it. Whether prefixes are there twice.
+fn settle(slots: &mut [Slot]) -> bool {
+    let mut moves_left = slots.len() * SETTLE_MOVES_MAX;
+    let mut ties = false;
+    for at in 1..slots.len() {
+        let Some([sorted @ .., last]) = slots.get_mut(..=at) else {
+            break;
+        };
+        let slot = *last;
+        let mut hole = last;
+        for other in sorted.iter_mut().rev() {
+            if other.prefix() < slot.prefix() {
+                break;
+            }
+            ties |= other.prefix() == slot.prefix();
+            if *other < slot {
+                break;
+            }
+            *hole = *other;
+            hole = other;
+            moves_left = moves_left.saturating_sub(1);
+        }
+        *hole = slot;
+        if moves_left == 0 {
+            slots.sort_unstable();
+            return true;
+        }
+    }
+    ties
+}
+
+/// Sorts each run of equal prefixes by the bytes that follow.
+fn resolve_ties(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usize) {
     let ties = slots.chunk_by_mut(|a, b| a.prefix() == b.prefix());
     for tie in ties.filter(|tie| tie.len() > 1) {
         // A name that ended within the prefix would be there twice: nothing is left to compare.
@@ -136,55 +180,58 @@ fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Vec<Slot>, depth: u
     }
 }
 
-/// Sorts by as many of the highest varying bits as two passes of counting can, then compares within what is
-/// still equal.
+/// Brings slots into the order of their digits, by two passes of counting.
 #[inline(never)]
-fn sort_by_radix(slots: &mut [Slot], scratch: &mut Vec<Slot>) {
-    let Some(first) = slots.first().map(|slot| slot.prefix()) else {
-        return;
-    };
-    let mut varying = 0;
-    let mut previous = first;
-    let mut sorted = true;
-    for slot in slots.iter() {
-        varying |= slot.prefix() ^ first;
-        sorted &= previous <= slot.prefix();
-        previous = slot.prefix();
+fn sort_by_digit(slots: &mut [Slot], digit: Digit, scratch: &mut Scratch) {
+    let [keys, keys_by_low] = &mut scratch.keys;
+    keys.clear();
+    keys.extend(
+        slots
+            .iter()
+            .zip(0_u32..)
+            .map(|(slot, at)| at << 16 | u32::from(digit.of(*slot))),
+    );
+    keys_by_low.resize(keys.len(), 0);
+    scratch.slots.clear();
+    scratch.slots.extend_from_slice(slots);
+    let mut low = [0_u32; 256];
+    let mut high = [0_u32; 256];
+    for key in keys.iter() {
+        count(&mut low, *key as u8);
+        count(&mut high, (*key >> 8) as u8);
     }
-    if sorted {
-        return;
+    to_places(&mut low);
+    to_places(&mut high);
+    for key in keys.iter() {
+        if let Some(place) = keys_by_low.get_mut(count(&mut low, *key as u8)) {
+            *place = *key;
+        }
     }
-    let digit = Digit::new(varying);
-    scratch.clear();
-    scratch.resize(slots.len(), Slot::default());
-    scatter(slots, scratch, |slot| digit.of(slot) as u8);
-    scatter(scratch, slots, |slot| (digit.of(slot) >> 8) as u8);
-    let same = slots.chunk_by_mut(|a, b| digit.of(*a) == digit.of(*b));
-    for group in same.filter(|group| group.len() > 1) {
-        group.sort_unstable();
+    for key in keys_by_low.iter() {
+        let place = slots.get_mut(count(&mut high, (*key >> 8) as u8));
+        if let (Some(place), Some(slot)) = (place, scratch.slots.get((*key >> 16) as usize)) {
+            *place = *slot;
+        }
     }
 }
 
-/// One pass of a counting sort by a byte, which keeps the order of equals.
+/// Adds one to the number for `byte`; what it was before.
 #[inline]
-fn scatter(from: &[Slot], to: &mut [Slot], byte: impl Fn(Slot) -> u8) {
-    let mut places = [0_u32; 256];
-    for slot in from {
-        if let Some(count) = places.get_mut(usize::from(byte(*slot))) {
-            *count += 1;
+fn count(numbers: &mut [u32; 256], byte: u8) -> usize {
+    match numbers.get_mut(usize::from(byte)) {
+        Some(number) => {
+            *number += 1;
+            *number as usize - 1
         }
+        None => 0,
     }
+}
+
+/// Turns the number of each byte into the place of the first.
+fn to_places(numbers: &mut [u32; 256]) {
     let mut sum = 0;
-    for place in &mut places {
-        sum += std::mem::replace(place, sum);
-    }
-    for slot in from {
-        if let Some(place) = places.get_mut(usize::from(byte(*slot))) {
-            if let Some(target) = to.get_mut(*place as usize) {
-                *target = *slot;
-            }
-            *place += 1;
-        }
+    for number in numbers {
+        sum += std::mem::replace(number, sum);
     }
 }
 
@@ -195,31 +242,43 @@ struct Digit {
     parts: [DigitPart; 3],
 }
 
+/// Bits of a prefix, turned to their place in the digit.
 #[derive(Clone, Copy, Debug, Default)]
 struct DigitPart {
-    shift: u32,
+    turn: u32,
     mask: u64,
-    width: u32,
 }
 
 impl Digit {
+    /// The digit that tells these slots apart; nothing where they are in order already.
+    fn of_unsorted(slots: &[Slot]) -> Option<Self> {
+        let first = slots.first()?.prefix();
+        let mut previous = first;
+        let mut varying = 0;
+        let mut sorted = true;
+        for prefix in slots.iter().map(|slot| slot.prefix()) {
+            varying |= prefix ^ first;
+            sorted &= previous <= prefix;
+            previous = prefix;
+        }
+        (!sorted).then(|| Self::new(varying))
+    }
+
     fn new(varying: u64) -> Self {
         let mut digit = Self::default();
-        let mut left = 16;
+        let mut free = 16;
         let bytes = varying.to_be_bytes().into_iter().zip((0..8_u32).rev());
-        for (part, (bits, byte)) in digit
-            .parts
-            .iter_mut()
-            .zip(bytes.filter(|(bits, _)| *bits != 0))
-        {
-            let width = (8 - bits.leading_zeros()).min(left);
-            let cut = 8 - bits.leading_zeros() - width;
-            left -= width;
+        let bytes = bytes.filter(|(bits, _)| *bits != 0);
+        for (part, (bits, byte)) in digit.parts.iter_mut().zip(bytes) {
+            // The part's highest bit is at `top` in the prefix, and at `free` in the digit, both counted from
+            // behind it.
+            let top = byte * 8 + 8 - bits.leading_zeros();
+            let width = (8 - bits.leading_zeros()).min(free);
             *part = DigitPart {
-                shift: byte * 8 + cut,
-                mask: (1 << width) - 1,
-                width,
+                turn: (64 + free - top) % 64,
+                mask: ((1 << width) - 1) << (free - width),
             };
+            free -= width;
         }
         digit
     }
@@ -228,7 +287,7 @@ impl Digit {
     fn of(&self, slot: Slot) -> u16 {
         let prefix = slot.prefix();
         let value = self.parts.iter().fold(0, |value, part| {
-            value << part.width | prefix >> part.shift & part.mask
+            value | prefix.rotate_left(part.turn) & part.mask
         });
         value as u16
     }

@@ -156,15 +156,21 @@ impl Step for Listing {
 }
 
 /// Step 6: the same calls into the same memory, and no look at what they return.
-#[derive(Default)]
-struct Floor {
+#[derive(Debug, Default)]
+pub struct Floor {
     records: Records,
+}
+
+impl Floor {
+    /// Calls `getdents64(2)` on the open directory `dir` until its end.
+    pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.records.read(dir)
+    }
 }
 
 impl Step for Floor {
     fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        let dir = open_dir_at(place.parent, place.name)?;
-        self.records.read(dir.as_fd())
+        self.read(open_dir_at(place.parent, place.name)?.as_fd())
     }
 
     fn names(&self) -> Vec<Vec<u8>> {

@@ -140,11 +140,101 @@ fn kinds_and_access() {
     assert_eq!(listing.find(b"lin"), None);
     assert_eq!(listing.find(b"link\x01"), None);
     assert_eq!(listing.get(4), None);
-    for (name, kind) in expected {
-        let name = CString::new(name).unwrap();
-        assert_eq!(EntryKind::look(dir.as_fd(), &name), Ok(Some(kind)));
+}
+
+#[test]
+fn types_that_the_file_system_does_not_tell() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("dir")).unwrap();
+    std::fs::write(root.path().join("file"), "").unwrap();
+    std::os::unix::fs::symlink("dir", root.path().join("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket")).unwrap();
+    let mut listing = Listing::new();
+    let names = ["socket", "vanished", "link", "known", "file", "dir"];
+    for name in names {
+        let d_type = match name {
+            "known" => libc::DT_DIR,
+            _ => libc::DT_UNKNOWN,
+        };
+        listing.records.append(&record(name.as_bytes(), d_type));
     }
-    assert_eq!(EntryKind::look(dir.as_fd(), c"vanished"), Ok(None));
+    listing.sort_records(open(root.path()).as_fd()).unwrap();
+    let seen: Vec<_> = listing
+        .entries()
+        .map(|entry| (entry.name.to_str().unwrap(), entry.kind))
+        .collect();
+    let expected = [
+        ("dir", EntryKind::Dir),
+        ("file", EntryKind::File),
+        ("known", EntryKind::Dir),
+        ("link", EntryKind::Symlink),
+        ("socket", EntryKind::Other),
+    ];
+    assert_eq!(seen, expected);
+}
+
+/// A record as the kernel writes it, with stale memory behind the NUL.
+fn record(name: &[u8], d_type: u8) -> Vec<u8> {
+    let length = (19 + name.len() + 1).next_multiple_of(8);
+    let mut record = vec![0xAA; 16];
+    record.extend_from_slice(&u16::try_from(length).unwrap().to_ne_bytes());
+    record.push(d_type);
+    record.extend_from_slice(name);
+    record.push(0);
+    record.resize(length, b'/');
+    record
+}
+
+/// What a listing makes of records as they come from a file system.
+fn names_in(records: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut listing = Listing::new();
+    for record in records {
+        listing.records.append(record);
+    }
+    let root = tempfile::tempdir().unwrap();
+    let result = listing.sort_records(open(root.path()).as_fd());
+    assert!(result.is_ok() || listing.is_empty());
+    result.map(|()| {
+        let names = listing.entries().map(|entry| entry.name_bytes().to_vec());
+        names.collect()
+    })
+}
+
+#[test]
+fn damaged_records() {
+    let good = || record(b"good", libc::DT_REG);
+    let with_nul = record(b"with\0nul", libc::DT_REG);
+    let long_with_nul = [b"l".repeat(70), b"\0tail".to_vec()].concat();
+    let long_with_nul = record(&long_with_nul, libc::DT_REG);
+    assert_eq!(
+        names_in(&[with_nul, good(), long_with_nul]),
+        Ok(vec![b"good".to_vec(), b"l".repeat(70), b"with".to_vec()])
+    );
+    assert_eq!(
+        names_in(&[record(b"", libc::DT_REG), good()]),
+        Ok(vec![b"good".to_vec()])
+    );
+
+    let with_length = |length: u16| {
+        let mut record = good();
+        record[16..18].copy_from_slice(&length.to_ne_bytes());
+        record
+    };
+    for length in [0, 1, 18, 19, 20, 23, 32, 48, u16::MAX] {
+        assert_eq!(
+            names_in(&[good(), with_length(length)]),
+            Err(Errno::IO),
+            "{length}"
+        );
+    }
+    for length in [4, 5, 28, 29, 60, 200] {
+        let mut endless = record(&b"e".repeat(length), libc::DT_REG);
+        endless[19..].fill(b'e');
+        assert_eq!(names_in(&[good(), endless]), Err(Errno::IO), "{length}");
+    }
+    let mut cut = record(b"cut", libc::DT_REG);
+    cut.truncate(20);
+    assert_eq!(names_in(&[good(), cut]), Err(Errno::IO));
 }
 
 #[test]
@@ -211,13 +301,15 @@ proptest! {
         let mut bytes = Vec::new();
         let mut slots = Vec::new();
         for name in shuffled {
-            let record = kernel::Record { name_at: bytes.len(), name_len: name.len(), d_type: 0 };
+            let name_at = bytes.len();
             bytes.extend_from_slice(name);
             bytes.extend_from_slice(b"\0stale memory");
-            slots.push(order::Slot::new(&bytes, record, None));
+            let prefix = u64::from_be_bytes(bytes[name_at..][..8].try_into().unwrap());
+            let record = kernel::Record { name_at, name_len: name.len(), prefix, d_type: 0 };
+            slots.push(order::Slot::new(record));
         }
         bytes.extend_from_slice(&[0xAA; 16]);
-        order::sort(&mut slots, &bytes, &mut Vec::new());
+        order::sort(&mut slots, &bytes, &mut order::Scratch::default());
         let sorted: Vec<_> = slots
             .iter()
             .map(|slot| bytes[slot.name_at()..][..slot.name_len()].to_vec())

@@ -1,5 +1,7 @@
 //! From the bytes of an index file to entries, in one pass.
 
+use std::mem::MaybeUninit;
+
 use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
@@ -100,11 +102,33 @@ const EXTENDED_KNOWN: u32 = EntryFlags::SKIP_WORKTREE | EntryFlags::INTENT_TO_AD
 /// shorter than 64 bytes, and no path longer than 4,096 can exist.
 const PATHS_GROWTH_MAX: usize = 64;
 
+/// Prepares memory that is about to be filled, as by asking for huge pages.
+pub trait Prepare {
+    /// Called once for each block of memory, before anything is in it.
+    fn prepare<T>(&self, memory: &mut [MaybeUninit<T>]);
+}
+
+/// Leaves memory as it comes.
+struct NoPreparation;
+
+impl Prepare for NoPreparation {
+    fn prepare<T>(&self, _memory: &mut [MaybeUninit<T>]) {}
+}
+
 impl Index {
     /// Reads the bytes of an index file whose ids are of the kind `hash`.
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
+        Self::parse_into(bytes, hash, &NoPreparation)
+    }
+
+    /// As [`Index::parse`], with a say in the memory that is to hold the entries and their paths.
+    pub fn parse_into(
+        bytes: &[u8],
+        hash: Kind,
+        memory: &impl Prepare,
+    ) -> Result<ParsedIndex, ParseError> {
         let id_len = hash.len_in_bytes();
         let (body, checksum) = bytes
             .len()
@@ -122,7 +146,7 @@ impl Index {
         }
         let count = u32::from_be_bytes([n0, n1, n2, n3]) as usize;
 
-        let mut reader = EntryReader::new(body, version, hash, count)?;
+        let mut reader = EntryReader::new(body, version, hash, count, memory)?;
         for _ in 0..count {
             reader.read()?;
         }
@@ -194,7 +218,13 @@ const fn corrupt() -> ParseError {
 }
 
 impl<'a> EntryReader<'a> {
-    fn new(body: &'a [u8], version: u32, hash: Kind, count: usize) -> Result<Self, ParseError> {
+    fn new(
+        body: &'a [u8],
+        version: u32,
+        hash: Kind,
+        count: usize,
+        memory: &impl Prepare,
+    ) -> Result<Self, ParseError> {
         let id_len = hash.len_in_bytes();
         let rest = body.get(12..).ok_or(ParseError::TooSmall)?;
         let fixed_len = STAT_LEN.saturating_add(id_len).saturating_add(2);
@@ -202,12 +232,16 @@ impl<'a> EntryReader<'a> {
             .checked_mul(fixed_len)
             .and_then(|fixed| rest.len().checked_sub(fixed))
             .ok_or_else(corrupt)?;
+        let mut entries = Vec::with_capacity(count);
+        let mut paths = Vec::with_capacity(names_len);
+        memory.prepare(entries.spare_capacity_mut());
+        memory.prepare(paths.spare_capacity_mut());
         Ok(Self {
             rest,
             is_compressed: version == 4,
             id_len,
-            entries: Vec::with_capacity(count),
-            paths: Vec::with_capacity(names_len),
+            entries,
+            paths,
             paths_max: body
                 .len()
                 .saturating_mul(PATHS_GROWTH_MAX)

@@ -34,7 +34,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
   --max-failures N     begin no run after this many failures (5)
   --no-shrink          report failures as they were found
   --shrink-tries N     the most tries per failure and phase (400)
-  --stderr             compare standard error where git fails
+  --stderr             compare standard error, too
   --env NAME=VALUE     a variable for the candidate alone
   --root DIR           where sandboxes are made (/dev/shm)
   --limit SECONDS      how long an answer may take (20)
@@ -145,6 +145,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     settings.oracle = gits.next().unwrap_or_else(|| program("git"));
     settings.others = gits.collect();
     settings.may_write = git_version(&settings.candidate).is_some();
+    settings.without_long = !campaign.plan.has("long");
     campaign.plan.prompts = mode == "gitstatusd";
     campaign.plan.reftable =
         knows_reftable(&settings.oracle) && knows_reftable(&settings.candidate);
@@ -283,7 +284,7 @@ fn start(arguments: &Arguments) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    for error in &totals.errors {
+    for error in totals.hung.iter().chain(&totals.errors) {
         eprintln!("random-tester: {error}");
     }
     let seconds = begin.elapsed().as_secs_f64();

@@ -3,10 +3,11 @@
 //! Where gitstatusd is known to be wrong (submodules that are dirty inside, racy entries, sparse indexes), what git
 //! says counts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::ORACLE_LIMIT;
 use crate::process::{self, Outcome};
@@ -55,10 +56,39 @@ impl Asker<'_> {
             .to_vec();
         Ok(outcome.success().then_some(text))
     }
+}
 
-    /// Whether a boolean setting is there and false.
-    fn is_off(&self, name: &str) -> Result<bool, SandboxError> {
-        Ok(self.line(&["config", "--type=bool", name])?.as_deref() == Some(b"false"))
+/// All settings, as git reads them; of several values the last.
+#[derive(Default)]
+struct Settings(BTreeMap<BString, BString>);
+
+impl Settings {
+    /// Parses the output of `git config --list -z`.
+    fn parse(list: &[u8]) -> Self {
+        let entries = list.split_str(b"\0").filter(|entry| !entry.is_empty());
+        // A name without a value means "true".
+        let pairs = entries.map(|entry| entry.split_once_str("\n").unwrap_or((entry, b"true")));
+        Self(
+            pairs
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
+    }
+
+    /// The value of `section.subsection.name`; section and name in lower case.
+    fn get(&self, section: &str, subsection: &[u8], name: &str) -> Option<&[u8]> {
+        let key = [section.as_bytes(), b".", subsection, b".", name.as_bytes()].concat();
+        self.0.get(BStr::new(&key)).map(|value| value.as_slice())
+    }
+
+    /// Whether a boolean setting is there and false; its name in lower case.
+    fn is_off(&self, name: &str) -> bool {
+        let is_false = |value: &BString| {
+            let no = ["", "false", "no", "off", "0"];
+            no.iter()
+                .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        self.0.get(BStr::new(name)).is_some_and(is_false)
     }
 }
 
@@ -131,6 +161,7 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         "--porcelain=v2",
         "--branch",
         "--show-stash",
+        "--ahead-behind",
         "--no-renames",
         "-z",
         untracked,
@@ -140,10 +171,11 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         return Ok(Expected::Unknown);
     }
     let mut counts = Counts::parse(&status.stdout);
-    if asker.is_off("status.showUntrackedFiles")? || asker.is_off("bash.showUntrackedFiles")? {
+    let settings = Settings::parse(&asker.run(&["config", "--list", "-z"])?.stdout);
+    if settings.is_off("status.showuntrackedfiles") || settings.is_off("bash.showuntrackedfiles") {
         counts.untracked = 0;
     }
-    if asker.is_off("bash.showDirtyState")? {
+    if settings.is_off("bash.showdirtystate") {
         let (stashes, ahead_behind) = (counts.stashes, counts.ahead_behind);
         let untracked = counts.untracked;
         counts = Counts {
@@ -166,13 +198,18 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         .unwrap_or_default()
         .to_vec();
     let is_unborn = commit.is_empty();
-    let upstream = upstream(&asker, &branch, is_unborn)?;
-    let push = push_remote(&asker, &branch)?;
+    let upstream = upstream(&asker, &settings, &branch, is_unborn)?;
+    let push = push_remote(&asker, &settings, &branch)?;
     let (ahead, behind) = match (&counts.ahead_behind, &upstream) {
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
     };
-    let Some([size, skipped, assumed]) = index_facts(&asker)? else {
+    let Some(IndexFacts {
+        size,
+        skipped,
+        assumed,
+    }) = index_facts(&asker, &settings)?
+    else {
         return Ok(Expected::Unknown);
     };
     let tag = if is_unborn {
@@ -247,56 +284,58 @@ fn printable(bytes: &[u8]) -> Vec<u8> {
 /// Branch, name and URL of the upstream's remote, if its reference exists.
 fn upstream(
     asker: &Asker<'_>,
+    settings: &Settings,
     branch: &[u8],
     is_unborn: bool,
 ) -> Result<Option<[Vec<u8>; 3]>, SandboxError> {
     if branch.is_empty() || is_unborn {
         return Ok(None);
     }
-    let Some(full) = asker.line(&["rev-parse", "--symbolic-full-name", "@{upstream}"])? else {
+    let Some(name) = settings.get("branch", branch, "remote") else {
         return Ok(None);
     };
-    let Some(name) = asker.line(&[
-        "config",
-        &format!("branch.{}.remote", branch.to_str_lossy()),
-    ])?
-    else {
+    let Some(full) = asker.line(&["rev-parse", "--symbolic-full-name", "@{upstream}"])? else {
         return Ok(None);
     };
     let branch = full
         .strip_prefix(b"refs/heads/")
         .or_else(|| {
             full.strip_prefix(b"refs/remotes/")?
-                .strip_prefix(&name[..])?
+                .strip_prefix(name)?
                 .strip_prefix(b"/")
         })
         .unwrap_or_default()
         .to_vec();
-    let url = remote_url(asker, &name)?;
-    Ok(Some([branch, name, url]))
+    Ok(Some([branch, name.to_vec(), remote_url(settings, name)]))
 }
 
 /// The URL of a remote as configured; none for the repository itself.
-fn remote_url(asker: &Asker<'_>, name: &[u8]) -> Result<Vec<u8>, SandboxError> {
-    Ok(asker
-        .line(&["config", &format!("remote.{}.url", name.to_str_lossy())])?
-        .unwrap_or_default())
+fn remote_url(settings: &Settings, name: &[u8]) -> Vec<u8> {
+    settings
+        .get("remote", name, "url")
+        .unwrap_or_default()
+        .to_vec()
 }
 
 /// Name and URL of the configured push remote and the distance to its branch of the same name, if that exists.
-fn push_remote(asker: &Asker<'_>, branch: &[u8]) -> Result<Option<[Vec<u8>; 4]>, SandboxError> {
-    let branch = branch.to_str_lossy();
-    if branch.is_empty() {
-        return Ok(None);
-    }
-    let name = match asker.line(&["config", &format!("branch.{branch}.pushRemote")])? {
-        Some(name) => name,
-        None => match asker.line(&["config", "remote.pushDefault"])? {
-            Some(name) => name,
-            None => return Ok(None),
-        },
+fn push_remote(
+    asker: &Asker<'_>,
+    settings: &Settings,
+    branch: &[u8],
+) -> Result<Option<[Vec<u8>; 4]>, SandboxError> {
+    let default = settings
+        .0
+        .get(BStr::new("remote.pushdefault"))
+        .map(|value| value.as_slice());
+    let name = match settings.get("branch", branch, "pushremote").or(default) {
+        Some(name) if !branch.is_empty() => name,
+        _ => return Ok(None),
     };
-    let reference = format!("refs/remotes/{}/{branch}", name.to_str_lossy());
+    let reference = format!(
+        "refs/remotes/{}/{}",
+        name.to_str_lossy(),
+        branch.to_str_lossy()
+    );
     let count = |range: String| asker.line(&["rev-list", "--count", &range, "--"]);
     let (Some(ahead), Some(behind)) = (
         count(format!("{reference}..HEAD"))?,
@@ -304,32 +343,50 @@ fn push_remote(asker: &Asker<'_>, branch: &[u8]) -> Result<Option<[Vec<u8>; 4]>,
     ) else {
         return Ok(None);
     };
-    let url = remote_url(asker, &name)?;
-    Ok(Some([name, url, ahead, behind]))
+    Ok(Some([
+        name.to_vec(),
+        remote_url(settings, name),
+        ahead,
+        behind,
+    ]))
 }
 
-/// Accepted numbers of index entries, of skip-worktree bits and of assume-unchanged bits. `None` where git reads past
-/// the end of an index that was cut off, and takes what it finds there for entries.
+/// The numbers that are accepted for the index.
+struct IndexFacts {
+    /// Of entries.
+    size: Vec<Vec<u8>>,
+    /// Of skip-worktree bits.
+    skipped: Vec<Vec<u8>>,
+    /// Of assume-unchanged bits.
+    assumed: Vec<Vec<u8>>,
+}
+
+/// Counts the index's entries and their bits. `None` where git reads past the end of an index that was cut off, and
+/// takes what it finds there for entries.
 ///
 /// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
 /// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
 /// may be counted as files, as directories, or as files where their directory is there.
-fn index_facts(asker: &Asker<'_>) -> Result<Option<[Vec<Vec<u8>>; 3]>, SandboxError> {
-    let staged = asker.run(&["ls-files", "-s", "-z", ":/"])?;
-    let mut entries = staged.stdout.split_str(b"\0");
-    if entries.any(|entry| entry.starts_with(b"000000 ")) {
-        return Ok(None);
-    }
+fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFacts>, SandboxError> {
     let as_written = "sparse.expectFilesOutsideOfPatterns=true";
+    let all: [&[&str]; 2] = [
+        &["-c", as_written, "ls-files", "-v", "-s", "-z", ":/"],
+        &[
+            "-c", as_written, "ls-files", "--sparse", "-v", "-s", "-z", ":/",
+        ],
+    ];
+    let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
     let mut ranges: Option<[(usize, usize); 3]> = None;
-    for arguments in [
-        &["-c", as_written, "ls-files", "-v", "-z", ":/"][..],
-        &["-c", as_written, "ls-files", "--sparse", "-v", "-z", ":/"],
-    ] {
+    for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
         let outcome = asker.run(arguments)?;
         let mut counts = [0, 0, 0];
         for entry in outcome.stdout.split_str(b"\0") {
-            let Some(tag) = entry.first() else { continue };
+            let Some((tag, rest)) = entry.split_first() else {
+                continue;
+            };
+            if rest.starts_with(b" 000000 ") {
+                return Ok(None);
+            }
             let [size, skipped, assumed] = &mut counts;
             *size += 1;
             *skipped += usize::from(tag.eq_ignore_ascii_case(&b'S'));
@@ -342,16 +399,26 @@ fn index_facts(asker: &Asker<'_>) -> Result<Option<[Vec<Vec<u8>>; 3]>, SandboxEr
         }
     }
     let mut ranges = ranges.unwrap_or_default();
-    if let [(size, _), (skipped, _), _] = &mut ranges
+    if is_sparse
+        && let [(size, _), (skipped, _), _] = &mut ranges
         && let Some(written) = sparse_index_size(asker)?
     {
-        // Patterns that are not of the kind that a sparse index can go by make git expand it before it lists it.
+        // With patterns that are not of the kind that a sparse index can go by, git expands it before it lists it.
         let expanded = size.saturating_sub(written);
         *size = written.min(*size);
         *skipped = skipped.saturating_sub(expanded);
     }
-    let numbers = |(low, high)| (low..=high).map(|count: usize| count.to_string().into_bytes());
-    Ok(Some(ranges.map(|range| numbers(range).collect())))
+    let [size, skipped, assumed] = ranges.map(|(low, high)| {
+        let numbers = low..=high;
+        numbers
+            .map(|count| count.to_string().into_bytes())
+            .collect()
+    });
+    Ok(Some(IndexFacts {
+        size,
+        skipped,
+        assumed,
+    }))
 }
 
 /// How many entries are in the file of a sparse index (gitformat-index(5)); `None` for any other.

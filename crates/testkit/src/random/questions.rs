@@ -250,7 +250,6 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
             "color.status=always",
             "color.ui=always",
             "color.status.untracked=blue bold",
-            "color.status.branch=nonsense",
         ]);
         invocation.globals.push(vec!["-c".into(), setting.into()]);
     }
@@ -264,6 +263,7 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
             "core.fileMode=maybe",
             "status.showUntrackedFiles=some",
             "nonsense",
+            "color.status.branch=nonsense",
             "core.abbrev=2",
         ]);
         invocation.globals.push(vec!["-c".into(), setting.into()]);

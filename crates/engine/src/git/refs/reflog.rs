@@ -1,23 +1,52 @@
-//! Reference logs, only as far as they are counted (gitrepository-layout(5), "logs").
+//! Reference logs (gitrepository-layout(5), "logs").
 
 use std::path::Path;
 
-use bstr::ByteSlice;
-use gix_hash::{Kind, ObjectId};
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId, oid};
+
+use super::Error;
 
 /// The number of well-formed records in the log `path`; git skips the others without a word.
 pub(super) fn count(path: &Path, hash: Kind) -> usize {
     // As for git, a log that cannot be read has no records.
     let log = crate::file::read(path).unwrap_or_default();
     log.split_inclusive(|byte| *byte == b'\n')
-        .filter(|line| is_record(line, hash).is_some())
+        .filter(|line| record(line, hash).is_some())
         .count()
 }
 
-/// `old SP new SP name <email> SP time SP zone TAB message LF`.
-fn is_record(line: &[u8], hash: Kind) -> Option<()> {
+/// Calls `found` with the new id and the message of each record in the log `path`, the newest first, until it returns
+/// false.
+pub(super) fn newest_first(
+    path: &Path,
+    hash: Kind,
+    mut found: impl FnMut(&oid, &BStr) -> bool,
+) -> Result<(), Error> {
+    use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    let text = match crate::file::read(path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
+            return Ok(());
+        }
+        Err(error) => return Err(Error::read(path, error)),
+    };
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    for line in lines.into_iter().rev() {
+        if let Some((id, message)) = record(line, hash)
+            && !found(&id, message)
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// `old SP new SP name <email> SP time SP zone TAB message LF`: the new id and the message.
+fn record(line: &[u8], hash: Kind) -> Option<(ObjectId, &BStr)> {
     let line = line.strip_suffix(b"\n")?;
-    let rest = id_and_space(id_and_space(line, hash)?, hash)?;
+    let (_, rest) = id_and_space(line, hash)?;
+    let (new, rest) = id_and_space(rest, hash)?;
     let rest = rest.get(rest.find_byte(b'>')?..)?.strip_prefix(b"> ")?;
     let rest = rest.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -25,18 +54,17 @@ fn is_record(line: &[u8], hash: Kind) -> Option<()> {
     // A time of 0 is what git's parser returns for none.
     time.iter().find(|digit| **digit != b'0')?;
     match rest {
-        [b' ', b'+' | b'-', a, b, c, d, ..] => [a, b, c, d]
+        [b' ', b'+' | b'-', a, b, c, d, rest @ ..] => [a, b, c, d]
             .iter()
             .all(|digit| digit.is_ascii_digit())
-            .then_some(()),
+            .then(|| (new, rest.strip_prefix(b"\t").unwrap_or_default().as_bstr())),
         _ => None,
     }
 }
 
-fn id_and_space(line: &[u8], hash: Kind) -> Option<&[u8]> {
+fn id_and_space(line: &[u8], hash: Kind) -> Option<(ObjectId, &[u8])> {
     let (id, rest) = line.split_at_checked(hash.len_in_hex())?;
-    ObjectId::from_hex(id).ok()?;
-    rest.strip_prefix(b" ")
+    Some((ObjectId::from_hex(id).ok()?, rest.strip_prefix(b" ")?))
 }
 
 #[cfg(test)]
@@ -47,7 +75,9 @@ mod tests {
     fn only_whole_records_count() {
         let id = "0".repeat(40);
         let good = format!("{id} {id} A U <a@b> 1700000000 +0000\tWIP\n");
-        let judge = |line: &str| is_record(line.as_bytes(), Kind::Sha1).is_some();
+        let judge = |line: &str| record(line.as_bytes(), Kind::Sha1).is_some();
+        let (_, message) = record(good.as_bytes(), Kind::Sha1).unwrap();
+        assert_eq!(message, "WIP");
         assert!(judge(&good));
         assert!(judge(&good.replace('\t', "")));
         assert!(!judge(good.trim_end()));

@@ -33,6 +33,9 @@ pub(super) struct Table {
     logs: std::ops::Range<usize>,
 }
 
+/// The new id and the message in a log record.
+pub(super) type LogRecord<'a> = (ObjectId, &'a BStr);
+
 /// A block's place and contents.
 struct Block<'a> {
     kind: u8,
@@ -299,12 +302,12 @@ impl Table {
         })
     }
 
-    /// Calls `found` for each record in the log of `name` with the number of its update, and whether it is
-    /// one: deletions, and the mark of an empty log, are not.
+    /// Calls `found` for each record in the log of `name` with the number of its update, its new id
+    /// and its message: none for deletions and for the mark of an empty log.
     pub(super) fn for_each_log(
         &self,
         name: &BStr,
-        found: impl FnMut(u64, bool),
+        found: impl FnMut(u64, Option<LogRecord<'_>>),
     ) -> Result<(), Error> {
         self.try_for_each_log(name, found)
             .map_err(|reason| self.corrupt(reason))
@@ -313,7 +316,7 @@ impl Table {
     fn try_for_each_log(
         &self,
         name: &BStr,
-        mut found: impl FnMut(u64, bool),
+        mut found: impl FnMut(u64, Option<LogRecord<'_>>),
     ) -> Result<(), Reason> {
         let mut at = self.logs.start;
         while at < self.logs.end {
@@ -344,21 +347,21 @@ impl Table {
                     return Ok(());
                 }
                 let update = (key == name).then_some(update);
-                let is_update = match kind {
-                    0 => false,
-                    1 => self.skip_log_data(&mut records.values)?,
+                let record = match kind {
+                    0 => None,
+                    1 => self.log_data(&mut records.values)?,
                     _ => return Err("a log record is of an unknown type"),
                 };
                 if let Some(update) = update {
-                    found(update, is_update);
+                    found(update, record);
                 }
             }
         }
         Ok(())
     }
 
-    /// Reads over the data of a log record; false if both its ids are null, which only marks that there is a log.
-    fn skip_log_data(&self, reader: &mut Reader<'_>) -> Result<bool, Reason> {
+    /// Reads the data of a log record; `None` if both its ids are null, which only marks that there is a log.
+    fn log_data<'r>(&self, reader: &mut Reader<'r>) -> Result<Option<LogRecord<'r>>, Reason> {
         let (old, new) = (self.id(reader)?, self.id(reader)?);
         for _ in 0..2 {
             let length = reader.length()?;
@@ -367,8 +370,9 @@ impl Table {
         reader.varint()?;
         reader.take(2)?;
         let length = reader.length()?;
-        reader.take(length)?;
-        Ok(!(old.is_null() && new.is_null()))
+        let message = reader.take(length)?;
+        let is_mark = old.is_null() && new.is_null();
+        Ok((!is_mark).then(|| (new, message.as_bstr())))
     }
 }
 

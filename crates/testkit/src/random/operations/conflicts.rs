@@ -84,6 +84,13 @@ fn pick_conflict(m: &mut Maker) {
     m.git(&["cherry-pick", "theirs"]);
 }
 
+/// The ids of blobs of one line, `1` to `3`.
+const BLOBS: &[&str] = &[
+    "d00491fd7e5bb6fa28c517a0bb32b8b506539d4d",
+    "0cfbf08886fcca9a91cd753ec8734c84fcbe52c9",
+    "00750edc07d6415dcc07ae0351e9397b0222b7ba",
+];
+
 /// Any of the seven combinations of stages 1, 2 and 3, with any modes.
 fn write_stages(m: &mut Maker) {
     let path = if m.rng.chance(70) {
@@ -92,15 +99,26 @@ fn write_stages(m: &mut Maker) {
         join(&m.directory(), b"unmerged")
     };
     let stages = 1 + m.rng.below(7);
-    m.git_paths(&["update-index", "--force-remove"], &[path.clone()]);
+    m.git_paths(
+        &["update-index", "--force-remove"],
+        std::slice::from_ref(&path),
+    );
+    for line in ["1\n", "2\n", "3\n"] {
+        let arguments = ["hash-object", "-w", "--stdin"].map(BString::from).to_vec();
+        m.git_run(GitRun {
+            arguments,
+            input: Some(line.into()),
+            ..GitRun::default()
+        });
+    }
     let mut input = BString::default();
     for stage in 1..=3_u64 {
         if stages & (1 << (stage - 1)) != 0 {
             let mode = m
                 .rng
                 .pick(&["100644", "100644", "100755", "120000", "160000"]);
-            let digit = m.rng.pick(&["1", "2", "3"]).repeat(40);
-            input.extend_from_slice(format!("{mode} {digit} {stage}\t").as_bytes());
+            let id = m.rng.pick(BLOBS);
+            input.extend_from_slice(format!("{mode} {id} {stage}\t").as_bytes());
             input.extend_from_slice(&path);
             input.push(0);
         }

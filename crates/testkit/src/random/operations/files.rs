@@ -67,7 +67,7 @@ fn rewrite_racy(m: &mut Maker) {
         path: at(&path),
         nanoseconds,
     });
-    m.git_paths(&["add"], &[path.clone()]);
+    m.git_paths(&["add"], std::slice::from_ref(&path));
     let index = BString::from(format!("{}/index", m.git_directory));
     let index_time = nanoseconds + m.rng.pick(&[0, 0, 1, 10_000_000]);
     m.act(Action::SetTime {
@@ -152,7 +152,7 @@ fn swap(m: &mut Maker) {
 /// Changes a file and changes it back, which only its contents show.
 fn restore_content(m: &mut Maker) {
     let path = m.file();
-    m.git_paths(&["checkout", "-q", "HEAD"], &[path.clone()]);
+    m.git_paths(&["checkout", "-q", "HEAD"], std::slice::from_ref(&path));
     m.act(Action::RewriteUnseen {
         path: at(&path),
         data: None,

@@ -1,0 +1,245 @@
+//! The floor: the system calls of a scan and nothing else.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io::{BufRead, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use crossbeam_deque::{Injector, Steal, Stealer, Worker};
+use vigil_linux::Errno;
+use vigil_linux::dir::open_dir_at;
+use vigil_linux::dir::steps::Floor as Drain;
+use vigil_linux::stat::{stat_at, stat_fd};
+
+use crate::Done;
+use crate::arguments::Arguments;
+use crate::machine::cores;
+
+pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
+    let list = arguments.flag("--list");
+    let serve = arguments.flag("--serve");
+    let threads = arguments.option_number("--threads", cores())?.max(1);
+    let rounds = arguments.option_number("--rounds", 1)?;
+    let repository = arguments.path("REPO")?;
+    arguments.end()?;
+    let tree = Tree::tracked(&repository)?;
+    let mut output = std::io::stdout().lock();
+    let mut round = || -> Done<()> {
+        writeln!(output, "{}", tree.scan(list, threads)?.as_micros())?;
+        Ok(output.flush()?)
+    };
+    if serve {
+        for line in std::io::stdin().lock().lines() {
+            line?;
+            round()?;
+        }
+    } else {
+        for _ in 0..rounds {
+            round()?;
+        }
+    }
+    Ok(())
+}
+
+/// The tracked directories and files, known before the clock starts.
+struct Tree {
+    root: PathBuf,
+    dirs: Vec<Dir>,
+}
+
+#[derive(Default)]
+struct Dir {
+    name: CString,
+    files: Vec<CString>,
+    dirs: Vec<usize>,
+}
+
+/// A directory to look at, and the open directory that it is in.
+struct Task {
+    dir: usize,
+    parent: Arc<OwnedFd>,
+}
+
+impl Tree {
+    /// The tree of what git tracks in the repository at `root`.
+    fn tracked(root: &Path) -> Done<Self> {
+        let listed = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(["ls-files", "-z"])
+            .output()?;
+        if !listed.status.success() {
+            return Err(format!("git ls-files in {}: {}", root.display(), listed.status).into());
+        }
+        let mut tree = Self {
+            root: root.canonicalize()?,
+            dirs: vec![Dir::default()],
+        };
+        let mut known = HashMap::from([(&b""[..], 0)]);
+        for path in listed
+            .stdout
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+        {
+            let (dir, name) = split(path);
+            let dir = tree.dir(dir, &mut known)?;
+            if let Some(dir) = tree.dirs.get_mut(dir) {
+                dir.files.push(CString::new(name)?);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The number of the directory at `path`, which is put in with its parents where it is new.
+    fn dir<'a>(&mut self, path: &'a [u8], known: &mut HashMap<&'a [u8], usize>) -> Done<usize> {
+        if let Some(dir) = known.get(path) {
+            return Ok(*dir);
+        }
+        let (parent, name) = split(path);
+        let parent = self.dir(parent, known)?;
+        let new = self.dirs.len();
+        self.dirs.push(Dir {
+            name: CString::new(name)?,
+            ..Dir::default()
+        });
+        if let Some(parent) = self.dirs.get_mut(parent) {
+            parent.dirs.push(new);
+        }
+        known.insert(path, new);
+        Ok(new)
+    }
+
+    /// Makes the calls once, and says how long they took: from when all threads are there until the last of
+    /// them is done.
+    fn scan(&self, list: bool, threads: usize) -> Done<Duration> {
+        let workers: Vec<_> = (0..threads).map(|_| Worker::new_lifo()).collect();
+        let stealers: Vec<_> = workers.iter().map(Worker::stealer).collect();
+        let first = Injector::new();
+        let root = Arc::new(OwnedFd::from(std::fs::File::open(&self.root)?));
+        first.push(Task {
+            dir: 0,
+            parent: root,
+        });
+        let crew = Crew {
+            tree: self,
+            list,
+            first,
+            stealers,
+            left: AtomicUsize::new(1),
+            start: Barrier::new(threads),
+        };
+        std::thread::scope(|scope| {
+            let running: Vec<_> = workers
+                .into_iter()
+                .map(|worker| scope.spawn(|| crew.work(worker)))
+                .collect();
+            let mut span: Option<(Instant, Instant)> = None;
+            for thread in running {
+                let (start, end) = thread.join().map_err(|_| "a thread of the floor died")??;
+                span = Some(span.map_or((start, end), |(first, last)| {
+                    (first.min(start), last.max(end))
+                }));
+            }
+            let (start, end) = span.ok_or("no threads")?;
+            Ok(end - start)
+        })
+    }
+}
+
+/// What the threads of one round share.
+struct Crew<'a> {
+    tree: &'a Tree,
+    list: bool,
+    first: Injector<Task>,
+    stealers: Vec<Stealer<Task>>,
+    /// Directories that were found and are not done.
+    left: AtomicUsize,
+    start: Barrier,
+}
+
+impl Crew<'_> {
+    fn work(&self, worker: Worker<Task>) -> Done<(Instant, Instant)> {
+        let mut drain = Drain::default();
+        self.start.wait();
+        let start = Instant::now();
+        let mut end = start;
+        let mut idle_turns = 0_u32;
+        while self.left.load(Ordering::Acquire) > 0 {
+            let Some(task) = self.next(&worker) else {
+                idle_turns += 1;
+                match idle_turns {
+                    ..64 => std::thread::yield_now(),
+                    _ => std::thread::sleep(Duration::from_micros(50)),
+                }
+                continue;
+            };
+            idle_turns = 0;
+            let result = self.look(&task, &worker, &mut drain);
+            drop(task);
+            end = Instant::now();
+            self.left.fetch_sub(1, Ordering::AcqRel);
+            result?;
+        }
+        Ok((start, end))
+    }
+
+    fn next(&self, worker: &Worker<Task>) -> Option<Task> {
+        worker.pop().or_else(|| {
+            let sources = std::iter::once(self.first.steal()).chain(
+                self.stealers
+                    .iter()
+                    .map(|other| other.steal_batch_and_pop(worker)),
+            );
+            sources.collect::<Steal<_>>().success()
+        })
+    }
+
+    /// The calls for one directory. What is missing or no directory costs its call and is no error.
+    fn look(&self, task: &Task, worker: &Worker<Task>, drain: &mut Drain) -> Result<(), Errno> {
+        let Some(known) = self.tree.dirs.get(task.dir) else {
+            return Ok(());
+        };
+        let dir = match task.dir {
+            0 => open_dir_at(task.parent.as_fd(), c"."),
+            _ => open_dir_at(task.parent.as_fd(), &known.name),
+        };
+        let dir = match dir {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            dir => Arc::new(dir?),
+        };
+        stat_fd(dir.as_fd())?;
+        self.left.fetch_add(known.dirs.len(), Ordering::AcqRel);
+        for child in known.dirs.iter().rev() {
+            worker.push(Task {
+                dir: *child,
+                parent: Arc::clone(&dir),
+            });
+        }
+        if self.list {
+            drain.read(dir.as_fd())?;
+        }
+        for file in &known.files {
+            match stat_at(dir.as_fd(), file) {
+                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The directory and the name of a path.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (
+            path.get(..at).unwrap_or_default(),
+            path.get(at + 1..).unwrap_or_default(),
+        ),
+        None => (b"", path),
+    }
+}

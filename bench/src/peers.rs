@@ -1,0 +1,358 @@
+//! The programs that are compared, each behind one question: what changed in this repository?
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::Done;
+use crate::corpus::quiet_environment;
+use crate::machine::workspace;
+
+/// How a peer is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// A process per question; the words are its arguments.
+    Command(&'static [&'static str]),
+    /// The gitstatusd protocol, a new daemon per question.
+    DaemonFirst(&'static [&'static str]),
+    /// The gitstatusd protocol, all questions to one daemon.
+    DaemonHot(&'static [&'static str]),
+    /// The floor program, which measures itself.
+    Floor(&'static [&'static str]),
+}
+
+/// A program that takes part.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    program: PathBuf,
+    manner: Manner,
+}
+
+/// Who takes part, and who could but is not here.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Attendance {
+    name: String,
+    /// The version that it tells, if it is there.
+    version: Option<String>,
+    /// Where it was looked for.
+    place: String,
+}
+
+impl Attendance {
+    pub(crate) fn sentence(&self) -> String {
+        match &self.version {
+            Some(version) => format!("- {}: {version} (`{}`)", self.name, self.place),
+            None => format!("- {}: **absent** ({})", self.name, self.place),
+        }
+    }
+}
+
+const STATUS: &[&str] = &["status", "--porcelain"];
+const GIT_STATUS: &[&str] = &[
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "core.fsmonitor=false",
+    "status",
+    "--porcelain",
+];
+/// Count everything: a daemon that may stop early does other work than the rest.
+const DAEMON: &[&str] = &[
+    "-v", "FATAL", "-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1",
+];
+const VIGIL_DAEMON: &[&str] = &[
+    "gitstatusd",
+    "-v",
+    "FATAL",
+    "-s",
+    "-1",
+    "-u",
+    "-1",
+    "-c",
+    "-1",
+    "-d",
+    "-1",
+];
+
+/// The peer to which all ratios are: the floor that lists.
+pub(crate) const BASE: usize = 0;
+
+/// Looks for all peers. The floors come first.
+pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
+    let mut peers = Vec::new();
+    let mut attendance = Vec::new();
+    let here = std::env::current_exe()?;
+    let floors: [(&str, &'static [&'static str]); 2] = [
+        ("floor with listing", &["--list"]),
+        ("floor without listing", &[]),
+    ];
+    for (name, flags) in floors {
+        peers.push(Peer {
+            name: name.to_owned(),
+            program: here.clone(),
+            manner: Manner::Floor(flags),
+        });
+    }
+
+    let mut add =
+        |name: &str, program: Option<PathBuf>, place: String, manners: &[(&str, Manner)]| {
+            let version = program.as_deref().map(version);
+            attendance.push(Attendance {
+                name: name.to_owned(),
+                place: program
+                    .as_ref()
+                    .map_or(place, |program| program.display().to_string()),
+                version,
+            });
+            for (name, manner) in manners {
+                peers.extend(program.clone().map(|program| Peer {
+                    name: (*name).to_owned(),
+                    program,
+                    manner: *manner,
+                }));
+            }
+        };
+
+    let vigil = match std::env::var_os("VIGIL") {
+        Some(program) => program.into(),
+        None => workspace()?.join("target/release/vigil"),
+    };
+    add(
+        "vigil",
+        usable_vigil(&vigil).then(|| vigil.clone()),
+        format!("no `vigil status` in `{}`", vigil.display()),
+        &[
+            ("vigil status", Manner::Command(STATUS)),
+            ("vigil gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
+            ("vigil gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
+        ],
+    );
+    for git in ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from) {
+        let name = match git.is_file() {
+            true => version(&git).replace(" version", ""),
+            false => format!("git in {}", git.display()),
+        };
+        let present = git.is_file().then(|| git.clone());
+        let status = format!("{name} status");
+        add(
+            &name,
+            present,
+            "not installed".to_owned(),
+            &[(&status, Manner::Command(GIT_STATUS))],
+        );
+    }
+    let gitstatusd = std::env::var_os("GITSTATUSD").map(PathBuf::from);
+    add(
+        "gitstatusd",
+        gitstatusd.filter(|program| program.is_file()),
+        "GITSTATUSD does not name a program".to_owned(),
+        &[
+            ("gitstatusd, first", Manner::DaemonFirst(DAEMON)),
+            ("gitstatusd, hot", Manner::DaemonHot(DAEMON)),
+        ],
+    );
+    add(
+        "gix",
+        on_path("gix"),
+        "not on PATH".to_owned(),
+        &[("gix status", Manner::Command(&["status"]))],
+    );
+    Ok((peers, attendance))
+}
+
+/// Whether the program answers a status at all.
+fn usable_vigil(program: &Path) -> bool {
+    let Ok(empty) = tempfile::tempdir() else {
+        return false;
+    };
+    let made = crate::corpus::git(empty.path(), &["init", "-q"]);
+    std::fs::write(empty.path().join("new"), "").is_ok()
+        && made.is_ok()
+        && command(program, STATUS, empty.path())
+            .stderr(Stdio::null())
+            .output()
+            .is_ok_and(|output| output.status.success() && output.stdout == b"?? new\n")
+}
+
+fn version(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    match text.unwrap_or_default().lines().next() {
+        Some(line) if !line.is_empty() => line.to_owned(),
+        _ => "version not told".to_owned(),
+    }
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|program| program.is_file())
+}
+
+/// A program as it is run in `repository`: git's settings of this user do not count, and nobody may write to
+/// the index, so that each round finds what the one before found.
+fn command(program: &Path, arguments: &[&str], repository: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(repository);
+    quiet_environment(&mut command);
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    command
+}
+
+/// A peer at work in one repository.
+pub(crate) struct Session {
+    pub(crate) name: String,
+    program: PathBuf,
+    repository: PathBuf,
+    manner: Manner,
+    threads: Option<usize>,
+    server: Option<Server>,
+}
+
+impl Peer {
+    /// Whether it can be told how many threads to use.
+    pub(crate) fn takes_threads(&self) -> bool {
+        !matches!(self.manner, Manner::Command(_))
+    }
+
+    /// Begins to ask about `repository`. A daemon answers once here, so that it is hot afterwards.
+    pub(crate) fn session(&self, repository: &Path, threads: Option<usize>) -> Done<Session> {
+        let mut session = Session {
+            name: self.name.clone(),
+            program: self.program.clone(),
+            repository: repository.to_path_buf(),
+            manner: self.manner,
+            threads,
+            server: None,
+        };
+        session.ask()?;
+        Ok(session)
+    }
+}
+
+impl Session {
+    /// Asks once; the time until the whole answer was there.
+    pub(crate) fn ask(&mut self) -> Done<Duration> {
+        self.try_ask()
+            .map_err(|error| format!("{}: {error}", self.name).into())
+    }
+
+    fn try_ask(&mut self) -> Done<Duration> {
+        let start = Instant::now();
+        match self.manner {
+            Manner::Command(arguments) => {
+                let output = command(&self.program, arguments, &self.repository)
+                    .stdin(Stdio::null())
+                    .stderr(Stdio::null())
+                    .output()?;
+                let time = start.elapsed();
+                match output.status.success() {
+                    true => Ok(time),
+                    false => Err(output.status.to_string().into()),
+                }
+            }
+            Manner::DaemonFirst(arguments) => {
+                let mut server = self.start(arguments)?;
+                server.answer(&request(&self.repository), MESSAGE_END)?;
+                Ok(start.elapsed())
+            }
+            Manner::DaemonHot(arguments) => {
+                let request = request(&self.repository);
+                self.server(arguments)?.answer(&request, MESSAGE_END)?;
+                Ok(start.elapsed())
+            }
+            Manner::Floor(flags) => {
+                let repository = self.repository.clone();
+                let arguments = [&["floor", "--serve"], flags].concat();
+                let server = match &mut self.server {
+                    Some(server) => server,
+                    None => {
+                        let mut command = command(&self.program, &arguments, &repository);
+                        command.arg(&repository);
+                        if let Some(threads) = self.threads {
+                            command.args(["--threads", &threads.to_string()]);
+                        }
+                        self.server.insert(Server::start(command)?)
+                    }
+                };
+                let answer = server.answer(b"\n", b'\n')?;
+                let time: u64 = String::from_utf8_lossy(&answer).trim().parse()?;
+                Ok(Duration::from_micros(time))
+            }
+        }
+    }
+
+    fn server(&mut self, arguments: &[&str]) -> Done<&mut Server> {
+        let server = match self.server.take() {
+            Some(server) => server,
+            None => self.start(arguments)?,
+        };
+        Ok(self.server.insert(server))
+    }
+
+    fn start(&self, arguments: &[&str]) -> Done<Server> {
+        let mut command = command(&self.program, arguments, &self.repository);
+        let threads = self.threads.unwrap_or_else(crate::machine::cores);
+        command.args(["-t", &threads.to_string()]);
+        Server::start(command)
+    }
+}
+
+/// The end of a request and of an answer in the gitstatusd protocol.
+const MESSAGE_END: u8 = 0x1e;
+
+fn request(repository: &Path) -> Vec<u8> {
+    let mut request = OsString::from("1\x1f");
+    request.push(repository);
+    let mut request = request.into_encoded_bytes();
+    request.push(MESSAGE_END);
+    request
+}
+
+/// A process that answers requests on its standard input.
+struct Server {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start(mut command: Command) -> Done<Self> {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = process.stdin.take().ok_or("no input")?;
+        let output = process.stdout.take().ok_or("no output")?;
+        Ok(Self {
+            process,
+            input,
+            output: BufReader::new(output),
+        })
+    }
+
+    fn answer(&mut self, request: &[u8], end: u8) -> Done<Vec<u8>> {
+        self.input.write_all(request)?;
+        self.input.flush()?;
+        let mut answer = Vec::new();
+        self.output.read_until(end, &mut answer)?;
+        match answer.last() {
+            Some(last) if *last == end => Ok(answer),
+            _ => Err("ended without an answer".into()),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,188 @@
+//! The situations in which the peers are asked.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use crate::Done;
+use crate::corpus;
+use crate::measure::{Summary, alternate};
+use crate::peers::{BASE, Peer, Session};
+
+/// What was done to a working copy before the question.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// Nothing.
+    None,
+    /// Files have a new time and their old contents.
+    Touched,
+    /// Files have new contents.
+    Edited,
+}
+
+/// One situation, and how each peer did in it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Scenario {
+    /// The corpus.
+    pub(crate) corpus: String,
+    /// The number of tracked files.
+    pub(crate) files: usize,
+    pub(crate) change: Change,
+    /// The number of files that were changed.
+    pub(crate) changed_files: usize,
+    /// The number of threads, where it was prescribed.
+    pub(crate) threads: Option<usize>,
+    /// Whether the system's caches were dropped before each question.
+    pub(crate) dropped_caches: bool,
+    pub(crate) rounds: usize,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// How one peer did. Ratios are to the floor that lists.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) peer: String,
+    #[serde(flatten)]
+    pub(crate) summary: Summary,
+}
+
+/// A repository to ask about.
+pub(crate) struct Ground {
+    name: String,
+    dir: PathBuf,
+    /// Paths of the tracked files.
+    tracked: Vec<PathBuf>,
+}
+
+impl Ground {
+    pub(crate) fn new(name: String, dir: PathBuf) -> Done<Self> {
+        use std::os::unix::ffi::OsStrExt;
+        let listed = Command::new("git")
+            .arg("-C")
+            .arg(&dir)
+            .args(["ls-files", "-z"])
+            .output()?;
+        let paths = listed
+            .stdout
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty());
+        let tracked = paths
+            .map(|path| dir.join(std::ffi::OsStr::from_bytes(path)))
+            .collect();
+        Ok(Self { name, dir, tracked })
+    }
+
+    pub(crate) fn files(&self) -> usize {
+        self.tracked.len()
+    }
+
+    /// Asks in the repository as it is.
+    pub(crate) fn clean(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
+        self.ask(peers, None, rounds, false)
+    }
+
+    /// Asks with a prescribed number of threads.
+    pub(crate) fn with_threads(
+        &self,
+        peers: &[Peer],
+        threads: usize,
+        rounds: usize,
+    ) -> Done<Scenario> {
+        let peers: Vec<_> = peers
+            .iter()
+            .filter(|peer| peer.takes_threads())
+            .cloned()
+            .collect();
+        self.ask(&peers, Some(threads), rounds, false)
+    }
+
+    /// Asks with the system's caches dropped before each question.
+    pub(crate) fn cold(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
+        self.ask(peers, None, rounds, true)
+    }
+
+    /// Asks with `count` of the files changed, and changes them back.
+    pub(crate) fn changed(
+        &self,
+        peers: &[Peer],
+        change: Change,
+        count: usize,
+        rounds: usize,
+    ) -> Done<Scenario> {
+        let step = (self.tracked.len() / count.max(1)).max(1);
+        for path in self.tracked.iter().step_by(step).take(count) {
+            alter(path, change)?;
+        }
+        let scenario = self.ask(peers, None, rounds, false);
+        corpus::git(&self.dir, &["reset", "-q", "--hard"])?;
+        corpus::settle(&self.dir)?;
+        Ok(Scenario {
+            change,
+            changed_files: count,
+            ..scenario?
+        })
+    }
+
+    fn ask(
+        &self,
+        peers: &[Peer],
+        threads: Option<usize>,
+        rounds: usize,
+        cold: bool,
+    ) -> Done<Scenario> {
+        let sessions = peers.iter().map(|peer| peer.session(&self.dir, threads));
+        let mut sessions = sessions.collect::<Done<Vec<Session>>>()?;
+        let summaries = alternate(&mut sessions, BASE, rounds, |session| {
+            if cold {
+                drop_caches()?;
+            }
+            session.ask()
+        })?;
+        let names = sessions.iter().map(|session| session.name.clone());
+        let rows = names
+            .zip(summaries)
+            .map(|(peer, summary)| Row { peer, summary });
+        Ok(Scenario {
+            corpus: self.name.clone(),
+            files: self.tracked.len(),
+            change: Change::None,
+            changed_files: 0,
+            threads,
+            dropped_caches: cold,
+            rounds,
+            rows: rows.collect(),
+        })
+    }
+}
+
+fn alter(path: &Path, change: Change) -> Done<()> {
+    let failed = |error| format!("{}: {error}", path.display());
+    match change {
+        Change::None => Ok(()),
+        Change::Touched => {
+            let file = File::open(path).map_err(failed)?;
+            Ok(file.set_modified(SystemTime::now()).map_err(failed)?)
+        }
+        Change::Edited => {
+            let mut file = OpenOptions::new().append(true).open(path).map_err(failed)?;
+            Ok(file.write_all(b"edited\n").map_err(failed)?)
+        }
+    }
+}
+
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether [`Ground::cold`] can be asked for.
+pub(crate) fn can_drop_caches() -> bool {
+    OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
+}
+
+fn drop_caches() -> Done<()> {
+    rustix::fs::sync();
+    Ok(std::fs::write(DROP_CACHES, "3")?)
+}

@@ -1,0 +1,198 @@
+//! The long format: the status in sentences, with hints on what to do next (git-status(1)).
+
+mod branch;
+pub(crate) mod columns;
+mod lines;
+mod other;
+mod sections;
+mod state;
+mod summary;
+mod width;
+
+use bstr::{BStr, BString};
+use vigil_engine::status::{Change, ChangeKind, Head, LongStatus, Status};
+
+use self::columns::Columns;
+use self::lines::Lines;
+use super::Presentation;
+
+/// How the long format is printed, beyond what all formats share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LongPresentation {
+    /// Hints on what to do (`advice.statusHints`).
+    pub hints: bool,
+    /// Advice where untracked files are slow to find (`advice.statusUoption`).
+    pub advises_on_untracked: bool,
+    /// Advice where commits are slow to count (`advice.statusAheadBehindWarning`).
+    pub advises_on_counting: bool,
+    /// What each line starts with (`status.displayCommentPrefix`).
+    pub comment: Option<BString>,
+    /// Untracked and ignored files are listed in columns.
+    pub columns: Option<Columns>,
+    /// Untracked files were looked for.
+    pub shows_untracked: bool,
+    /// git would find untracked files with the help of a file system monitor (`core.fsmonitor`).
+    pub has_monitor: bool,
+    /// A search of the working tree of so many milliseconds is pretended, for tests of git.
+    pub pretended_search_ms: Option<u64>,
+    /// Colours are used, if only that each part is reset.
+    pub is_colored: bool,
+    /// What the installed git has to add.
+    pub additions: Additions,
+}
+
+/// What the installed git has to add.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Additions {
+    /// The commits of submodules, staged and not staged (`status.submoduleSummary`).
+    pub submodules: Vec<SubmoduleCommits>,
+    /// The patches of `--verbose`.
+    pub patches: Option<Patches>,
+}
+
+/// The commits of submodules that one side has and the other lacks.
+#[derive(Clone, Debug)]
+pub(crate) struct SubmoduleCommits {
+    /// Between HEAD and the index, or between that and the working tree.
+    pub is_staged: bool,
+    /// As `git submodule summary` prints them.
+    pub text: Vec<u8>,
+}
+
+/// Patches as `git diff` prints them.
+#[derive(Clone, Debug)]
+pub(crate) struct Patches {
+    /// From HEAD to the index.
+    pub staged: Vec<u8>,
+    /// From the index to the working tree, where that was asked for (`-vv`).
+    pub unstaged: Option<Vec<u8>>,
+}
+
+/// What the status amounts to, by which the sentences differ.
+pub(crate) struct Gist {
+    /// There is no commit yet.
+    pub is_initial: bool,
+    /// There is something to commit.
+    pub is_committable: bool,
+    /// The working tree differs from the index.
+    pub is_dirty: bool,
+    /// Paths are in conflict.
+    pub has_conflicts: bool,
+}
+
+impl Gist {
+    /// Reads `status`.
+    pub(crate) fn of(status: &Status) -> Self {
+        let is_initial = status
+            .branch
+            .as_ref()
+            .is_some_and(|branch| matches!(branch.head, Head::Branch { id: None, .. }));
+        let mut this = Self {
+            is_initial,
+            is_committable: false,
+            is_dirty: false,
+            has_conflicts: false,
+        };
+        for (_, change) in &status.changes {
+            match change {
+                Change::Tracked(change) => {
+                    this.is_committable |= change.staged.is_some();
+                    this.is_dirty |= change.unstaged.is_some();
+                }
+                Change::Unmerged(_) => {
+                    this.has_conflicts = true;
+                    this.is_dirty = true;
+                }
+            }
+        }
+        let is_merge = status
+            .long
+            .as_ref()
+            .is_some_and(|long| long.under_way.is_merge);
+        // Without a commit git takes conflicts for something to commit.
+        this.is_committable |= this.has_conflicts && is_initial;
+        this.is_committable |= is_merge && !this.has_conflicts;
+        this
+    }
+}
+
+/// What the writers of the parts share.
+struct Writer<'a> {
+    status: &'a Status,
+    long: &'a LongStatus,
+    gist: Gist,
+    presentation: &'a Presentation,
+    lines: Lines<'a>,
+}
+
+/// The bytes of `status`.
+pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
+    let additions = &presentation.long.additions;
+    let nothing = LongStatus::default();
+    let mut writer = Writer {
+        status,
+        long: status.long.as_ref().unwrap_or(&nothing),
+        gist: Gist::of(status),
+        presentation,
+        lines: Lines::new(presentation.long.comment.as_ref().map(BStr::new)),
+    };
+    writer.branch();
+    writer.state();
+    if writer.gist.is_initial {
+        writer.blank_line();
+        writer.header_line("No commits yet");
+        writer.blank_line();
+    }
+    writer.staged();
+    writer.unmerged();
+    writer.unstaged();
+    for commits in &additions.submodules {
+        writer.submodule_commits(commits);
+    }
+    writer.others();
+    if let Some(patches) = &additions.patches {
+        writer.patches(patches);
+    }
+    writer.summary();
+    writer.lines.out
+}
+
+impl Writer<'_> {
+    fn hints(&self) -> bool {
+        self.presentation.long.hints
+    }
+
+    /// A line in the colour of headers.
+    fn header_line(&mut self, text: impl AsRef<[u8]>) {
+        self.lines
+            .line(&self.presentation.palette.header, text.as_ref());
+    }
+
+    /// A line in the colour of headers, if hints are wanted.
+    fn hint(&mut self, text: impl AsRef<[u8]>) {
+        if self.hints() {
+            self.header_line(text);
+        }
+    }
+
+    /// An empty line in the colour of headers.
+    fn blank_line(&mut self) {
+        self.header_line("");
+    }
+
+    /// A line without colour.
+    fn plain_line(&mut self, text: impl AsRef<[u8]>) {
+        self.lines.line(b"", text.as_ref());
+    }
+}
+
+/// Whether a change between index and working tree is among those listed: conflicts are not.
+fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind> {
+    status
+        .changes
+        .iter()
+        .filter_map(|(_, change)| match change {
+            Change::Tracked(change) => change.unstaged,
+            Change::Unmerged(_) => None,
+        })
+}

@@ -1,0 +1,144 @@
+//! What the long format takes from the installed git: patches, and the commits of submodules.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use vigil_engine::git::repository::Repository;
+use vigil_engine::status::{RenameRule, Status};
+
+use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits};
+use crate::reply::{Reply, labelled, system_text};
+
+/// What is wanted of git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// How often `--verbose` was given.
+    pub(super) verbosity: usize,
+    /// How many commits of each submodule are listed, -1 for all, 0 for no list at all.
+    pub(super) submodule_commits: i32,
+    /// How renames are looked for in patches.
+    pub(super) renames: Option<RenameRule>,
+    /// Patches are coloured.
+    pub(super) colors: bool,
+}
+
+impl Wanted {
+    /// Asks git; what it says on standard error goes where ours does. A missing summary of submodules only adds to
+    /// `complaints`.
+    ///
+    /// # Errors
+    /// Patches are wanted, and there is no git.
+    pub(super) fn get(
+        &self,
+        repository: &Repository,
+        status: &Status,
+        complaints: &mut Vec<u8>,
+    ) -> Result<Additions, Reply> {
+        let git = Git { repository };
+        let mut additions = Additions::default();
+        if self.submodule_commits != 0 {
+            for is_staged in [true, false] {
+                let limit = self.submodule_commits.to_string();
+                let mut arguments = vec!["submodule", "summary"];
+                arguments.push(if is_staged { "--cached" } else { "--files" });
+                arguments.extend(["--for-status", "--summary-limit", &limit]);
+                arguments.extend(is_staged.then_some("HEAD"));
+                match git.run(&arguments) {
+                    Ok(text) => additions
+                        .submodules
+                        .push(SubmoduleCommits { is_staged, text }),
+                    Err(error) => {
+                        let text = format!(
+                            "cannot run git for the summary of submodules: {}",
+                            system_text(&error)
+                        );
+                        complaints.extend(labelled("error: ", text.as_bytes()));
+                        break;
+                    }
+                }
+            }
+        }
+        if self.verbosity > 0 {
+            let patches = self.patches(&git, status).map_err(|error| {
+                Reply::fatal(format!(
+                    "cannot run git for the patches of --verbose: {}",
+                    system_text(&error)
+                ))
+            })?;
+            additions.patches = Some(patches);
+        }
+        Ok(additions)
+    }
+
+    fn patches(&self, git: &Git<'_>, status: &Status) -> std::io::Result<Patches> {
+        let has_both = self.verbosity > 1;
+        let has_header = has_both && Gist::of(status).is_committable;
+        let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
+        let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
+        Ok(Patches {
+            staged: self.diff(git, "--cached", staged.unwrap_or_default())?,
+            // Of what is in conflict, our side is compared: git's status does not combine.
+            unstaged: has_both
+                .then(|| self.diff(git, "--ours", unstaged))
+                .transpose()?,
+        })
+    }
+
+    fn diff(&self, git: &Git<'_>, what: &str, prefixes: [&str; 2]) -> std::io::Result<Vec<u8>> {
+        let renames = match self.renames {
+            None => ["--no-renames".to_owned(), "-l0".to_owned()],
+            Some(rule) => {
+                let letter = if rule.copies { "C" } else { "M" };
+                // Five digits after the point tell all scores apart.
+                let score = u64::from(rule.min_score) * 100_000;
+                let score = score.div_ceil(60_000).min(99_999);
+                [format!("-{letter}{score:05}"), format!("-l{}", rule.limit)]
+            }
+        };
+        let color = if self.colors { "always" } else { "never" };
+        let color = format!("--color={color}");
+        let mut arguments = vec!["--no-pager", "diff", what, "--no-ext-diff", "--no-relative"];
+        arguments.extend(["--ita-invisible-in-index", &color]);
+        arguments.extend(renames.iter().map(String::as_str));
+        arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));
+        git.run(&arguments)
+    }
+}
+
+/// The installed git, for one repository.
+struct Git<'a> {
+    repository: &'a Repository,
+}
+
+impl Git<'_> {
+    /// What git prints, in the working directory of this process: the top of the working tree.
+    fn run(&self, arguments: &[&str]) -> std::io::Result<Vec<u8>> {
+        let repository = self.repository;
+        let environment = &repository.environment;
+        let mut command = Command::new("git");
+        command.env_clear().args(arguments).stdin(Stdio::null());
+        for (name, value) in environment.variables() {
+            command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
+        }
+        // Relative paths were meant from another directory.
+        let places: [(&str, Option<&Path>); 5] = [
+            ("GIT_DIR", Some(&repository.git_dir)),
+            ("GIT_WORK_TREE", repository.work_tree.as_deref()),
+            ("GIT_INDEX_FILE", Some(&repository.index_path)),
+            ("GIT_COMMON_DIR", Some(&repository.common_dir)),
+            ("GIT_OBJECT_DIRECTORY", Some(&repository.object_dir)),
+        ];
+        for (name, place) in places {
+            if let Some(place) = place.filter(|_| environment.get(name).is_some()) {
+                command.env(name, place);
+            }
+        }
+        let output = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .output()?;
+        Ok(output.stdout)
+    }
+}

@@ -1,0 +1,124 @@
+//! Abbreviated ids (gitrevisions(7); `core.abbrev` in git-config(1)).
+
+use std::collections::HashSet;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{ObjectId, Prefix, oid};
+
+use super::{Error, Objects, guarded};
+use crate::git::config::Config;
+
+/// The least length where none is configured, for repositories with few objects.
+const LENGTH_MIN: usize = 7;
+
+impl Objects {
+    /// The shortest form of `id` that git prints: as long as `core.abbrev` in `config` says, or as the number of
+    /// objects suggests, and longer where several objects would share it.
+    pub(crate) fn abbreviate(&self, id: &oid, config: &Config) -> Result<BString, Error> {
+        let hex = id.to_string();
+        let wanted = match configured_length(config)? {
+            Some(length) => length,
+            None => length_for(self.packed_count()?),
+        };
+        if wanted >= hex.len() {
+            return Ok(hex.into());
+        }
+        let mut length = wanted;
+        for other in self.with_prefix(prefix_of(&hex, wanted))? {
+            if *other == *id {
+                continue;
+            }
+            let other = other.to_string();
+            let shared = hex
+                .bytes()
+                .zip(other.bytes())
+                .take_while(|(left, right)| left == right)
+                .count();
+            length = length.max(shared.saturating_add(1));
+        }
+        Ok(prefix_of(&hex, length).to_owned())
+    }
+
+    /// The objects whose ids start with the hexadecimal digits `prefix`, at least four of them.
+    pub(crate) fn with_prefix(&self, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
+        let Some(prefix) = prefix
+            .to_str()
+            .ok()
+            .and_then(|digits| Prefix::from_hex(digits).ok())
+        else {
+            return Ok(Vec::new());
+        };
+        let mut found = HashSet::new();
+        for store in self.stores.borrow().iter() {
+            // A store that cannot be read adds none, as for git.
+            let _ = guarded(|| {
+                store
+                    .lookup_prefix(prefix, Some(&mut found))
+                    .map_err(|error| error.to_string())
+            });
+        }
+        let mut found: Vec<ObjectId> = found.into_iter().collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The number of objects in packs.
+    fn packed_count(&self) -> Result<u64, Error> {
+        let stores = self.stores.borrow();
+        let counts = stores.iter().map(|store| {
+            guarded(|| {
+                store
+                    .packed_object_count()
+                    .map_err(|error| error.to_string())
+            })
+            .unwrap_or(0)
+        });
+        Ok(counts.fold(0, u64::saturating_add))
+    }
+}
+
+/// Two objects are expected to collide once there are as many as the square root of what the digits can tell apart.
+fn length_for(count: u64) -> usize {
+    let bits = u64::BITS.saturating_sub(count.leading_zeros());
+    usize::try_from(bits.max(1).div_ceil(2)).map_or(LENGTH_MIN, |length| length.max(LENGTH_MIN))
+}
+
+/// `core.abbrev`; `None` lets the number of objects decide.
+fn configured_length(config: &Config) -> Result<Option<usize>, Error> {
+    let Some(entry) = config.entry("core.abbrev") else {
+        return Ok(None);
+    };
+    let value = entry.value.unwrap_or_default();
+    let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+    if is("auto") {
+        return Ok(None);
+    }
+    if ["", "false", "no", "off"].into_iter().any(is) {
+        return Ok(Some(usize::MAX));
+    }
+    Ok(usize::try_from(entry.int()?).ok())
+}
+
+fn prefix_of(hex: &str, length: usize) -> &BStr {
+    hex.get(..length).unwrap_or(hex).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_objects_need_more_digits() {
+        for (count, length) in [
+            (0, 7),
+            (1, 7),
+            (1 << 13, 7),
+            ((1 << 14) - 1, 7),
+            (1 << 14, 8),
+            (1 << 16, 9),
+            (u64::MAX, 32),
+        ] {
+            assert_eq!(length_for(count), length, "{count}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What only the long format tells: what is under way, all branches that the current one is compared with, and how
+//! much of a sparse checkout is there.
+
+use std::path::Path;
+use std::time::Instant;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::index::{Entry, Index};
+
+use super::{Session, SessionError, is_present};
+use crate::git::branch::compared_branches;
+use crate::git::operation::under_way::UnderWay;
+use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
+use crate::status::{Head, LongStatus, SparseState, StatusRequest};
+
+impl Session {
+    /// What only the long format tells of the index that was read last, and of everything else as it is now.
+    pub(super) fn long_status(
+        &self,
+        request: &StatusRequest,
+        head: &Head,
+        warnings: &mut Vec<BString>,
+    ) -> Result<LongStatus, SessionError> {
+        let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
+        let sparse = self.sparse_state(warnings)?;
+        let comparison_start = Instant::now();
+        let compared = match head {
+            Head::Branch { name, id: Some(id) } => compared_branches(
+                &self.repository,
+                &self.refs,
+                &self.objects,
+                name.as_bstr(),
+                *id,
+                request.ahead_behind,
+                warnings,
+            )?,
+            Head::Branch { id: None, .. } | Head::Detached(_) => Vec::new(),
+        };
+        Ok(LongStatus {
+            under_way,
+            compared,
+            compared_in: comparison_start.elapsed(),
+            sparse,
+            ..LongStatus::default()
+        })
+    }
+
+    fn sparse_state(
+        &self,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<SparseState>, SessionError> {
+        let Some(state) = &self.index else {
+            return Ok(None);
+        };
+        let index = &state.loaded.index;
+        if !self.settings.sparse_checkout || index.entries().is_empty() {
+            return Ok(None);
+        }
+        let top = self.top()?;
+        let expects_present = self
+            .repository
+            .config
+            .boolean("sparse.expectFilesOutsideOfPatterns")?
+            == Some(true);
+        if let Some(checkout) = self.collapsing_rules(state.loaded.shared.is_some(), warnings)? {
+            let is_collapsed = index.is_sparse() || !has_conflicts(index);
+            if is_collapsed
+                && (expects_present || !has_present_sparse_directory(index, &checkout, top))
+            {
+                return Ok(Some(SparseState::SparseIndex));
+            }
+        }
+        let mut absent = AbsentPaths::default();
+        let mut is_absent = |entry: &Entry| {
+            entry.flags.is_skip_worktree()
+                && (expects_present
+                    || absent.is_absent(index.path(entry), |path| is_present(top, path)))
+        };
+        let skipped = index
+            .entries()
+            .iter()
+            .filter(|entry| is_absent(entry))
+            .count();
+        Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
+    }
+
+    /// The rules of the checkout, if git would work with a sparse index by them.
+    fn collapsing_rules(
+        &self,
+        is_split: bool,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<SparseCheckout>, SessionError> {
+        let is_wanted = self.settings.sparse_checkout_cone
+            && !is_split
+            && self.repository.config.boolean("index.sparse")? == Some(true);
+        if !is_wanted {
+            return Ok(None);
+        }
+        let path = self.repository.git_dir.join("info/sparse-checkout");
+        let Ok(rules) = std::fs::read(path) else {
+            return Ok(None);
+        };
+        let checkout = SparseCheckout::parse(&rules, true, self.settings.ignore_case);
+        for text in checkout.warnings() {
+            warnings.push([b"warning: ", text.as_slice()].concat().into());
+        }
+        Ok(Some(checkout).filter(SparseCheckout::is_cone))
+    }
+}
+
+fn has_conflicts(index: &Index) -> bool {
+    index.entries().iter().any(|entry| entry.flags.stage() > 0)
+}
+
+/// Whether a directory that is, or would be, one entry of the sparse index is in the working tree: git then works
+/// with all entries.
+fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &Path) -> bool {
+    let mut last: Option<BString> = None;
+    index.entries().iter().any(|entry| {
+        let path = index.path(entry);
+        if entry.mode.is_tree() {
+            return is_present(top, path);
+        }
+        if !entry.flags.is_skip_worktree()
+            || last.as_ref().is_some_and(|last| path.starts_with(last))
+        {
+            return false;
+        }
+        let Some(directory) = collapsed_above(index, checkout, path) else {
+            return false;
+        };
+        last = Some(directory.to_owned());
+        is_present(top, directory)
+    })
+}
+
+/// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
+fn collapsed_above<'p>(
+    index: &Index,
+    checkout: &SparseCheckout,
+    path: &'p BStr,
+) -> Option<&'p BStr> {
+    path.find_iter("/").find_map(|slash| {
+        let directory = path.get(..=slash)?.as_bstr();
+        if checkout.in_checkout(directory) {
+            return None;
+        }
+        let below = index.range_of_directory(path.get(..slash)?.as_bstr());
+        let entries = index.entries().get(below)?;
+        let is_collapsible = entries.iter().all(|entry| {
+            entry.flags.is_skip_worktree() && entry.flags.stage() == 0 && !entry.mode.is_gitlink()
+        });
+        is_collapsible.then_some(directory)
+    })
+}
