@@ -324,7 +324,7 @@ impl Refs {
         }
         let observation = Observation::of(&path).map_err(failed)?;
         let count = match &self.store {
-            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash)?,
+            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
         };

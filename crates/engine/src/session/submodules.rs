@@ -126,7 +126,7 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
 /// `.gitmodules` as git reads it: from the working tree, else from the index.
 fn read_gitmodules(repository: &Repository, index: &Index, objects: &Objects) -> Option<Vec<u8>> {
     let top = repository.work_tree.as_deref()?;
-    if let Ok(text) = std::fs::read(top.join(".gitmodules")) {
+    if let Ok(text) = crate::file::read(&top.join(".gitmodules")) {
         return Some(text);
     }
     let entry = index.find(BStr::new(".gitmodules"), 0)?;

@@ -1,6 +1,5 @@
 //! `packed-refs`: many references in one sorted file (git-pack-refs(1)).
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice};
@@ -59,20 +58,11 @@ impl Packed {
 
     /// Reads the file `path`; without one there are no packed references.
     pub(crate) fn read(path: &Path, hash: Kind) -> Result<Self, Error> {
-        let mut bytes = Vec::new();
-        match std::fs::File::open(path) {
-            Ok(mut file) => {
-                if let Ok(metadata) = file.metadata() {
-                    bytes.reserve_exact(
-                        usize::try_from(metadata.len()).unwrap_or(0).min(1 << 30) + 1,
-                    );
-                }
-                file.read_to_end(&mut bytes)
-                    .map_err(|source| Error::read(path, source))?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        let bytes = match crate::file::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::read(path, source)),
-        }
+        };
         Self::parse(path.to_owned(), bytes, hash)
     }
 
