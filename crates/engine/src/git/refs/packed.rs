@@ -21,6 +21,7 @@ enum Peeled {
 /// The contents of a `packed-refs` file.
 #[derive(Debug)]
 pub(crate) struct Packed {
+    /// The file, as git names it.
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
@@ -56,14 +57,14 @@ impl Packed {
         }
     }
 
-    /// Reads the file `path`; without one there are no packed references.
-    pub(crate) fn read(path: &Path, hash: Kind) -> Result<Self, Error> {
+    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    pub(crate) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
         let bytes = match crate::file::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::read(path, source)),
         };
-        Self::parse(path.to_owned(), bytes, hash)
+        Self::parse(shown.to_owned(), bytes, hash)
     }
 
     /// Takes over the bytes of the file `path`.
