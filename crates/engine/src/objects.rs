@@ -1,7 +1,7 @@
 //! Reading objects: loose, packed, in alternates, and as replacements have them.
 
 mod abbreviation;
-mod commit;
+pub(crate) mod commit;
 mod hash;
 mod history;
 mod tree;

@@ -93,7 +93,7 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
         stderr,
-        code: 0,
+        code: plan.presentation.long.additions.code(),
     })
 }
 

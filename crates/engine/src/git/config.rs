@@ -11,8 +11,8 @@ use self::value::BadNumber;
 
 mod branch;
 pub(crate) mod load;
-mod parameters;
-mod parse;
+pub(crate) mod parameters;
+pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
 

@@ -3,11 +3,10 @@
 //! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
 
-mod loose;
+pub(crate) mod loose;
 pub(crate) mod name;
-mod packed;
-mod reflog;
-pub(crate) mod stamp;
+pub(crate) mod packed;
+pub(crate) mod reflog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,9 +20,9 @@ use parking_lot::Mutex;
 
 use self::loose::{Item, Loose};
 use self::packed::Packed;
-use self::stamp::Observation;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
+use crate::stamp::Observation;
 use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
@@ -330,7 +329,7 @@ impl Refs {
         }
         let observation = Observation::of(&path).map_err(failed)?;
         let count = match &self.store {
-            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash)?,
+            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
         };

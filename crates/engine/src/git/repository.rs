@@ -12,9 +12,9 @@ use super::config::load::Reader;
 use crate::environment::Environment;
 
 mod checks;
-mod find;
+pub(crate) mod find;
 mod format;
-mod gitfile;
+pub(crate) mod gitfile;
 mod ownership;
 pub(crate) mod paths;
 pub mod settings;

@@ -129,7 +129,7 @@ fn read_gitmodules(
     objects: &Objects,
 ) -> Option<(Vec<u8>, String)> {
     let path = repository.work_tree.as_deref()?.join(".gitmodules");
-    if let Ok(text) = std::fs::read(&path) {
+    if let Ok(text) = crate::file::read(&path) {
         return Some((text, format!("file {}", path.display())));
     }
     let entry = index.find(BStr::new(".gitmodules"), 0)?;
