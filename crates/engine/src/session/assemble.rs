@@ -1,5 +1,6 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +8,9 @@ use bstr::{BStr, BString, ByteVec};
 use gix_hash::ObjectId;
 use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::verdict::worktree_mode;
 
+use super::long::collapsed_above;
 use super::submodules::{SubmoduleRules, state};
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
@@ -75,7 +78,26 @@ impl Session {
         let index = &loaded.index;
         let question = PathQuestion::new(&pathspec, &self.attributes);
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let staged = self.staged_for(request, &diff, head_id(&head).is_some(), is_asked_for)?;
+        let sparse = match pathspec.is_empty() {
+            true => None,
+            false => self.collapsed(&mut Vec::new())?,
+        };
+        let is_asked_for_staged = |path: &BStr, mode: FileMode| {
+            let directory = sparse
+                .as_ref()
+                .and_then(|checkout| collapsed_above(index, checkout, path));
+            // git asks for a directory that is one entry of the index as one.
+            match directory {
+                Some(directory) => question.matches(directory, true),
+                None => is_asked_for(path, mode),
+            }
+        };
+        let staged = self.staged_for(
+            request,
+            &diff,
+            head_id(&head).is_some(),
+            is_asked_for_staged,
+        )?;
         let unstaged = self.unstaged(request, index, &findings)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, index, &findings, unstaged)?;
@@ -85,6 +107,7 @@ impl Session {
             &findings,
             &mut status.changes,
             is_asked_for,
+            |ours, mode, path| self.mode_against(ours, mode, path),
             |ours, worktree, path| match ours {
                 Some(ours) => self.submodule_in_conflict(request, index, ours, worktree, path),
                 // Where git looks for renames, it gives a repository without a side of its own an id.
@@ -111,7 +134,12 @@ impl Session {
         status
             .warnings
             .splice(..0, notices.chain(findings.messages));
-        status.warnings.extend(self.messages.take());
+        let mut crlf = HashSet::new();
+        let messages = self.messages.take().into_iter().filter(|text| {
+            // git looks at each file once.
+            !text.starts_with(b"warning: in the working copy of '") || crlf.insert(text.clone())
+        });
+        status.warnings.extend(messages);
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
         }
@@ -382,6 +410,26 @@ impl Session {
         )
     }
 
+    /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
+    /// configuration has the recorded mode count.
+    fn mode_against(&self, ours: &Entry, mode: FileMode, path: &BStr) -> FileMode {
+        let rules = &self.settings.stat_rules;
+        if !mode.is_file() && !mode.is_symlink()
+            || rules.has_symlinks && rules.trust_executable_bit
+            || ours.mode.is_gitlink()
+        {
+            return mode;
+        }
+        let on_disk = self
+            .top()
+            .ok()
+            .and_then(|top| Some(top.join(path.to_path().ok()?)));
+        match on_disk.map(|on_disk| lstat_path(&on_disk)) {
+            Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
+            _ => mode,
+        }
+    }
+
     /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree.
     fn submodule_in_conflict(
         &self,
@@ -498,6 +546,7 @@ fn add_unmerged(
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    mode_against: impl Fn(&Entry, FileMode, &BStr) -> FileMode,
     submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
     let mut entries = index
@@ -540,6 +589,10 @@ fn add_unmerged(
             _ => FileMode::NONE,
         };
         let ours = stages.get(1).copied().flatten();
+        let worktree_mode = match ours {
+            Some((_, entry)) => mode_against(&entry, worktree_mode, path),
+            None => worktree_mode,
+        };
         let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
         let stages = stages.map(|side| side.map(|(side, _)| side));
         changes.push((
