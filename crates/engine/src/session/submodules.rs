@@ -155,7 +155,7 @@ pub(super) fn state(
     };
     let mut state = SubmoduleState::default();
     if let Ok(head) = Refs::open(&repository)?.head() {
-        state.new_commits = head_id(&head).is_some_and(|id| id != *recorded);
+        state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
     }
     if !ignored.dirty {
         let request = StatusRequest {
@@ -176,6 +176,18 @@ pub(super) fn state(
         (state.modified, state.untracked) = dirt(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
+}
+
+/// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around
+/// it, git has padded the shorter one with zeros.
+fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
+    let longest = head.as_slice().len().max(recorded.as_slice().len());
+    let padded = |id: &ObjectId| {
+        let mut bytes = id.as_slice().to_vec();
+        bytes.resize(longest, 0);
+        bytes
+    };
+    head == recorded || padded(head) == padded(recorded)
 }
 
 /// What `git status` shows in the submodule by its own configuration.
