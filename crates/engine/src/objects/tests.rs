@@ -256,9 +256,11 @@ fn damaged_loose_objects_are_named() {
     let mut bad = good.clone();
     bad[2] ^= 0xff;
     fs::write(&path, &bad).unwrap();
+    // git names files from where it stands, which for status is the top of the working tree.
+    let top = format!("{}/", sandbox.git_dir().parent().unwrap().display());
     let errors = cat_tree(&sandbox, &tree);
     assert_eq!(
-        errors.lines().last().unwrap(),
+        errors.lines().last().unwrap().replace(&top, ""),
         format!("fatal: {}", read().unwrap_err())
     );
     fs::write(&path, b"").unwrap();
@@ -343,9 +345,10 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     fs::write(&path, bytes).unwrap();
     let error = open(&sandbox).tree(&tree, &mut Vec::new()).unwrap_err();
     // The words of git 2.55; git 2.47 does not name the pack everywhere.
+    let path = path.strip_prefix(sandbox.git_dir().parent().unwrap());
     let expected = format!(
         "packed object {tree} (stored in {}) is corrupt",
-        path.display()
+        path.unwrap().display()
     );
     assert_eq!(error.to_string(), expected);
 }
