@@ -375,13 +375,9 @@ impl<'a> Walk<'a> {
             {
                 continue;
             }
-            let Some(name) = CName::new(name_of(path, name_start)) else {
-                findings.messages.push(unknown(path, Errno::NAMETOOLONG));
-                continue;
-            };
             let place = Place {
                 dir,
-                name: name.as_c_str(),
+                name: index.path_end(entry, name_start),
                 path,
             };
             if let Some(observed) = check(
@@ -495,17 +491,17 @@ impl<'a> Walk<'a> {
             && Arc::ptr_eq(&listed.rules_above, rules_above)
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
-            && self.holds(&listed.others, dir.fd())
+            && self.holds(listed.others(), dir.fd())
         {
             self.push_subdirs(
                 id,
                 dir,
                 &listed.rules,
                 is_excluded,
-                &listed.others.excluded_subdirs,
+                &listed.others().excluded_subdirs,
                 local,
             );
-            self.report_others(&listed.others, worker);
+            self.report_others(listed.others(), worker);
             return listed.rules.clone();
         }
         let mut listing = std::mem::take(&mut worker.listing);
@@ -549,13 +545,7 @@ impl<'a> Walk<'a> {
         if let Some(memory) = memory {
             memory.listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && gitignore_holds)
-                .map(|stamp| Listed {
-                    stamp,
-                    rules_above: rules_above.clone(),
-                    is_excluded,
-                    rules: rules.clone(),
-                    others,
-                });
+                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
         }
         rules
     }
