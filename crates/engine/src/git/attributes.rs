@@ -11,7 +11,6 @@ mod parse;
 mod pattern;
 mod settings;
 mod source;
-mod wildmatch;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -226,7 +225,7 @@ impl Attributes {
         }
         let blobs = self.blobs.read().clone();
         let load = |source: &Source, earlier: Option<&Arc<Loaded>>| {
-            source.load(earlier.cloned(), &*blobs.index, self.fold_case)
+            source.load(earlier.cloned(), &*blobs.index)
         };
         let outer = Arc::new(Outer {
             generation,
@@ -317,11 +316,7 @@ impl Attributes {
             macros: path.is_empty(),
             origin,
         }
-        .load(
-            earlier.map(|earlier| Arc::clone(&earlier.own)),
-            source,
-            self.fold_case,
-        );
+        .load(earlier.map(|earlier| Arc::clone(&earlier.own)), source);
         let mut directories = self.directories.write();
         if let Some(other) = directories.get(path)
             && is_current(other)

@@ -57,17 +57,12 @@ enum Seen {
 
 impl Source {
     /// Reads the place, or confirms that `earlier` still says what it holds.
-    pub(super) fn load(
-        &self,
-        earlier: Option<Arc<Loaded>>,
-        blobs: &dyn IndexBlobs,
-        fold_case: bool,
-    ) -> Arc<Loaded> {
+    pub(super) fn load(&self, earlier: Option<Arc<Loaded>>, blobs: &dyn IndexBlobs) -> Arc<Loaded> {
         if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
             return earlier;
         }
         let mut complaints = Complaints::default();
-        let (rules, seen) = self.read(blobs, fold_case, &mut complaints);
+        let (rules, seen) = self.read(blobs, &mut complaints);
         Arc::new(Loaded {
             rules: Arc::new(rules),
             complaints: complaints.into_lines(),
@@ -105,16 +100,10 @@ impl Source {
             .and_then(|path| blobs.blob(path.as_ref()))
     }
 
-    fn read(
-        &self,
-        blobs: &dyn IndexBlobs,
-        fold_case: bool,
-        complaints: &mut Complaints,
-    ) -> (Rules, Seen) {
+    fn read(&self, blobs: &dyn IndexBlobs, complaints: &mut Complaints) -> (Rules, Seen) {
         let reading = Reading {
             origin: self.origin.as_ref(),
             macros: self.macros,
-            fold_case,
         };
         let errno = match self
             .file
