@@ -171,7 +171,7 @@ pub fn load(
         read_at,
     };
     let reader = Reader { shown_from, hash };
-    let file = match File::open(path) {
+    let file = match crate::file::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(loaded),
         Err(error) => return Err(reader.open_failed(path, &error)),
@@ -190,8 +190,8 @@ pub fn load(
         Ok(_) => in_git_dir.clone(),
         Err(_) => path.with_file_name(&name),
     };
-    let file =
-        File::open(&shared_path).map_err(|error| reader.open_failed(&shared_path, &error))?;
+    let file = crate::file::open(&shared_path)
+        .map_err(|error| reader.open_failed(&shared_path, &error))?;
     let (shared, stat) = reader.read(&shared_path, &file)?;
     loaded.notice(&shared);
     if shared.checksum != link.shared_id {

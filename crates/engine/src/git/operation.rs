@@ -1,7 +1,7 @@
 //! What is under way in a worktree: a merge, a rebase and so on (git-status(1), long format, and gitstatusd's
 //! field 9).
 
-mod todo;
+pub(crate) mod todo;
 pub mod under_way;
 
 use std::io::Read;
@@ -153,7 +153,7 @@ impl Operation {
 /// The first word in a small file; `None` where there is none.
 fn first_word(path: &Path) -> Option<BString> {
     let mut content = Vec::new();
-    std::fs::File::open(path)
+    crate::file::open(path)
         .ok()?
         .take(64)
         .read_to_end(&mut content)

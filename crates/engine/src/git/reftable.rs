@@ -2,7 +2,7 @@
 //! compressed tables, of which a later one overrides the earlier.
 
 mod block;
-mod table;
+pub(crate) mod table;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -182,7 +182,7 @@ impl Stack {
                 Observation::of(&self.list_path).map_err(|error| failed(error.into()))?;
             // A repository without any reference may have no list yet.
             let list = if observation.exists() {
-                std::fs::read(&self.list_path).map_err(failed)?
+                crate::file::read(&self.list_path).map_err(failed)?
             } else {
                 Vec::new()
             };
@@ -208,7 +208,7 @@ impl Stack {
                 tables.push(Arc::clone(table));
                 continue;
             }
-            match std::fs::read(&path) {
+            match crate::file::read(&path) {
                 Ok(bytes) => tables.push(Arc::new(Table::parse(path, bytes, self.hash)?)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(Error::Read { path, source }),

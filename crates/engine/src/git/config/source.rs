@@ -91,7 +91,12 @@ impl Source {
 }
 
 fn open(path: &Path) -> Result<File, Errno> {
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(File::from)
+    rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
+        Mode::empty(),
+    )
+    .map(File::from)
 }
 
 /// Reads to the end; `size` says how much that is likely to be.

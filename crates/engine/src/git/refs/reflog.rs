@@ -1,6 +1,5 @@
 //! Reference logs (gitrepository-layout(5), "logs").
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
@@ -9,24 +8,16 @@ use gix_hash::{Kind, ObjectId, oid};
 use super::Error;
 
 /// The number of well-formed records in the log `path`; git skips the others without a word.
-pub(super) fn count(path: &Path, hash: Kind) -> Result<usize, Error> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        // As for git, a log that cannot be opened has no records.
-        Err(_) => return Ok(0),
-    };
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
-    let mut count = 0;
-    loop {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) => return Ok(count),
-            Ok(_) => count += usize::from(record(&line, hash).is_some()),
-            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => return Ok(0),
-            Err(error) => return Err(Error::read(path, error)),
-        }
-    }
+pub(super) fn count(path: &Path, hash: Kind) -> usize {
+    // As for git, a log that cannot be read has no records.
+    count_in(&crate::file::read(path).unwrap_or_default(), hash)
+}
+
+/// The number of well-formed records in `log`.
+pub(crate) fn count_in(log: &[u8], hash: Kind) -> usize {
+    log.split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| record(line, hash).is_some())
+        .count()
 }
 
 /// Calls `found` with the new id and the message of each record in the log `path`, the newest first, until it returns
@@ -37,22 +28,31 @@ pub(super) fn newest_first(
     mut found: impl FnMut(&oid, &BStr) -> bool,
 ) -> Result<(), Error> {
     use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    let text = match std::fs::read(path) {
+    let text = match crate::file::read(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
             return Ok(());
         }
         Err(error) => return Err(Error::read(path, error)),
     };
-    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    for line in lines.into_iter().rev() {
-        if let Some((id, message)) = record(line, hash)
-            && !found(&id, message)
-        {
+    for (id, message) in records_newest_first(&text, hash) {
+        if !found(&id, message) {
             break;
         }
     }
     Ok(())
+}
+
+/// The new id and the message of each record in the log `text`.
+pub(crate) fn records_newest_first(
+    text: &[u8],
+    hash: Kind,
+) -> impl Iterator<Item = (ObjectId, &BStr)> {
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    lines
+        .into_iter()
+        .rev()
+        .filter_map(move |line| record(line, hash))
 }
 
 /// `old SP new SP name <email> SP time SP zone TAB message LF`: the new id and the message.

@@ -1,6 +1,5 @@
 //! The file `.git` that stands for a repository's folder elsewhere (gitrepository-layout(5)).
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ const SIZE_MAX: u64 = 1 << 20;
 
 /// Why a path is no such file.
 #[derive(Debug)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// There is nothing.
     Missing,
     /// It is a folder, perhaps the repository itself.
@@ -94,14 +93,10 @@ pub(super) fn read_gitfile(
         Ok(contents) => contents,
         Err(errno) => return Ok(Err(Reason::OpenFailed(errno_text(errno)))),
     };
-    let Some(target) = contents.strip_prefix(b"gitdir: ") else {
-        return Ok(Err(Reason::InvalidFormat));
+    let target = match target(&contents) {
+        Ok(target) => target,
+        Err(reason) => return Ok(Err(reason)),
     };
-    let target = target.trim_end_with(|c| matches!(c, '\n' | '\r'));
-    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
-    if target.is_empty() {
-        return Ok(Err(Reason::NoPath));
-    }
     let folder: BString = match name.rfind_byte(b'/') {
         Some(slash) if target.first() != Some(&b'/') => {
             let parent = name.get(..=slash).unwrap_or_default();
@@ -117,8 +112,21 @@ pub(super) fn read_gitfile(
         .map_err(Error::Refused)
 }
 
+/// The folder that the file's `contents` name.
+pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
+    let target = contents
+        .strip_prefix(b"gitdir: ")
+        .ok_or(Reason::InvalidFormat)?
+        .trim_end_with(|c| matches!(c, '\n' | '\r'));
+    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
+    if target.is_empty() {
+        return Err(Reason::NoPath);
+    }
+    Ok(target)
+}
+
 /// The first bytes of a file, at most as many as `buffer` holds.
 pub(super) fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> std::io::Result<&'b [u8]> {
-    let length = File::open(path)?.read(buffer)?;
+    let length = crate::file::open(path)?.read(buffer)?;
     Ok(buffer.get(..length).unwrap_or_default())
 }
