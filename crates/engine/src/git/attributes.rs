@@ -25,7 +25,6 @@ use parking_lot::RwLock;
 pub use messages::Messages;
 pub(in crate::git) use messages::bytes;
 pub use settings::{Error, Settings, SourceTree};
-pub(in crate::git) use source::errno_text;
 
 use self::parse::{Assignment, Rules};
 use self::pattern::Candidate;

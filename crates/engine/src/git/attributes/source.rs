@@ -1,14 +1,15 @@
 //! Reading one attributes file, and knowing later whether it is still the same.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
 use super::IndexBlobs;
@@ -121,7 +122,7 @@ impl Source {
                         "unable to access '",
                         self.origin,
                         "': ",
-                        errno_text(&errno.into())
+                        errno::text(errno)
                     ));
                 }
                 Some(errno)
@@ -173,14 +174,5 @@ impl Source {
             bytes.clear();
         }
         Ok((Some(bytes), seen))
-    }
-}
-
-/// The system's text for an error, without Rust's "(os error N)".
-pub(in crate::git) fn errno_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.as_bytes().rfind(" (os error ") {
-        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
-        None => text,
     }
 }

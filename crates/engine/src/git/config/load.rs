@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_linux::Errno;
+use vigil_linux::{Errno, errno};
 
 use super::parse::Text;
 use super::source::Source;
@@ -12,9 +12,7 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Branch, Config, Error, Scope, parameters, parse};
 use crate::environment::Environment;
 use crate::git::repository::RefFormat;
-use crate::git::repository::paths::{
-    absolute_path, bytes_of, errno_text, is_missing, path_of, real_path,
-};
+use crate::git::repository::paths::{absolute_path, bytes_of, is_missing, path_of, real_path};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How deep includes may nest, in git.
@@ -288,7 +286,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             Err(errno) => {
                 return Err(Stop::Fatal(Error::Bad(format!(
                     "unable to access '{name}': {}",
-                    errno_text(errno)
+                    errno::text(errno)
                 ))));
             }
         };
