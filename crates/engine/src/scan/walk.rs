@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
 use super::cache::{DirMemory, Listed, Others};
@@ -658,7 +658,7 @@ impl<'a> Walk<'a> {
         } else {
             vigil_model::path::join(path, BStr::new(""))
         };
-        format!("could not open directory '{shown}': {}", describe(error)).into()
+        format!("could not open directory '{shown}': {}", errno::text(error)).into()
     }
 
     fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
@@ -668,16 +668,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The C library's words for an error, without Rust's number behind it.
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
-    bstr::concat([path.as_bytes(), b": ", describe(error).as_bytes()]).into()
-}
-
-pub(super) fn describe(error: Errno) -> String {
-    let text = std::io::Error::from_raw_os_error(error.raw_os_error()).to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    bstr::concat([path.as_bytes(), b": ", errno::text(error).as_bytes()]).into()
 }
