@@ -282,6 +282,9 @@ impl<'a> Walk<'a> {
             .and_then(|memory| memory.dir(id))
             .map(Mutex::lock);
         let rules_below = if wants_others {
+            if id != ROOT {
+                self.warn_of_gap(path, worker.warnings());
+            }
             self.look_at_others(
                 id,
                 &dir,
@@ -658,7 +661,14 @@ impl<'a> Walk<'a> {
         } else {
             vigil_model::path::join(path, BStr::new(""))
         };
-        format!("could not open directory '{shown}': {}", errno::text(error)).into()
+        let reason = errno::text(error);
+        let pieces: [&[u8]; 4] = [
+            b"could not open directory '",
+            &shown,
+            b"': ",
+            reason.as_bytes(),
+        ];
+        bstr::concat(pieces).into()
     }
 
     fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
