@@ -142,11 +142,17 @@ fn is_unchanged(
     comparisons: &mut Comparisons,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
+    let conversion = if stat.is_symlink() {
+        None
+    } else {
+        scan.surroundings.conversion(place.path)
+    };
     if let Ok(at) = comparisons
         .earlier
         .binary_search_by_key(&number, |known| known.entry)
         && let Some(known) = comparisons.earlier.get(at)
         && known.stamp == stamp
+        && known.conversion == conversion
     {
         let known = *known;
         comparisons.now.push(known);
@@ -169,10 +175,13 @@ fn is_unchanged(
             Err(_) => false,
         }
     };
-    if let Some(stamp) = Stamp::trusted(stat, scan_started_at) {
+    if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
+        && (stat.is_symlink() || conversion.is_some())
+    {
         comparisons.now.push(Compared {
             entry: number,
             stamp,
+            conversion,
             is_unchanged,
         });
     }

@@ -212,6 +212,12 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
     else {
         return Ok(Expected::Unknown);
     };
+    // Where changes are not counted, nor are these bits.
+    let (skipped, assumed) = if settings.is_off("bash.showdirtystate") {
+        (number(0), number(0))
+    } else {
+        (skipped, assumed)
+    };
     let tag = if is_unborn {
         Vec::new()
     } else {
