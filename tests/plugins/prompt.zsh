@@ -66,12 +66,12 @@ zpty shell zsh -i || exit
 read_prompt ${states:t}
 show_all $states/prompt
 
-# Without the process, Powerlevel10k helps itself as well as it can, and starts it anew when it is loaded again.
+# Without the process, Powerlevel10k helps itself as well as it can; the next shell starts it anew.
 zpty -w shell 'kill -KILL -- -$GITSTATUS_DAEMON_PID_POWERLEVEL9K'
 read_prompt ${$(tail -n 1 $states/table)%%\|*}
 go $states/everything
 [[ $shown == 'main +1 !1 ?1' ]] && print -r -- 'a dead process answered' >>$states/prompt
-zpty -w shell 'p10k reload'
+zpty -w shell 'exec zsh -i'
 read_prompt everything
 show_all $states/prompt.again
 zpty -w shell exit

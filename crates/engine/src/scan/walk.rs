@@ -254,7 +254,9 @@ impl<'a> Walk<'a> {
                 }
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                self.report_missing(id, &mut worker.findings);
+                if !self.is_link_in_circles(path) {
+                    self.report_missing(id, &mut worker.findings);
+                }
                 return Ok(());
             }
             Err(source) => {
@@ -424,6 +426,12 @@ impl<'a> Walk<'a> {
             }
             pending.extend_from_slice(self.scan.tree.subdirs(id));
         }
+    }
+
+    /// Whether a link that leads to itself stands at `path`. git then says nothing of the files that should be behind it.
+    fn is_link_in_circles(&self, path: &BStr) -> bool {
+        rustix::fs::statat(&self.top, path.as_bytes(), rustix::fs::AtFlags::empty())
+            .is_err_and(|error| error == Errno::LOOP)
     }
 
     fn push_subdirs<'s>(

@@ -202,3 +202,17 @@ fn contents_are_compared_again_when_they_are_converted_otherwise() {
         }
     }
 }
+
+#[test]
+fn nothing_is_said_of_what_is_behind_a_link_to_itself() {
+    let oracle = repository();
+    let mut session = session(&oracle);
+    let dir = oracle.top().join("b");
+    std::fs::remove_dir_all(&dir).unwrap();
+    for (target, expected) in [("b", (0, 1)), ("a", (4, 1)), ("nowhere", (4, 1))] {
+        std::os::unix::fs::symlink(target, &dir).unwrap();
+        assert_eq!(counts(&mut session, usize::MAX), expected, "{target}");
+        assert_eq!(all(&oracle), expected, "{target}");
+        std::fs::remove_file(&dir).unwrap();
+    }
+}
