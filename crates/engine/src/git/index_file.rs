@@ -193,7 +193,9 @@ pub fn load(
     let (parsed, stat) = reader.read(path, &file)?;
     loaded.stat = Some(stat);
     loaded.notice(&parsed);
-    let Some(link) = &parsed.link else {
+    // Written without a hash (index.skipHash), a shared index has no name, and git does not look for it.
+    let link = parsed.link.as_ref();
+    let Some(link) = link.filter(|link| !link.shared_id.is_null()) else {
         loaded.index = parsed.index;
         return Ok(loaded);
     };
