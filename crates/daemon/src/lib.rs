@@ -1,3 +1,6 @@
 //! Vigil's long-lived processes.
 
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gitstatusd;

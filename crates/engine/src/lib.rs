@@ -5,6 +5,9 @@
 
 pub mod environment;
 mod file;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod git;
 pub mod objects;
 pub mod prompt;

@@ -3,7 +3,7 @@
 mod cache_tree;
 mod parse;
 mod sparse;
-mod split;
+pub(crate) mod split;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

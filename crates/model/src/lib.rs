@@ -1,6 +1,9 @@
 //! Vigil's values and rules. Nothing here touches files, the clock, threads or the environment.
 
 pub mod facts;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod index;
 pub mod mode;
 pub mod path;

@@ -8,7 +8,7 @@ mod log;
 mod options;
 mod panics;
 mod repositories;
-mod request;
+pub(crate) mod request;
 mod response;
 mod serve;
 

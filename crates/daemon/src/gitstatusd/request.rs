@@ -7,29 +7,29 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 
 /// Separates the fields of a record.
-pub(super) const FIELD_SEPARATOR: u8 = 0x1f;
+pub(crate) const FIELD_SEPARATOR: u8 = 0x1f;
 /// Ends a record.
-pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
+pub(crate) const RECORD_SEPARATOR: u8 = 0x1e;
 /// The longest record that is kept; no path is as long. What is longer is answered as "no repository".
-pub(super) const RECORD_LEN_MAX: usize = 64 * 1024;
+pub(crate) const RECORD_LEN_MAX: usize = 64 * 1024;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(crate) struct Request {
     /// The asker's name for it; any bytes.
-    pub(super) id: BString,
+    pub(crate) id: BString,
     /// Where the question is about; empty if it was too long to be a path.
-    pub(super) dir: BString,
+    pub(crate) dir: BString,
     /// Whether `dir` is the repository itself, not a place in its working tree.
-    pub(super) from_git_dir: bool,
+    pub(crate) from_git_dir: bool,
     /// Whether to leave out all that needs the index.
-    pub(super) skip_index: bool,
+    pub(crate) skip_index: bool,
 }
 
 impl Request {
     /// Reads a record without its separator. `None` where it has no second field or a bad third one: there is
     /// nobody to answer to, and gitstatusd does not either.
-    pub(super) fn parse(record: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(record: &[u8]) -> Option<Self> {
         let (id, rest) = record.split_once_str(&[FIELD_SEPARATOR])?;
         let (from_git_dir, rest) = match rest.strip_prefix(b":") {
             Some(rest) => (true, rest),
@@ -53,7 +53,7 @@ impl Request {
     }
 
     /// The directory, if it can be one: an absolute path.
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.dir
             .starts_with(b"/")
             .then(|| Path::new(OsStr::from_bytes(&self.dir)))
@@ -62,7 +62,7 @@ impl Request {
 
 /// Cuts a stream of bytes into records, and keeps no more of a record than one may have.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(crate) struct Records {
     buffer: Vec<u8>,
     /// Where the first record that was not given out starts.
     start: usize,
@@ -72,7 +72,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Takes more bytes.
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
         while !bytes.is_empty() {
@@ -111,7 +111,7 @@ impl Records {
     }
 
     /// The next whole record, without its separator.
-    pub(super) fn next(&mut self) -> Option<&BStr> {
+    pub(crate) fn next(&mut self) -> Option<&BStr> {
         let rest = self.buffer.get(self.start..)?;
         let len = rest.find_byte(RECORD_SEPARATOR)?;
         self.start = self.start.saturating_add(len).saturating_add(1);

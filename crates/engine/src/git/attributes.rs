@@ -11,7 +11,7 @@ mod parse;
 mod pattern;
 mod settings;
 mod source;
-mod wildmatch;
+pub(crate) mod wildmatch;
 
 use std::collections::HashMap;
 use std::fmt;

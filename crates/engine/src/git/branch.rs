@@ -3,7 +3,7 @@
 
 mod compared;
 mod distance;
-mod refspec;
+pub(crate) mod refspec;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};

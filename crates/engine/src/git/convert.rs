@@ -3,14 +3,15 @@
 //! The clean side of git's conversion, as `git status` uses it: filter, encoding, line endings, ident, in this
 //! order, and nothing is written. A file whose attributes ask for no conversion is read once and hashed on the way.
 
+pub(crate) mod conversation;
 mod encoding;
-mod eol;
+pub(crate) mod eol;
 mod hash;
-mod ident;
+pub(crate) mod ident;
 mod process;
 mod read;
 mod settings;
-mod shell;
+pub(crate) mod shell;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,9 +27,10 @@ use parking_lot::Mutex;
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings};
 
+use self::conversation::Outcome;
 use self::eol::{Action, Ending, Loss, Statistics};
 use self::hash::BlobHasher;
-use self::process::{Outcome, Process};
+use self::process::Process;
 use self::read::FileBytes;
 use self::settings::Cleaner;
 use self::shell::Input;

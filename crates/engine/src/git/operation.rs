@@ -1,7 +1,7 @@
 //! What is under way in a worktree: a merge, a rebase and so on (git-status(1), long format, and gitstatusd's
 //! field 9).
 
-mod todo;
+pub(crate) mod todo;
 pub mod under_way;
 
 use std::io::Read;

@@ -3,11 +3,10 @@
 //! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
 
-mod loose;
+pub(crate) mod loose;
 pub(crate) mod name;
-mod packed;
-mod reflog;
-pub(crate) mod stamp;
+pub(crate) mod packed;
+pub(crate) mod reflog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,9 +20,9 @@ use parking_lot::Mutex;
 
 use self::loose::{Item, Loose};
 use self::packed::Packed;
-use self::stamp::Observation;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
+use crate::stamp::Observation;
 use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
@@ -116,6 +115,7 @@ pub struct Refs {
 enum Store {
     Files {
         packed_path: PathBuf,
+        packed_shown: PathBuf,
         packed: Mutex<Option<(Observation, Arc<Packed>)>>,
     },
     Reftable {
@@ -130,10 +130,14 @@ impl Refs {
     pub fn open(repo: &Repository) -> Result<Self, Error> {
         let is_linked = repo.git_dir != repo.common_dir;
         let store = match repo.ref_format {
-            RefFormat::Files => Store::Files {
-                packed_path: repo.common_dir.join("packed-refs"),
-                packed: Mutex::new(None),
-            },
+            RefFormat::Files => {
+                let packed_path = repo.common_dir.join("packed-refs");
+                Store::Files {
+                    packed_shown: repo.shown(&packed_path).to_owned(),
+                    packed_path,
+                    packed: Mutex::new(None),
+                }
+            }
             RefFormat::Reftable => Store::Reftable {
                 shared: Stack::new(repo.common_dir.join("reftable"), repo.hash),
                 own: is_linked.then(|| Stack::new(repo.git_dir.join("reftable"), repo.hash)),
@@ -457,6 +461,7 @@ impl Refs {
     fn packed(&self) -> Result<Arc<Packed>, Error> {
         let Store::Files {
             packed_path,
+            packed_shown,
             packed,
         } = &self.store
         else {
@@ -471,7 +476,7 @@ impl Refs {
         }
         let observation = Observation::of(packed_path).map_err(failed)?;
         let read = Arc::new(if observation.exists() {
-            Packed::read(packed_path, self.hash)?
+            Packed::read(packed_path, packed_shown, self.hash)?
         } else {
             Packed::empty(self.hash)
         });

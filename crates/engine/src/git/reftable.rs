@@ -2,7 +2,7 @@
 //! compressed tables, of which a later one overrides the earlier.
 
 mod block;
-mod table;
+pub(crate) mod table;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use self::table::Table;
 use super::refs::Raw;
-use super::refs::stamp::Observation;
+use crate::stamp::Observation;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@
 
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(crate) mod tree;
 mod walk;
 
 use bstr::{BStr, BString};

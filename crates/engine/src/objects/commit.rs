@@ -55,7 +55,7 @@ pub(super) struct Links<'a> {
 
 impl<'a> Links<'a> {
     /// Parses the head of a commit as git does. The error is git's text, but for the id at its end.
-    pub(super) fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
+    pub(crate) fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
         let (hex_length, line_length) = (hash.len_in_hex(), parent_line_length(hash));
         let (tree, after) = content
             .strip_prefix(b"tree ")
@@ -133,7 +133,7 @@ fn parent(line: &[u8]) -> Option<ObjectId> {
 }
 
 /// Parses a whole commit. The parents are those that the commit itself names.
-pub(super) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
+pub(crate) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
     let links = Links::parse(content, hash)?;
     let (headers, message) = links.headers_and_message();
     let encoding = headers
@@ -149,7 +149,7 @@ pub(super) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> 
 }
 
 /// What a tag object points to.
-pub(super) fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
+pub(crate) fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
     let rest = content.strip_prefix(b"object ")?;
     let (hex, rest) = rest.split_at_checked(hash.len_in_hex())?;
     rest.strip_prefix(b"\ntype ")?;

@@ -35,7 +35,7 @@ impl CacheTree {
     }
 
     /// Reads the contents of the extension. A malformed one is none: git does without it, too.
-    pub(super) fn parse(mut data: &[u8], hash: gix_hash::Kind) -> Option<Self> {
+    pub(crate) fn parse(mut data: &[u8], hash: gix_hash::Kind) -> Option<Self> {
         let mut open: Vec<Unfinished> = Vec::new();
         loop {
             let mut current = read_node(&mut data, hash)?;

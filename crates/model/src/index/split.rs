@@ -48,13 +48,13 @@ impl Link {
 
 /// A compressed bitmap (EWAH, gitformat-bitmap(5)): runs of equal words and literal words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Ewah {
+pub(crate) struct Ewah {
     words: Vec<u64>,
 }
 
 impl Ewah {
     /// Takes a bitmap off `data`. Error: the line that git prints.
-    fn parse(data: &mut &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(data: &mut &[u8]) -> Result<Self, String> {
         let eof = |place: &str| format!("corrupt ewah bitmap: eof {place}");
         let _bit_count = take_u32(data).ok_or_else(|| eof("before bit size"))?;
         let len = take_u32(data).ok_or_else(|| eof("before length"))?;
@@ -77,7 +77,7 @@ impl Ewah {
 
     /// The positions of all set bits below `limit`, ascending, or the first that is not below it. Bitmaps that
     /// end in the middle of literal words end there.
-    fn positions(&self, limit: usize) -> Result<Vec<usize>, u64> {
+    pub(crate) fn positions(&self, limit: usize) -> Result<Vec<usize>, u64> {
         let mut found = Vec::new();
         let mut push = |at: u64| match usize::try_from(at) {
             Ok(at) if at < limit => {

@@ -5,16 +5,16 @@
 
 /// How patterns are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mode {
+pub(crate) struct Mode {
     /// `*`, `?` and `[]` do not match `/`, and `**` is special.
-    pub(super) pathname: bool,
+    pub(crate) pathname: bool,
     /// ASCII letters match in both cases (`core.ignoreCase`).
-    pub(super) fold_case: bool,
+    pub(crate) fold_case: bool,
 }
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Wildmatch {
+pub(crate) struct Wildmatch {
     mode: Mode,
     /// `None` for a malformed pattern, which matches nothing.
     steps: Option<Vec<Step>>,
@@ -38,7 +38,7 @@ enum Step {
 
 impl Wildmatch {
     /// Compiles `pattern`.
-    pub(super) fn new(pattern: &[u8], mode: Mode) -> Self {
+    pub(crate) fn new(pattern: &[u8], mode: Mode) -> Self {
         Self {
             mode,
             steps: compile(pattern, mode),
@@ -46,7 +46,7 @@ impl Wildmatch {
     }
 
     /// Whether all of `text` matches.
-    pub(super) fn matches(&self, text: &[u8]) -> bool {
+    pub(crate) fn matches(&self, text: &[u8]) -> bool {
         let Some(steps) = &self.steps else {
             return false;
         };

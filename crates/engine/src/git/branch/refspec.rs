@@ -6,7 +6,7 @@ use crate::git::refs::name;
 
 /// A refspec for fetching.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refspec {
+pub(crate) struct Refspec {
     is_negative: bool,
     source: BString,
     /// `None` without a colon: nothing is stored.
@@ -15,7 +15,7 @@ pub(super) struct Refspec {
 
 impl Refspec {
     /// Parses a value of `remote.<name>.fetch`; `None` if git would refuse it.
-    pub(super) fn parse(text: &BStr) -> Option<Self> {
+    pub(crate) fn parse(text: &BStr) -> Option<Self> {
         let (is_negative, rest) = match text.strip_prefix(b"^") {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix(b"+").unwrap_or(text)),
@@ -80,7 +80,7 @@ fn map(from: &BStr, to: &BStr, name: &BStr) -> Option<BString> {
 }
 
 /// The reference in which the remote's `name` is kept, by the first refspec that says so.
-pub(super) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
+pub(crate) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
     let positive = || refspecs.iter().filter(|refspec| !refspec.is_negative);
     let is_excluded = |source: BString| {
         refspecs.iter().any(|refspec| {

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 type Pair = (BString, Option<BString>);
 
 /// All parameters in git's order. The error is what git says on stderr, complete, before it gives up.
-pub(super) fn read(environment: &Environment) -> Result<Vec<Pair>, String> {
+pub(crate) fn read(environment: &Environment) -> Result<Vec<Pair>, String> {
     let mut pairs = Vec::new();
     if let Some(count) = environment.get("GIT_CONFIG_COUNT") {
         read_counted(environment, count, &mut pairs)?;

@@ -35,7 +35,7 @@ struct Reader<'a> {
     at_end: bool,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Text {
+pub(crate) fn parse(bytes: &[u8]) -> Text {
     let mut text = Text::default();
     let mut reader = Reader {
         bytes,

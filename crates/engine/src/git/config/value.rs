@@ -9,7 +9,7 @@ use crate::git::repository::paths::{bytes_of, path_of};
 
 /// Why a text is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BadNumber {
+pub(crate) enum BadNumber {
     /// There is something that is neither digit nor unit.
     InvalidUnit,
     /// It does not fit.
@@ -45,7 +45,7 @@ pub(super) fn boolean_word(value: Option<&BStr>) -> Option<bool> {
 }
 
 /// A boolean: a word or a number.
-pub(super) fn boolean(value: Option<&BStr>) -> Option<bool> {
+pub(crate) fn boolean(value: Option<&BStr>) -> Option<bool> {
     boolean_word(value).or_else(|| {
         number(value, i64::from(i32::MAX))
             .ok()
@@ -54,7 +54,7 @@ pub(super) fn boolean(value: Option<&BStr>) -> Option<bool> {
 }
 
 /// A number between `-max - 1` and `max`, as C reads one (`0x` and `0` prefixes, leading space, sign), with a unit.
-pub(super) fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
+pub(crate) fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
     let value = value.ok_or(BadNumber::InvalidUnit)?;
     let text = value.trim_start_with(|c| matches!(c, ' ' | '\t'..='\r'));
     let (is_negative, text) = match text.split_first() {

@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 
 /// What is done to line endings (gitattributes(5), "text" and "eol").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// Nothing.
     Binary,
     /// CRLF becomes LF; what a checkout would write, for warnings.
@@ -15,18 +15,18 @@ pub(super) enum Action {
 
 /// A line ending in the working tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     Lf,
     CrLf,
 }
 
 /// What decides whether contents are text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Statistics {
+pub(crate) struct Statistics {
     nul: u64,
     lone_cr: u64,
-    pub(super) lone_lf: u64,
-    pub(super) crlf: u64,
+    pub(crate) lone_lf: u64,
+    pub(crate) crlf: u64,
     printable: u64,
     nonprintable: u64,
     /// The last byte counted.
@@ -35,7 +35,7 @@ pub(super) struct Statistics {
 
 impl Statistics {
     /// Counts all of `contents`.
-    pub(super) fn of(contents: &[u8]) -> Self {
+    pub(crate) fn of(contents: &[u8]) -> Self {
         let mut statistics = Self::default();
         statistics.add(contents);
         statistics.finish();
@@ -43,7 +43,7 @@ impl Statistics {
     }
 
     /// Counts the next bytes of the contents.
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         let mut previous = self.last;
         for &byte in bytes {
             match byte {
@@ -67,14 +67,14 @@ impl Statistics {
     }
 
     /// Ends the count: a control-Z at the end is no mark of a binary.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if self.last.take() == Some(b'\x1a') {
             self.nonprintable = self.nonprintable.saturating_sub(1);
         }
     }
 
     /// Whether a NUL was seen, after which an automatic decision is certain.
-    pub(super) fn has_nul(&self) -> bool {
+    pub(crate) fn has_nul(&self) -> bool {
         self.nul > 0
     }
 
@@ -83,7 +83,7 @@ impl Statistics {
     }
 
     /// Whether CRLF becomes LF. `has_crlf_in_index` is asked only where it matters.
-    pub(super) fn becomes_lf(
+    pub(crate) fn becomes_lf(
         &self,
         action: Action,
         has_crlf_in_index: impl FnOnce() -> bool,
@@ -97,7 +97,7 @@ impl Statistics {
     }
 
     /// What a commit and the checkout of it would do to the line endings, if that is a loss.
-    pub(super) fn loss(&self, action: Action, becomes_lf: bool) -> Option<Loss> {
+    pub(crate) fn loss(&self, action: Action, becomes_lf: bool) -> Option<Loss> {
         let mut after = *self;
         if becomes_lf {
             after.lone_lf += after.crlf;
@@ -131,7 +131,7 @@ impl Statistics {
 
 /// Line endings that a round trip through git replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
+pub(crate) enum Loss {
     /// CRLF by LF.
     CrLf,
     /// LF by CRLF.
@@ -139,7 +139,7 @@ pub(super) enum Loss {
 }
 
 /// Whether a blob of the index holds CRLF and looks like text: then its line endings are left alone.
-pub(super) fn has_crlf(blob: &[u8]) -> bool {
+pub(crate) fn has_crlf(blob: &[u8]) -> bool {
     if !blob.contains(&b'\r') {
         return false;
     }
@@ -149,7 +149,7 @@ pub(super) fn has_crlf(blob: &[u8]) -> bool {
 
 /// Hands `bytes` on without the CR of each CRLF. For contents that come in pieces: `held_cr` keeps a CR at the end
 /// of one piece until the next shows what follows it; at the end of all, the caller emits it.
-pub(super) fn strip_cr(bytes: &[u8], held_cr: &mut bool, mut emit: impl FnMut(&[u8])) {
+pub(crate) fn strip_cr(bytes: &[u8], held_cr: &mut bool, mut emit: impl FnMut(&[u8])) {
     if bytes.is_empty() {
         return;
     }

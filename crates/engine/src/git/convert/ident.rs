@@ -3,7 +3,7 @@
 use bstr::ByteSlice;
 
 /// `contents` with all idents collapsed, or `None` if there is nothing to collapse.
-pub(super) fn collapse(contents: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn collapse(contents: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     // Where in `contents` the part begins that is not yet in `out`.
     let mut copied = 0;

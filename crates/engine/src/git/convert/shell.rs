@@ -113,7 +113,7 @@ impl Surroundings {
 
 /// What is fed to a filter.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Input<'a> {
+pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
     /// All of a file, from its start.
     File(&'a File),

@@ -46,12 +46,7 @@ pub(super) fn read_todo(
     objects: &Objects,
 ) -> Result<Todo, Error> {
     let comment = comment_prefix(&repo.config);
-    let lines: Vec<&[u8]> = text
-        .lines()
-        .filter(|line| !line.starts_with(&comment))
-        .map(|line| line.trim_ascii())
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&[u8]> = commands(text, comment.as_ref()).collect();
     let shown = |lines: Option<&[&[u8]]>| {
         let lines = lines.unwrap_or_default().iter();
         lines
@@ -63,6 +58,14 @@ pub(super) fn read_todo(
         first: shown(lines.get(..SHOWN.min(lines.len())))?,
         last: shown(lines.get(lines.len().saturating_sub(SHOWN)..))?,
     })
+}
+
+/// The lines of `text` that are commands.
+pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
+    text.lines()
+        .filter(|line| !line.starts_with(comment))
+        .map(|line| line.trim_ascii())
+        .filter(|line| !line.is_empty())
 }
 
 /// The command `line`, in which the commit has its short id.

@@ -290,7 +290,7 @@ impl Place<'_> {
 }
 
 /// The target in a log's message about a switch.
-fn switched_to(message: &BStr) -> Option<&BStr> {
+pub(crate) fn switched_to(message: &BStr) -> Option<&BStr> {
     let names = message.strip_prefix(b"checkout: moving from ")?;
     let (_, target) = names.split_once_str(" to ")?;
     Some(target.as_bstr())

@@ -74,7 +74,7 @@ fn link_target(path: &Path) -> Option<BString> {
 }
 
 /// Parses the contents of a loose reference.
-fn parse(content: &[u8], hash: Kind) -> Raw {
+pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
     let content = content.trim_ascii_end();
     // git reads the contents as a C string.
     let content = content.split(|byte| *byte == 0).next().unwrap_or_default();

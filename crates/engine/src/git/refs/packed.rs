@@ -20,7 +20,8 @@ enum Peeled {
 
 /// The contents of a `packed-refs` file.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
+    /// The file, as git names it.
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
@@ -33,19 +34,19 @@ pub(super) struct Packed {
 
 /// One reference of the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// The full name.
-    pub(super) name: &'a BStr,
+    pub(crate) name: &'a BStr,
     /// What it points to.
-    pub(super) id: ObjectId,
+    pub(crate) id: ObjectId,
     /// What that peels to (itself, unless it is a tag object), where the file knows.
-    pub(super) peeled: Option<ObjectId>,
+    pub(crate) peeled: Option<ObjectId>,
     next: usize,
 }
 
 impl Packed {
     /// No packed references at all.
-    pub(super) fn empty(hash: Kind) -> Self {
+    pub(crate) fn empty(hash: Kind) -> Self {
         Self {
             path: PathBuf::new(),
             hash,
@@ -56,17 +57,18 @@ impl Packed {
         }
     }
 
-    /// Reads the file `path`; without one there are no packed references.
-    pub(super) fn read(path: &Path, hash: Kind) -> Result<Self, Error> {
+    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    pub(crate) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
         let bytes = match crate::file::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::read(path, source)),
         };
-        Self::parse(path.to_owned(), bytes, hash)
+        Self::parse(shown.to_owned(), bytes, hash)
     }
 
-    fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
+    /// Takes over the bytes of the file `path`.
+    pub(crate) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
         let mut packed = Self {
             path,
             bytes,
@@ -170,7 +172,7 @@ impl Packed {
     }
 
     /// The record named `name`.
-    pub(super) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
+    pub(crate) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
         Ok(self
             .from(name)
             .next()
@@ -179,7 +181,7 @@ impl Packed {
     }
 
     /// The records whose names are `name` or later, in byte order.
-    pub(super) fn from(&self, name: &BStr) -> Records<'_> {
+    pub(crate) fn from(&self, name: &BStr) -> Records<'_> {
         let at = match &self.order {
             Some(order) => order.partition_point(|at| self.name_at(*at) < name),
             None => self.lower_bound(name),
@@ -225,7 +227,7 @@ impl Packed {
 
 /// Records in byte order of their names. Ends after the first error.
 #[derive(Debug)]
-pub(super) struct Records<'a> {
+pub(crate) struct Records<'a> {
     packed: &'a Packed,
     /// An offset into the bytes, or into the order where there is one.
     at: usize,

@@ -10,7 +10,11 @@ use super::Error;
 /// The number of well-formed records in the log `path`; git skips the others without a word.
 pub(super) fn count(path: &Path, hash: Kind) -> usize {
     // As for git, a log that cannot be read has no records.
-    let log = crate::file::read(path).unwrap_or_default();
+    count_in(&crate::file::read(path).unwrap_or_default(), hash)
+}
+
+/// The number of well-formed records in `log`.
+pub(crate) fn count_in(log: &[u8], hash: Kind) -> usize {
     log.split_inclusive(|byte| *byte == b'\n')
         .filter(|line| record(line, hash).is_some())
         .count()
@@ -31,15 +35,24 @@ pub(super) fn newest_first(
         }
         Err(error) => return Err(Error::read(path, error)),
     };
-    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    for line in lines.into_iter().rev() {
-        if let Some((id, message)) = record(line, hash)
-            && !found(&id, message)
-        {
+    for (id, message) in records_newest_first(&text, hash) {
+        if !found(&id, message) {
             break;
         }
     }
     Ok(())
+}
+
+/// The new id and the message of each record in the log `text`.
+pub(crate) fn records_newest_first(
+    text: &[u8],
+    hash: Kind,
+) -> impl Iterator<Item = (ObjectId, &BStr)> {
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    lines
+        .into_iter()
+        .rev()
+        .filter_map(move |line| record(line, hash))
 }
 
 /// `old SP new SP name <email> SP time SP zone TAB message LF`: the new id and the message.

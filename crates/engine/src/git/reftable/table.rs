@@ -18,7 +18,7 @@ const INDEX_DEPTH_MAX: usize = 16;
 
 /// A table, read whole. Its sections are known to lie inside it.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Table {
 }
 
 /// The new id and the message in a log record.
-pub(super) type LogRecord<'a> = (ObjectId, &'a BStr);
+pub(crate) type LogRecord<'a> = (ObjectId, &'a BStr);
 
 /// A block's place and contents.
 struct Block<'a> {
@@ -47,7 +47,7 @@ struct Block<'a> {
 
 impl Table {
     /// Checks and takes over the bytes of the file `path`.
-    pub(super) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
+    pub(crate) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
         let mut table = Self {
             path,
             hash,
@@ -65,7 +65,7 @@ impl Table {
     }
 
     /// The file.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -178,7 +178,7 @@ impl Table {
     }
 
     /// The value of the reference `name`, a deletion included.
-    pub(super) fn find(&self, name: &BStr) -> Result<Option<Value>, Error> {
+    pub(crate) fn find(&self, name: &BStr) -> Result<Option<Value>, Error> {
         let mut found = None;
         self.walk(name, |key, value| {
             if key == name {
@@ -190,7 +190,7 @@ impl Table {
     }
 
     /// Calls `found` for each reference whose name starts with `prefix`, deletions included, in order.
-    pub(super) fn for_each_ref(
+    pub(crate) fn for_each_ref(
         &self,
         prefix: &BStr,
         mut found: impl FnMut(&BStr, Value),
@@ -304,7 +304,7 @@ impl Table {
 
     /// Calls `found` for each record in the log of `name` with the number of its update, its new id
     /// and its message: none for deletions and for the mark of an empty log.
-    pub(super) fn for_each_log(
+    pub(crate) fn for_each_log(
         &self,
         name: &BStr,
         found: impl FnMut(u64, Option<LogRecord<'_>>),

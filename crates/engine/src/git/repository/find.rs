@@ -247,7 +247,7 @@ pub(super) fn is_git_directory(
 }
 
 /// The folder that the file `commondir` of `git_dir` names, if there is such a file.
-pub(super) fn common_dir_file(
+pub(crate) fn common_dir_file(
     git_dir: &Path,
     read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
 ) -> Result<Option<PathBuf>, Error> {

@@ -16,7 +16,7 @@ const SIZE_MAX: u64 = 1 << 20;
 
 /// Why a path is no such file.
 #[derive(Debug)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// There is nothing.
     Missing,
     /// It is a folder, perhaps the repository itself.
@@ -93,14 +93,10 @@ pub(super) fn read_gitfile(
         Ok(contents) => contents,
         Err(errno) => return Ok(Err(Reason::OpenFailed(errno_text(errno)))),
     };
-    let Some(target) = contents.strip_prefix(b"gitdir: ") else {
-        return Ok(Err(Reason::InvalidFormat));
+    let target = match target(&contents) {
+        Ok(target) => target,
+        Err(reason) => return Ok(Err(reason)),
     };
-    let target = target.trim_end_with(|c| matches!(c, '\n' | '\r'));
-    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
-    if target.is_empty() {
-        return Ok(Err(Reason::NoPath));
-    }
     let folder: BString = match name.rfind_byte(b'/') {
         Some(slash) if target.first() != Some(&b'/') => {
             let parent = name.get(..=slash).unwrap_or_default();
@@ -114,6 +110,19 @@ pub(super) fn read_gitfile(
     real_path(directory, &folder)
         .map(Ok)
         .map_err(Error::Refused)
+}
+
+/// The folder that the file's `contents` name.
+pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
+    let target = contents
+        .strip_prefix(b"gitdir: ")
+        .ok_or(Reason::InvalidFormat)?
+        .trim_end_with(|c| matches!(c, '\n' | '\r'));
+    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
+    if target.is_empty() {
+        return Err(Reason::NoPath);
+    }
+    Ok(target)
 }
 
 /// The first bytes of a file, at most as many as `buffer` holds.

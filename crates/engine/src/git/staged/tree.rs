@@ -8,20 +8,20 @@ use vigil_model::mode::FileMode;
 
 /// One entry of a tree object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TreeEntry<'a> {
-    pub(super) key: Key<'a>,
-    pub(super) mode: FileMode,
-    pub(super) id: ObjectId,
+pub(crate) struct TreeEntry<'a> {
+    pub(crate) key: Key<'a>,
+    pub(crate) mode: FileMode,
+    pub(crate) id: ObjectId,
     /// How many bytes of the tree object it takes.
-    pub(super) len: usize,
+    pub(crate) len: usize,
 }
 
 /// What orders the entries of one directory, in trees and in the index alike: names as bytes, where that of a
 /// directory ends in a `/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) is_dir: bool,
+pub(crate) struct Key<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) is_dir: bool,
 }
 
 impl Ord for Key<'_> {
@@ -45,7 +45,7 @@ impl PartialOrd for Key<'_> {
 impl<'a> TreeEntry<'a> {
     /// Reads `mode SP name NUL id` at the start of `data`, which is what is left of a tree object; `None` at its
     /// end. The error is git's text.
-    pub(super) fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
+    pub(crate) fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
         if data.is_empty() {
             return Ok(None);
         }

@@ -1,0 +1,306 @@
+//! The protocol of `filter.<name>.process` (gitattributes(5), "Long Running Filter Process"; gitprotocol-common(5)
+//! for the packets).
+
+use std::io::{self, Read, Write};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::Error;
+use super::shell::Input;
+use crate::git::attributes::{Messages, errno_text};
+
+/// The most bytes one packet carries.
+const PACKET_DATA_MAX: usize = 65516;
+
+/// What is said to a filter, and what it answers.
+#[derive(Debug)]
+pub(crate) struct Conversation<W, R> {
+    stdin: W,
+    stdout: R,
+    cleans: bool,
+    aborted: bool,
+}
+
+/// What a filter made of one file.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The converted contents.
+    Converted(Vec<u8>),
+    /// It does not convert this file.
+    Declined,
+    /// It does not keep to the protocol, and is of no use any more.
+    Broken,
+}
+
+/// Why a conversation ended.
+pub(crate) enum Fault {
+    /// The process closed its end.
+    Ended,
+    /// What git says as errors.
+    Said(Vec<String>),
+    /// git ends here.
+    Fatal(Error),
+}
+
+impl Fault {
+    fn said(text: impl Into<String>) -> Self {
+        Self::Said(vec![text.into()])
+    }
+
+    /// Adds what the step meant that could not be done.
+    fn with(self, text: &str) -> Self {
+        match self {
+            Self::Said(mut texts) => {
+                texts.push(text.to_owned());
+                Self::Said(texts)
+            }
+            other => other,
+        }
+    }
+
+    /// Hands on what is to be said.
+    pub(super) fn report(self, messages: &Messages) {
+        if let Self::Said(texts) = self {
+            texts.iter().for_each(|text| messages.error(text));
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(_: io::Error) -> Self {
+        Self::Ended
+    }
+}
+
+impl<W: Write, R: Read> Conversation<W, R> {
+    /// A conversation in which nothing is said yet, over the filter's standard input and output.
+    pub(crate) fn new(stdin: W, stdout: R) -> Self {
+        Self {
+            stdin,
+            stdout,
+            cleans: false,
+            aborted: false,
+        }
+    }
+
+    /// Greets the filter, which `command` started, and agrees with it on what it can do.
+    pub(crate) fn shake_hands(&mut self, command: &BStr) -> Result<(), Fault> {
+        let unread = |what: &str| format!("could not read {what} from subprocess '{command}'");
+        self.write_line("git-filter-client")
+            .map_err(|fault| fault.with("Could not write client identification"))?;
+        self.write_line("version=2")
+            .map_err(|fault| fault.with("Could not write requested version"))?;
+        self.write_flush()
+            .map_err(|fault| fault.with("Could not write flush packet"))?;
+
+        let line = self.greeting_line(|| unread("greeting"))?;
+        if line.as_ref().is_none_or(|line| line != "git-filter-server") {
+            return Err(Fault::said(format!(
+                "Unexpected line '{}', expected git-filter-server",
+                or_flush(line.as_ref())
+            )));
+        }
+        let line = self.greeting_line(|| unread("version"))?;
+        let version = line
+            .as_deref()
+            .and_then(|line| line.strip_prefix(b"version="))
+            .and_then(|version| version.to_str().ok()?.trim_start().parse::<i32>().ok());
+        let Some(version) = version else {
+            return Err(Fault::said(format!(
+                "Unexpected line '{}', expected version",
+                or_flush(line.as_ref())
+            )));
+        };
+        if let Some(line) = self.greeting_line(|| unread("version flush"))? {
+            return Err(Fault::said(format!(
+                "Unexpected line '{line}', expected flush"
+            )));
+        }
+        if version != 2 {
+            return Err(Fault::said(format!("Version {version} not supported")));
+        }
+
+        for capability in ["clean", "smudge", "delay"] {
+            self.write_line(&format!("capability={capability}"))
+                .map_err(|fault| fault.with("Could not write requested capability"))?;
+        }
+        self.write_flush()
+            .map_err(|fault| fault.with("Could not write flush packet"))?;
+        while let Some(line) = self.greeting_line(|| unread("capabilities"))? {
+            match line.strip_prefix(b"capability=") {
+                Some(b"clean") => self.cleans = true,
+                None | Some(b"smudge" | b"delay") => {}
+                Some(other) => {
+                    return Err(Fault::Fatal(Error::Protocol(format!(
+                        "subprocess '{command}' requested unsupported capability '{}'",
+                        other.as_bstr()
+                    ))));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One line of the greeting, `None` for a flush.
+    fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Fault> {
+        self.read_line().map_err(|fault| match fault {
+            Fault::Ended => Fault::said(unread()),
+            other => other,
+        })
+    }
+
+    /// Has the contents of the file `path` cleaned.
+    pub(crate) fn clean(
+        &mut self,
+        path: &BStr,
+        input: Input<'_>,
+        messages: &Messages,
+    ) -> Result<Outcome, Error> {
+        if !self.cleans {
+            return Ok(Outcome::Declined);
+        }
+        let mut status = BString::default();
+        if path.len() > PACKET_DATA_MAX - "pathname=\n".len() {
+            messages.error("path name too long for external filter");
+            return Ok(Outcome::Broken);
+        }
+        match self.converse(path, input, &mut status) {
+            Ok(Some(contents)) => return Ok(Outcome::Converted(contents)),
+            Ok(None) => {}
+            Err(Fault::Fatal(error)) => return Err(error),
+            Err(fault) => fault.report(messages),
+        }
+        match status.as_slice() {
+            b"error" => Ok(Outcome::Declined),
+            b"abort" => {
+                self.cleans = false;
+                self.aborted = true;
+                Ok(Outcome::Declined)
+            }
+            _ => Ok(Outcome::Broken),
+        }
+    }
+
+    /// Sends one file and reads what became of it; `None` if `status` says that nothing did.
+    fn converse(
+        &mut self,
+        path: &BStr,
+        input: Input<'_>,
+        status: &mut BString,
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        self.write_line("command=clean")?;
+        self.write_packet(&[b"pathname=", path.as_bytes(), b"\n"])
+            .map_err(formatted)?;
+        self.write_flush()?;
+        input
+            .feed(|bytes| {
+                bytes
+                    .chunks(PACKET_DATA_MAX)
+                    .try_for_each(|packet| self.write_packet(&[packet]))
+            })
+            .map_err(|error| Fault::said(format!("packet write failed: {}", errno_text(&error))))?;
+        self.write_flush()?;
+
+        self.read_status(status)?;
+        if status != "success" {
+            return Ok(None);
+        }
+        let mut contents = Vec::new();
+        loop {
+            let packet = self.read_packet()?;
+            if packet.is_empty() {
+                break;
+            }
+            contents.extend_from_slice(&packet);
+        }
+        self.read_status(status)?;
+        Ok((status == "success").then_some(contents))
+    }
+
+    /// Reads a list of lines; the last `status=` counts, and without one the status stays.
+    fn read_status(&mut self, status: &mut BString) -> Result<(), Fault> {
+        while let Some(line) = self.read_line()? {
+            if let Some(value) = line.strip_prefix(b"status=") {
+                *status = value.into();
+            }
+        }
+        Ok(())
+    }
+
+    /// A line without its line feed; an empty one counts as a flush, as in git.
+    fn read_line(&mut self) -> Result<Option<BString>, Fault> {
+        let mut packet = self.read_packet()?;
+        if packet.last() == Some(&b'\n') {
+            packet.pop();
+        }
+        Ok((!packet.is_empty()).then(|| packet.into()))
+    }
+
+    /// The bytes of one packet, none for a flush.
+    fn read_packet(&mut self) -> Result<Vec<u8>, Fault> {
+        let mut header = [0; 4];
+        self.stdout_exact(&mut header)?;
+        let fatal = |text| Fault::Fatal(Error::Protocol(text));
+        let mut length = 0;
+        for digit in header {
+            let Some(value) = char::from(digit).to_digit(16) else {
+                return Err(fatal(format!(
+                    "protocol error: bad line length character: {}",
+                    header.as_bstr()
+                )));
+            };
+            length = length * 16 + value as usize;
+        }
+        let size = match length {
+            0..=2 => return Ok(Vec::new()),
+            3 => None,
+            _ => (length - 4 <= PACKET_DATA_MAX).then_some(length - 4),
+        };
+        let Some(size) = size else {
+            let shown = if length == 3 { 3 } else { length - 4 };
+            return Err(fatal(format!("protocol error: bad line length {shown}")));
+        };
+        let mut packet = vec![0; size];
+        self.stdout_exact(&mut packet)?;
+        Ok(packet)
+    }
+
+    fn stdout_exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        self.stdout.read_exact(buffer)
+    }
+
+    fn write_line(&mut self, line: &str) -> Result<(), Fault> {
+        self.write_packet(&[line.as_bytes(), b"\n"])
+            .map_err(formatted)
+    }
+
+    fn write_packet(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        let size = parts.iter().map(|part| part.len()).sum::<usize>() + 4;
+        let mut packet = format!("{size:04x}").into_bytes();
+        parts.iter().for_each(|part| packet.extend_from_slice(part));
+        self.write(&packet)
+    }
+
+    fn write_flush(&mut self) -> Result<(), Fault> {
+        self.write(b"0000")
+            .map_err(|_| Fault::said("flush packet write failed"))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdin.write_all(bytes)
+    }
+
+    /// Whether it has said that it will clean no file any more.
+    pub(super) fn has_aborted(&self) -> bool {
+        self.aborted
+    }
+}
+
+/// git's words for a line that could not be sent.
+fn formatted(_: io::Error) -> Fault {
+    Fault::said("packet write with format failed")
+}
+
+fn or_flush(line: Option<&BString>) -> &BStr {
+    line.map_or(BStr::new("<flush packet>"), AsRef::as_ref)
+}
