@@ -62,7 +62,7 @@ pub(super) fn check(
     messages: &mut Vec<BString>,
 ) -> Result<Option<Observed>, ContentError> {
     let flags = entry.flags;
-    if flags.is_skip_worktree() && !(scan.looks_at_present_skipped_files && !entry.mode.is_tree())
+    if flags.is_skip_worktree() && (!scan.looks_at_present_skipped_files || entry.mode.is_tree())
         || flags.is_assume_valid() && flags.stage() == 0
     {
         return Ok(None);
