@@ -14,6 +14,8 @@ use crate::stamp::Stamp;
 pub(super) struct Compared {
     pub(super) entry: u32,
     pub(super) stamp: Stamp,
+    /// How they were converted; nothing for a symbolic link.
+    pub(super) conversion: Option<u64>,
     pub(super) is_unchanged: bool,
 }
 
@@ -117,10 +119,5 @@ impl ScanMemory {
 
     pub(super) fn dir(&self, id: DirId) -> Option<&Mutex<DirMemory>> {
         self.dirs.get(id as usize)
-    }
-
-    /// Forgets what contents were like, as after a change of attributes or filters.
-    pub fn forget_contents(&self) {
-        self.dirs.iter().for_each(|dir| dir.lock().compared.clear());
     }
 }
