@@ -22,7 +22,7 @@ pub(crate) fn config_text(data: &[u8]) {
     let mut last = 1;
     let mut keys_len = 0;
     for ((key, value), number) in &entries {
-        assert!((last..=lines).contains(number));
+        assert!((last..=lines + 1).contains(number));
         last = *number;
         keys_len += key.len();
         assert!(!key.contains(&0));

@@ -33,10 +33,18 @@ fn seeds(folder: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn run(target: Target, data: &[u8]) {
-    if catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err() {
-        panic!("{} fails on b\"{}\"", target.name, data.escape_ascii());
-    }
+/// The first input on which the target fails: a seed or a changed one.
+fn failing(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let fails = |data: &Vec<u8>| catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err();
+    let mut random = Random::new(target.name.len() as u64);
+    let changed = std::iter::repeat_with(|| {
+        let mut data = seeds[random.below(seeds.len())].clone();
+        let other = &seeds[random.below(seeds.len())];
+        mutate(&mut data, other, &mut random, LEN_MAX.max(other.len()));
+        data
+    });
+    let inputs = seeds.iter().cloned().chain(changed.take(CHANGED));
+    inputs.into_iter().find(fails)
 }
 
 #[test]
@@ -49,32 +57,43 @@ fn no_changed_seed_makes_a_parser_fail() {
         .unwrap();
     assert!(status.success());
     // Two threads that take turns: targets differ in what they cost.
-    let work = |first: usize| {
-        for target in TARGETS.iter().skip(first).step_by(2) {
-            let seeds = seeds(&folder.path().join(target.name));
-            let mut random = Random::new(target.name.len() as u64);
-            seeds.iter().for_each(|seed| run(*target, seed));
-            for _ in 0..CHANGED {
-                let mut data = seeds[random.below(seeds.len())].clone();
-                let other = &seeds[random.below(seeds.len())];
-                mutate(&mut data, other, &mut random, LEN_MAX.max(other.len()));
-                run(*target, &data);
-            }
-        }
+    let work = |first: usize| -> Vec<String> {
+        let targets = TARGETS.iter().skip(first).step_by(2);
+        let failures = targets.filter_map(|target| {
+            let data = failing(*target, &seeds(&folder.path().join(target.name)))?;
+            Some(format!(
+                "{} fails on b\"{}\"",
+                target.name,
+                data.escape_ascii()
+            ))
+        });
+        failures.collect()
     };
-    std::thread::scope(|scope| {
-        scope.spawn(|| work(0));
-        scope.spawn(|| work(1));
+    let failures = std::thread::scope(|scope| {
+        let other = scope.spawn(|| work(1));
+        [work(0), other.join().unwrap()].concat()
     });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn every_target_has_a_long_form() {
     let binaries: BTreeSet<String> = std::fs::read_dir(fuzz().join("fuzz_targets"))
         .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .unwrap()
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
-    let names: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
+    let names: BTreeSet<String> = TARGETS
+        .iter()
+        .map(|target| target.name.to_owned())
+        .collect();
     assert_eq!(binaries, names);
     for name in &names {
         let path = fuzz().join("fuzz_targets").join(format!("{name}.rs"));
