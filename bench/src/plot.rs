@@ -112,7 +112,17 @@ impl Plot {
     fn grid(&self, svg: &mut String, x: &Axis, y: &Axis) {
         let bottom = HEIGHT - BOTTOM;
         let right = WIDTH - RIGHT;
-        for tick in x.ticks() {
+        // What was measured is named, not what is round.
+        let mut measured: Vec<_> = self
+            .lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|point| point.0)
+            .collect();
+        measured.retain(|value| *value > 0.0);
+        measured.sort_by(f64::total_cmp);
+        measured.dedup();
+        for tick in measured {
             let at = x.place(tick);
             segment(svg, (at, TOP), (at, bottom));
             text(svg, at, bottom + 20.0, "middle", &(self.x_text)(tick), "");
@@ -232,7 +242,8 @@ mod tests {
         let svg = plot(vec![(1_000.0, 5.0), (1e6, 5_000.0)]).unwrap();
         assert!(svg.contains("points=\"80.0,460.0 650.0,50.0\""));
         assert!(svg.contains("Time &amp; space"));
-        assert!(svg.contains(">10000</text>"));
+        assert!(svg.contains(">1000000</text>"));
+        assert!(svg.contains(">100</text>"));
         assert_eq!(svg.matches("<polyline").count(), 2);
     }
 

@@ -115,7 +115,9 @@ impl Ground {
         rounds: usize,
     ) -> Done<Scenario> {
         let step = (self.tracked.len() / count.max(1)).max(1);
-        for path in self.tracked.iter().step_by(step).take(count) {
+        let paths = self.tracked.iter().step_by(step).take(count);
+        // Not through symbolic links, and not submodules.
+        for path in paths.filter(|path| path.symlink_metadata().is_ok_and(|file| file.is_file())) {
             alter(path, change)?;
         }
         let scenario = self.ask(peers, None, rounds, false);

@@ -44,7 +44,12 @@ impl Reply {
 
     /// The lines `said`, then [`Reply::fatal`] with the text of `error`.
     pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
-        Self::fatal(error.to_string()).after(said)
+        Self::gave_up(said, "fatal: ", &error.to_string())
+    }
+
+    /// The lines `said`, then `label` and `text`, code 128.
+    pub(crate) fn gave_up(said: &[String], label: &str, text: &str) -> Self {
+        Self::complained(labelled(label, text.as_bytes()), Self::FATAL).after(said)
     }
 
     /// The same, with the lines `said` on standard error before all else.

@@ -118,11 +118,8 @@ pub fn is_reference_name(name: &[u8]) -> bool {
     name::is_valid(name)
 }
 
-/// How many records the log `text` has.
-///
-/// # Errors
-/// None but those of `text`.
-pub fn reflog_count(text: impl io::BufRead, hash: Kind) -> io::Result<usize> {
+/// The number of well-formed records in the log `text`.
+pub fn reflog_count(text: &[u8], hash: Kind) -> usize {
     reflog::count_in(text, hash)
 }
 

@@ -4,6 +4,7 @@
 //! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
 
 pub mod environment;
+mod file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -140,6 +140,8 @@ struct Places {
     /// The repository's own folder, then those of the environment. Each may name alternates of its own.
     folders: Vec<PathBuf>,
     working_directory: PathBuf,
+    /// Messages name files below it relative to it.
+    work_tree: Option<PathBuf>,
     uses_commit_graph: bool,
 }
 
@@ -172,6 +174,7 @@ impl Objects {
             hash: repo.hash,
             folders,
             working_directory,
+            work_tree: repo.work_tree.clone(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
         };
         Ok(Self {
@@ -391,14 +394,14 @@ impl Places {
         let (folder, file) = hex.split_at_checked(2).unwrap_or_default();
         for place in self.all_folders() {
             if let Some(path) = packed_in(&place.join("pack"), id) {
-                let id = id.to_owned();
+                let (id, path) = (id.to_owned(), self.shown(path));
                 return Err(Error::CorruptPacked { id, path });
             }
             let path = place.join(folder).join(file);
             match std::fs::metadata(&path) {
                 Ok(metadata) if metadata.len() == 0 => return Ok(None),
                 Ok(_) => {
-                    let id = id.to_owned();
+                    let (id, path) = (id.to_owned(), self.shown(path));
                     return Err(Error::CorruptLoose { id, path });
                 }
                 Err(_) => {}
@@ -408,6 +411,14 @@ impl Places {
             id: id.to_owned(),
             reason,
         })
+    }
+
+    fn shown(&self, path: PathBuf) -> PathBuf {
+        let below = self
+            .work_tree
+            .as_deref()
+            .and_then(|top| path.strip_prefix(top).ok());
+        below.map_or_else(|| path.clone(), Path::to_owned)
     }
 
     fn all_folders(&self) -> Vec<PathBuf> {

@@ -7,13 +7,14 @@ mod assemble;
 mod excludes;
 mod long;
 mod prompt;
+mod renamed;
 mod submodules;
 mod surroundings;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 
@@ -72,6 +73,12 @@ pub enum SessionError {
     /// Attributes.
     #[error(transparent)]
     Attributes(#[from] attributes::Error),
+    /// HEAD leads to nothing.
+    #[error("bad object HEAD")]
+    BadHead,
+    /// The tree of HEAD is not there.
+    #[error("bad tree object HEAD")]
+    BadHeadTree,
     /// What is under way.
     #[error(transparent)]
     UnderWay(#[from] under_way::Error),
@@ -86,6 +93,14 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// What git puts before the text.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::BadHeadTree => "error: ",
+            _ => "fatal: ",
+        }
+    }
+
     /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
     pub fn said(&self) -> Vec<String> {
         match self {
@@ -100,7 +115,7 @@ impl SessionError {
                 .collect(),
             Self::Submodule { source, .. } => {
                 let mut lines = source.said();
-                lines.push(format!("fatal: {source}"));
+                lines.push(format!("{}{source}", source.label()));
                 lines
             }
             _ => Vec::new(),
@@ -295,12 +310,27 @@ impl Session {
         Ok(id.and_then(|id| self.objects.peel_to_tree(&id).ok()))
     }
 
-    /// The tree of the commit that HEAD names; `None` on an unborn branch.
+    /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
+    /// git gives up without it.
     fn head_tree(&self, head: &Head) -> Result<Option<ObjectId>, SessionError> {
-        match head_id(head) {
-            Some(id) => Ok(Some(self.objects.peel_to_tree(&id)?)),
-            None => Ok(None),
+        let Some(id) = head_id(head) else {
+            return Ok(None);
+        };
+        let tree = match self.objects.peel_to_tree(&id) {
+            Err(objects::Error::Missing { id: missing }) if missing == id => {
+                return Err(SessionError::BadHead);
+            }
+            tree => tree?,
+        };
+        match self.objects.kind(&tree)? {
+            Some(_) => Ok(Some(tree)),
+            None => Err(SessionError::BadHeadTree),
         }
+    }
+
+    /// What attributes and filters said since the last answer, each line whole.
+    pub fn take_messages(&self) -> Vec<BString> {
+        self.messages.take()
     }
 }
 

@@ -25,10 +25,7 @@ impl From<&Stat> for Stamp {
             dev: stat.dev,
             ino: stat.ino,
             size: stat.size,
-            mtime: Timestamp {
-                s: stat.mtime_s,
-                ns: stat.mtime_ns,
-            },
+            mtime: mtime(stat),
             ctime: Timestamp {
                 s: stat.ctime_s,
                 ns: stat.ctime_ns,
@@ -86,6 +83,15 @@ impl Observation {
             return Ok(false);
         }
         Ok(Stamp::of(path)? == self.stamp)
+    }
+}
+
+/// When the contents last changed.
+#[inline]
+pub(crate) fn mtime(stat: &Stat) -> Timestamp {
+    Timestamp {
+        s: stat.mtime_s,
+        ns: stat.mtime_ns,
     }
 }
 

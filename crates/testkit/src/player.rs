@@ -300,9 +300,11 @@ fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
 }
 
-/// What was said, in any order where there was an answer: threads and a different order of steps change that.
+/// What was said, without advice, and in any order where there was an answer: threads and a different order of steps
+/// change that.
 fn messages(outcome: &Outcome) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> = outcome.stderr.lines().collect();
+    let lines = outcome.stderr.lines();
+    let mut lines: Vec<&[u8]> = lines.filter(|line| !line.starts_with(b"hint:")).collect();
     if outcome.ending == Ending::Exit(0) {
         lines.sort_unstable();
     }

@@ -50,6 +50,13 @@ pub(crate) struct Additions {
     pub patches: Option<Patches>,
 }
 
+impl Additions {
+    /// The exit code of a status with these.
+    pub(crate) fn code(&self) -> u8 {
+        self.patches.as_ref().map_or(0, |patches| patches.code)
+    }
+}
+
 /// The commits of submodules that one side has and the other lacks.
 #[derive(Clone, Debug)]
 pub(crate) struct SubmoduleCommits {
@@ -62,10 +69,14 @@ pub(crate) struct SubmoduleCommits {
 /// Patches as `git diff` prints them.
 #[derive(Clone, Debug)]
 pub(crate) struct Patches {
+    /// There is a header above the first.
+    pub has_header: bool,
     /// From HEAD to the index.
     pub staged: Vec<u8>,
     /// From the index to the working tree, where that was asked for (`-vv`).
     pub unstaged: Option<Vec<u8>>,
+    /// git's exit code: where it failed, the status ends too.
+    pub code: u8,
 }
 
 /// What the status amounts to, by which the sentences differ.
@@ -153,7 +164,9 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     if let Some(patches) = &additions.patches {
         writer.patches(patches);
     }
-    writer.summary();
+    if additions.code() == 0 {
+        writer.summary();
+    }
     writer.lines.out
 }
 

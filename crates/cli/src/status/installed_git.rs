@@ -46,7 +46,7 @@ impl Wanted {
                 arguments.extend(["--for-status", "--summary-limit", &limit]);
                 arguments.extend(is_staged.then_some("HEAD"));
                 match git.run(&arguments) {
-                    Ok(text) => additions
+                    Ok((text, _)) => additions
                         .submodules
                         .push(SubmoduleCommits { is_staged, text }),
                     Err(error) => {
@@ -77,16 +77,28 @@ impl Wanted {
         let has_header = has_both && Gist::of(status).is_committable;
         let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
         let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
-        Ok(Patches {
-            staged: self.diff(git, "--cached", staged.unwrap_or_default())?,
+        let (staged, code) = self.diff(git, "--cached", staged.unwrap_or_default())?;
+        let mut patches = Patches {
+            has_header,
+            staged,
+            unstaged: None,
+            code,
+        };
+        if has_both && code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
-            unstaged: has_both
-                .then(|| self.diff(git, "--ours", unstaged))
-                .transpose()?,
-        })
+            let (unstaged, code) = self.diff(git, "--ours", unstaged)?;
+            patches.unstaged = Some(unstaged);
+            patches.code = code;
+        }
+        Ok(patches)
     }
 
-    fn diff(&self, git: &Git<'_>, what: &str, prefixes: [&str; 2]) -> std::io::Result<Vec<u8>> {
+    fn diff(
+        &self,
+        git: &Git<'_>,
+        what: &str,
+        prefixes: [&str; 2],
+    ) -> std::io::Result<(Vec<u8>, u8)> {
         let renames = match self.renames {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
             Some(rule) => {
@@ -113,8 +125,8 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// What git prints, in the working directory of this process: the top of the working tree.
-    fn run(&self, arguments: &[&str]) -> std::io::Result<Vec<u8>> {
+    /// What git prints and its exit code, in the working directory of this process: the top of the working tree.
+    fn run(&self, arguments: &[&str]) -> std::io::Result<(Vec<u8>, u8)> {
         let repository = self.repository;
         let environment = &repository.environment;
         let mut command = Command::new("git");
@@ -139,6 +151,10 @@ impl Git<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .output()?;
-        Ok(output.stdout)
+        let code = output.status.code().map(u8::try_from);
+        Ok((
+            output.stdout,
+            code.and_then(Result::ok).unwrap_or(Reply::FATAL),
+        ))
     }
 }

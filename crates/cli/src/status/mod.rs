@@ -77,9 +77,14 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let refuse = |error: SessionError| Reply::fatal_after(&error.said(), &error);
+    let refuse =
+        |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
     let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(refuse)?;
-    let status = session.status(&plan.request).map_err(refuse)?;
+    let status = session.status(&plan.request).map_err(|error| {
+        let mut reply = refuse(error);
+        reply.stderr.splice(..0, lines(&session.take_messages()));
+        reply
+    })?;
     let mut stderr = lines(&status.warnings);
     plan.presentation.long.additions =
         plan.wanted
@@ -87,7 +92,7 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
         stderr,
-        code: 0,
+        code: plan.presentation.long.additions.code(),
     })
 }
 

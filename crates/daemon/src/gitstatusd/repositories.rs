@@ -124,8 +124,14 @@ impl Repositories {
         Ok(Some(prompt))
     }
 
-    /// Forgets repositories that nobody asked for in the last `ttl`.
-    pub(super) fn drop_idle(&mut self, ttl: Duration) {
-        self.open.retain(|_, kept| kept.used_at.elapsed() < ttl);
+    /// Forgets repositories that nobody asked for in the last `ttl`, and tells which.
+    pub(super) fn drop_idle(&mut self, ttl: Duration, mut forgotten: impl FnMut(&Path)) {
+        self.open.retain(|location, kept| {
+            let is_idle = kept.used_at.elapsed() >= ttl;
+            if is_idle {
+                forgotten(&location.git_dir());
+            }
+            !is_idle
+        });
     }
 }

@@ -66,7 +66,9 @@ pub(super) fn serve(
                     return 0;
                 }
                 if let Some(ttl_s) = options.repo_ttl_s {
-                    repositories.drop_idle(Duration::from_secs(ttl_s));
+                    repositories.drop_idle(Duration::from_secs(ttl_s), |git_dir| {
+                        log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
+                    });
                 }
                 continue;
             }

@@ -194,7 +194,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// What `text` says, without includes: for files in the same format, such as `.gitmodules`. `name` is for errors.
+    /// What `text` says, without includes: for files in the same format, such as `.gitmodules`. `name` is for errors:
+    /// `file <path>` or `blob <id>`.
     pub fn from_bytes(text: &[u8], name: &str) -> Result<Self, Error> {
         let text = parse::parse(text);
         let mut config = Self {
@@ -215,7 +216,7 @@ impl Config {
             );
         }
         match text.bad_line {
-            Some(line) => Err(Error::Bad(format!("bad config line {line} in file {name}"))),
+            Some(line) => Err(Error::Bad(format!("bad config line {line} in {name}"))),
             None => Ok(config),
         }
     }

@@ -12,6 +12,8 @@ use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use vigil_model::index::{Index, ParseError, ParsedIndex, Prepare};
 use vigil_model::timestamp::{Timestamp, is_racy};
 
+use crate::stamp::{self, Stamp};
+
 /// Why an index cannot be read. The text is git's last line, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -80,23 +82,12 @@ impl SeenFile {
     fn is_current(&self, read_at: Timestamp) -> bool {
         match (self.stat, stat_path(&self.path)) {
             (Some(seen), Ok(now)) => {
-                let mtime = Timestamp {
-                    s: seen.mtime_s,
-                    ns: seen.mtime_ns,
-                };
-                identity(&seen) == identity(&now) && !is_racy(mtime, read_at)
+                Stamp::from(&seen) == Stamp::from(&now) && !is_racy(stamp::mtime(&seen), read_at)
             }
             (None, Err(error)) => error == Errno::NOENT,
             _ => false,
         }
     }
-}
-
-/// What tells one state of a file from another: any rewriting moves at least one of these.
-fn identity(stat: &Stat) -> impl PartialEq {
-    let mtime = (stat.mtime_s, stat.mtime_ns);
-    let ctime = (stat.ctime_s, stat.ctime_ns);
-    (stat.dev, stat.ino, stat.size, mtime, ctime)
 }
 
 /// Large indexes are read into huge pages: faults for small ones would cost as much as the parsing.
@@ -139,10 +130,9 @@ impl LoadedIndex {
 
     /// The mtime of the index file, or the epoch where there is none: the `index_written_at` of the racy rule.
     pub fn written_at(&self) -> Timestamp {
-        self.stat.map_or(Timestamp::default(), |stat| Timestamp {
-            s: stat.mtime_s,
-            ns: stat.mtime_ns,
-        })
+        self.stat
+            .as_ref()
+            .map_or(Timestamp::default(), stamp::mtime)
     }
 
     /// Whether both files are still those that were read: one `stat(2)` each. It may be false without reason,
@@ -171,11 +161,7 @@ pub fn load(
     hash: Kind,
 ) -> Result<LoadedIndex, Error> {
     // The clock before the file: a later change bears a later stamp.
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-    let read_at = Timestamp {
-        s: now.tv_sec,
-        ns: u32::try_from(now.tv_nsec).unwrap_or(0),
-    };
+    let read_at = stamp::now();
     let mut loaded = LoadedIndex {
         index: Index::empty(hash),
         stat: None,
@@ -185,7 +171,7 @@ pub fn load(
         read_at,
     };
     let reader = Reader { shown_from, hash };
-    let file = match File::open(path) {
+    let file = match crate::file::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(loaded),
         Err(error) => return Err(reader.open_failed(path, &error)),
@@ -204,8 +190,8 @@ pub fn load(
         Ok(_) => in_git_dir.clone(),
         Err(_) => path.with_file_name(&name),
     };
-    let file =
-        File::open(&shared_path).map_err(|error| reader.open_failed(&shared_path, &error))?;
+    let file = crate::file::open(&shared_path)
+        .map_err(|error| reader.open_failed(&shared_path, &error))?;
     let (shared, stat) = reader.read(&shared_path, &file)?;
     loaded.notice(&shared);
     if shared.checksum != link.shared_id {

@@ -7,7 +7,6 @@ pub(crate) mod loose;
 pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod reflog;
-pub(crate) mod stamp;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,9 +20,9 @@ use parking_lot::Mutex;
 
 use self::loose::{Item, Loose};
 use self::packed::Packed;
-use self::stamp::Observation;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
+use crate::stamp::Observation;
 use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
@@ -116,6 +115,7 @@ pub struct Refs {
 enum Store {
     Files {
         packed_path: PathBuf,
+        packed_shown: PathBuf,
         packed: Mutex<Option<(Observation, Arc<Packed>)>>,
     },
     Reftable {
@@ -130,10 +130,14 @@ impl Refs {
     pub fn open(repo: &Repository) -> Result<Self, Error> {
         let is_linked = repo.git_dir != repo.common_dir;
         let store = match repo.ref_format {
-            RefFormat::Files => Store::Files {
-                packed_path: repo.common_dir.join("packed-refs"),
-                packed: Mutex::new(None),
-            },
+            RefFormat::Files => {
+                let packed_path = repo.common_dir.join("packed-refs");
+                Store::Files {
+                    packed_shown: repo.shown(&packed_path).to_owned(),
+                    packed_path,
+                    packed: Mutex::new(None),
+                }
+            }
             RefFormat::Reftable => Store::Reftable {
                 shared: Stack::new(repo.common_dir.join("reftable"), repo.hash),
                 own: is_linked.then(|| Stack::new(repo.git_dir.join("reftable"), repo.hash)),
@@ -325,7 +329,7 @@ impl Refs {
         }
         let observation = Observation::of(&path).map_err(failed)?;
         let count = match &self.store {
-            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash)?,
+            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
         };
@@ -457,6 +461,7 @@ impl Refs {
     fn packed(&self) -> Result<Arc<Packed>, Error> {
         let Store::Files {
             packed_path,
+            packed_shown,
             packed,
         } = &self.store
         else {
@@ -471,7 +476,7 @@ impl Refs {
         }
         let observation = Observation::of(packed_path).map_err(failed)?;
         let read = Arc::new(if observation.exists() {
-            Packed::read(packed_path, self.hash)?
+            Packed::read(packed_path, packed_shown, self.hash)?
         } else {
             Packed::empty(self.hash)
         });

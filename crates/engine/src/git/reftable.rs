@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use self::table::Table;
 use super::refs::Raw;
-use super::refs::stamp::Observation;
+use crate::stamp::Observation;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -182,7 +182,7 @@ impl Stack {
                 Observation::of(&self.list_path).map_err(|error| failed(error.into()))?;
             // A repository without any reference may have no list yet.
             let list = if observation.exists() {
-                std::fs::read(&self.list_path).map_err(failed)?
+                crate::file::read(&self.list_path).map_err(failed)?
             } else {
                 Vec::new()
             };
@@ -208,7 +208,7 @@ impl Stack {
                 tables.push(Arc::clone(table));
                 continue;
             }
-            match std::fs::read(&path) {
+            match crate::file::read(&path) {
                 Ok(bytes) => tables.push(Arc::new(Table::parse(path, bytes, self.hash)?)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(Error::Read { path, source }),

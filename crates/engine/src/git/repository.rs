@@ -94,6 +94,14 @@ pub struct Repository {
 }
 
 impl Repository {
+    /// How git names the file `path` in what it says: it stands at the top of the working tree.
+    pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        self.work_tree
+            .as_deref()
+            .and_then(|top| path.strip_prefix(top).ok())
+            .unwrap_or(path)
+    }
+
     /// The top of the working tree, which must be there to be entered: what `git status` insists on.
     pub fn require_work_tree(&self) -> Result<&Path, Error> {
         self.work_tree

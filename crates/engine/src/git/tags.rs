@@ -7,9 +7,9 @@ use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use super::refs::stamp::Observation;
 use super::refs::{self, Refs};
 use crate::objects::{self, Objects};
+use crate::stamp::Observation;
 
 /// Why tags could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_at};
@@ -17,6 +17,7 @@ use vigil_model::verdict::{Verdict, compare, worktree_mode};
 
 use super::cache::Compared;
 use super::surroundings::ContentError;
+use super::walk::unknown;
 use super::{Observed, Scan};
 use crate::stamp::Stamp;
 
@@ -58,6 +59,7 @@ pub(super) fn check(
     number: u32,
     entry: &Entry,
     comparisons: &mut Comparisons,
+    messages: &mut Vec<BString>,
 ) -> Result<Option<Observed>, ContentError> {
     let flags = entry.flags;
     if flags.is_skip_worktree() && !(scan.looks_at_present_skipped_files && !entry.mode.is_tree())
@@ -67,14 +69,15 @@ pub(super) fn check(
     }
     let stat = match stat_at(place.dir, place.name) {
         Ok(stat) => stat,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if flags.is_skip_worktree() => {
+        Err(Errno::NOENT | Errno::NOTDIR) if flags.is_skip_worktree() => {
             return Ok(None);
         }
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => {
-            return Ok(Some(Observed::Missing));
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
+        // git says so and goes on as if nothing had changed.
+        Err(error) => {
+            messages.push(unknown(place.path, error));
+            return Ok(None);
         }
-        // git says so on stderr and goes on as if nothing had changed.
-        Err(_) => return Ok(None),
     };
     let is_plain = flags.stage() == 0 && !flags.is_intent_to_add();
     if is_plain && (entry.mode.is_file() || entry.mode.is_symlink()) {

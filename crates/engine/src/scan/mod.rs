@@ -94,8 +94,10 @@ pub struct Findings {
     pub untracked: Vec<BString>,
     /// Ignored paths; directories end in `/`.
     pub ignored: Vec<BString>,
-    /// What could not be looked at, as git says it on stderr.
+    /// What could not be looked at, as git warns of it, without "warning: ".
     pub warnings: Vec<BString>,
+    /// The tracked paths that could not be looked at, each line whole.
+    pub messages: Vec<BString>,
 }
 
 /// Why a scan ended without an answer.

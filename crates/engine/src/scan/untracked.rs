@@ -483,7 +483,8 @@ impl<'a> Walk<'a> {
                 (rules, Some(stamp))
             }
             Err(error) => {
-                if !is_gone(error) && error != Errno::ISDIR {
+                let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
+                if !is_silent && self.asks_for_rules(tracked, path, listing) {
                     let shown = vigil_model::path::join(path, BStr::new(".gitignore"));
                     warnings
                         .push(format!("unable to access '{shown}': {}", describe(error)).into());
@@ -491,6 +492,30 @@ impl<'a> Walk<'a> {
                 (above.clone(), Some(None))
             }
         }
+    }
+
+    /// Whether anything in the directory `path` is looked up in ignore rules: git does not read them otherwise.
+    fn asks_for_rules(&self, tracked: Option<DirId>, path: &BStr, listing: &Listing) -> bool {
+        let files =
+            tracked.map(|id| (self.scan.tree.files(id), self.scan.tree.file_name_start(id)));
+        let is_tracked = |name: &[u8]| {
+            files.is_some_and(|(files, start)| {
+                files.iter().any(|number| {
+                    let entry = self.scan.index.entries().get(*number as usize);
+                    entry.and_then(|entry| self.scan.index.path(entry).get(start..)) == Some(name)
+                })
+            })
+        };
+        listing.entries().any(|entry| {
+            let name = entry.name.to_bytes();
+            let path = vigil_model::path::join(path, name.as_bstr());
+            !self.is_dot_git(path.as_bstr())
+                && self
+                    .scan
+                    .filter
+                    .is_none_or(|filter| filter.may_match_below(path.as_bstr()))
+                && (entry.kind == EntryKind::Dir || !is_tracked(name))
+        })
     }
 
     fn ignore_file_not_checked_out(&self, id: DirId) -> Option<Vec<u8>> {

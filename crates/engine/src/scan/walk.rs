@@ -1,6 +1,8 @@
 //! The walk over the directories that hold tracked files.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +11,7 @@ use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
-use vigil_linux::stat::{Stat, stat_at, stat_fd};
+use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
 use vigil_model::timestamp::Timestamp;
 
 use super::cache::{DirMemory, Listed, Others};
@@ -132,11 +134,13 @@ impl Scan<'_> {
             all.untracked.extend(worker.findings.untracked);
             all.ignored.extend(worker.findings.ignored);
             all.warnings.extend(worker.findings.warnings);
+            all.messages.extend(worker.findings.messages);
         }
         all.tracked.sort_unstable_by_key(|&(number, _)| number);
         all.untracked.sort_unstable();
         all.ignored.sort_unstable();
         all.warnings.sort_unstable();
+        all.messages.sort_unstable();
         Ok(all)
     }
 }
@@ -250,11 +254,15 @@ impl<'a> Walk<'a> {
                 match searchable {
                     Some(Ok(fd)) => (fd, false),
                     // What may not even be searched is not known to have changed.
-                    _ => return Ok(()),
+                    _ => {
+                        self.report_below(id, Err(Errno::ACCESS), &mut worker.findings);
+                        return Ok(());
+                    }
                 }
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                self.report_missing(id, &mut worker.findings);
+                let observed = self.look_through_link(path);
+                self.report_below(id, observed, &mut worker.findings);
                 return Ok(());
             }
             Err(source) => {
@@ -368,7 +376,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let Some(name) = CName::new(name_of(path, name_start)) else {
-                self.found_tracked(number, Observed::Missing, findings);
+                findings.messages.push(unknown(path, Errno::NAMETOOLONG));
                 continue;
             };
             let place = Place {
@@ -383,6 +391,7 @@ impl<'a> Walk<'a> {
                 number,
                 entry,
                 comparisons,
+                &mut findings.messages,
             )? {
                 self.found_tracked(number, observed, findings);
             }
@@ -404,8 +413,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports all tracked files in and below a directory that is not there.
-    fn report_missing(&self, id: DirId, findings: &mut Findings) {
+    /// What the system says of files below `path`, which is no directory: git asks for them by their whole path, and
+    /// follows a link there, though it takes nothing behind it for what is recorded.
+    fn look_through_link(&self, path: &BStr) -> Result<Observed, Errno> {
+        let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
+        match stat_path(&inside) {
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(Observed::Missing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reports the same of all tracked files in and below a directory.
+    fn report_below(&self, id: DirId, observed: Result<Observed, Errno>, findings: &mut Findings) {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             for &number in self.scan.tree.files(id) {
@@ -419,7 +438,10 @@ impl<'a> Walk<'a> {
                     .filter
                     .is_none_or(|filter| filter.matches(path, entry.mode.is_gitlink()));
                 if self.scan.tracked && is_asked_for && (is_expected || entry.flags.stage() > 0) {
-                    self.found_tracked(number, Observed::Missing, findings);
+                    match observed {
+                        Ok(observed) => self.found_tracked(number, observed, findings),
+                        Err(error) => findings.messages.push(unknown(path, error)),
+                    }
                 }
             }
             pending.extend_from_slice(self.scan.tree.subdirs(id));
@@ -657,6 +679,11 @@ impl<'a> Walk<'a> {
 }
 
 /// The C library's words for an error, without Rust's number behind it.
+/// What git says of a tracked path of which the system says neither what it is nor that it is gone.
+pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
+    bstr::concat([path.as_bytes(), b": ", describe(error).as_bytes()]).into()
+}
+
 pub(super) fn describe(error: Errno) -> String {
     let text = std::io::Error::from_raw_os_error(error.raw_os_error()).to_string();
     text.split(" (os error")

@@ -1,6 +1,5 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
-use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,17 +22,17 @@ use crate::status::{
 pub(super) struct Unstaged {
     pub(super) number: usize,
     pub(super) kind: ChangeKind,
-    mode: FileMode,
+    pub(super) mode: FileMode,
     submodule: Option<SubmoduleState>,
     /// Where it came from in the index, if it was renamed or copied.
-    origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
 }
 
 /// The file in the index that one in the working tree was renamed or copied from.
-struct Origin {
-    mode: FileMode,
-    id: ObjectId,
-    source: RenameSource,
+pub(super) struct Origin {
+    pub(super) mode: FileMode,
+    pub(super) id: ObjectId,
+    pub(super) source: RenameSource,
 }
 
 /// How much of the working tree is looked at.
@@ -74,9 +73,9 @@ impl Session {
             attributes: &self.attributes,
         };
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let staged = self.staged_for(request, &diff, is_asked_for)?;
+        let staged = self.staged_for(request, &diff, head_id(&head).is_some(), is_asked_for)?;
         let unstaged = self.unstaged(request, index, &findings)?;
-        let unstaged = self.rename_unstaged(request, index, unstaged)?;
+        let unstaged = self.rename_unstaged(request, index, &findings, unstaged)?;
         status.changes = merge(index, staged, unstaged);
         add_unmerged(
             index,
@@ -88,14 +87,10 @@ impl Session {
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        // A damaged index may hold a path twice; the last counts.
-        status.changes.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if is_same {
-                std::mem::swap(later, earlier);
-            }
-            is_same
-        });
+        // A damaged index may hold a path twice.
+        status
+            .changes
+            .dedup_by(|(later, _), (earlier, _)| later == earlier);
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
@@ -103,7 +98,9 @@ impl Session {
             text.insert_str(0, "warning: ");
         }
         let notices = loaded.notices.iter().map(|text| text.as_str().into());
-        status.warnings.splice(..0, notices);
+        status
+            .warnings
+            .splice(..0, notices.chain(findings.messages));
         status.warnings.extend(self.messages.take());
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
@@ -254,9 +251,11 @@ impl Session {
         &self,
         request: &StatusRequest,
         diff: &StagedDiff,
+        has_head: bool,
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<Vec<StagedChange>, SessionError> {
-        let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
+        // On an unborn branch all that is in the index is listed.
+        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
         let mut changes: Vec<StagedChange> = diff
             .changes
             .iter()
@@ -358,97 +357,6 @@ impl Session {
             });
         }
         Ok(all)
-    }
-
-    /// Finds what an entry that only records the intent to add was renamed or copied from in the working tree.
-    fn rename_unstaged(
-        &self,
-        request: &StatusRequest,
-        index: &Index,
-        unstaged: Vec<Unstaged>,
-    ) -> Result<Vec<Unstaged>, SessionError> {
-        let Some(rule) = request.renames else {
-            return Ok(unstaged);
-        };
-        if !unstaged
-            .iter()
-            .any(|change| change.kind == ChangeKind::Added)
-        {
-            return Ok(unstaged);
-        }
-        let null = ObjectId::null(index.hash_kind());
-        let top = self.top()?;
-        let mut changes = Vec::with_capacity(unstaged.len());
-        for change in &unstaged {
-            let Some(entry) = index.entries().get(change.number) else {
-                continue;
-            };
-            let path = index.path(entry);
-            let (head_mode, head_id, index_id) = match change.kind {
-                ChangeKind::Added => (
-                    FileMode::NONE,
-                    null,
-                    self.id_on_disk(top, path, change.mode),
-                ),
-                _ => (entry.mode, entry.id, null),
-            };
-            changes.push(StagedChange {
-                path: path.to_owned(),
-                kind: change.kind,
-                head_mode,
-                head_id,
-                index_mode: change.mode,
-                index_id,
-                source: None,
-            });
-        }
-        let blobs = RenameBlobs {
-            objects: &self.object_pool,
-            attributes: &self.attributes,
-            files: Some((top, &self.converter)),
-        };
-        let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
-        let mut pairs = pairs.into_iter().peekable();
-        let mut kept = Vec::with_capacity(unstaged.len());
-        for mut change in unstaged {
-            let path = index
-                .entries()
-                .get(change.number)
-                .map(|entry| index.path(entry));
-            // What has no pair of its own went into one.
-            let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
-                continue;
-            };
-            if let Some(source) = pair.source {
-                change.origin = Some(Origin {
-                    mode: pair.head_mode,
-                    id: pair.head_id,
-                    source,
-                });
-                change.kind = pair.kind;
-            }
-            kept.push(change);
-        }
-        Ok(kept)
-    }
-
-    /// The id that the file at `path` would get; null where it cannot be read.
-    fn id_on_disk(&self, top: &Path, path: &BStr, mode: FileMode) -> ObjectId {
-        let hash = self.repository.hash;
-        let Ok(on_disk) = path.to_path().map(|path| top.join(path)) else {
-            return ObjectId::null(hash);
-        };
-        let id = if mode.is_symlink() {
-            std::fs::read_link(&on_disk)
-                .ok()
-                .map(|target| objects::hash_blob(hash, &target.into_os_string().into_vec()))
-        } else {
-            std::fs::File::open(&on_disk).ok().and_then(|file| {
-                let size = file.metadata().ok()?.len();
-                self.converter.hash_file(path, &file, size).ok()
-            })
-        };
-        id.unwrap_or(ObjectId::null(hash))
     }
 
     fn submodule_rules(
@@ -640,6 +548,6 @@ fn add_unmerged(
     Ok(())
 }
 
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

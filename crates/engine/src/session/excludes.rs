@@ -87,7 +87,7 @@ impl Source {
         }
         let is_first = self.seen.is_none();
         self.seen = Observation::of(&self.path).ok();
-        let (contents, complaint) = match std::fs::read(&self.path) {
+        let (contents, complaint) = match crate::file::read(&self.path) {
             Ok(contents) => (Some(contents), None),
             Err(error) if is_silent(&error) => (None, None),
             Err(error) => {

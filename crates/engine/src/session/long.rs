@@ -11,6 +11,7 @@ use super::{Session, SessionError, is_present};
 use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
+use crate::git::staged;
 use crate::status::{Head, LongStatus, SparseState, StatusRequest};
 
 impl Session {
@@ -70,6 +71,15 @@ impl Session {
                 return Ok(Some(SparseState::SparseIndex));
             }
         }
+        // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
+        // that it is sparse.
+        let expanded;
+        let index = if index.is_sparse() && state.loaded.shared.is_none() {
+            expanded = staged::expand_sparse_directories(index.clone(), &self.objects, |_| true)?;
+            &expanded
+        } else {
+            index
+        };
         let mut absent = AbsentPaths::default();
         let mut is_absent = |entry: &Entry| {
             entry.flags.is_skip_worktree()

@@ -18,7 +18,6 @@ use crate::status::{
 pub(super) struct SubmoduleRules {
     /// Path and the value of `ignore` that counts for it.
     by_path: Vec<(BString, Option<BString>)>,
-    is_unmerged: bool,
     /// `--ignore-submodules`, which overrides all else.
     asked: Option<IgnoreSubmodules>,
     /// `diff.ignoreSubmodules`.
@@ -56,7 +55,6 @@ impl SubmoduleRules {
     ) -> Result<Self, SessionError> {
         let mut rules = Self {
             by_path: Vec::new(),
-            is_unmerged: false,
             asked: request.ignore_submodules,
             configured,
             without_untracked: request.untracked == UntrackedMode::No,
@@ -65,12 +63,14 @@ impl SubmoduleRules {
         if rules.asked.is_some() || !index.entries().iter().any(|entry| entry.mode.is_gitlink()) {
             return Ok(rules);
         }
-        rules.is_unmerged =
-            index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some());
-        let Some(text) = read_gitmodules(repository, index, objects) else {
+        if index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some()) {
+            // git does not read what is in conflict.
+            return Ok(rules);
+        }
+        let Some((text, name)) = read_gitmodules(repository, index, objects) else {
             return Ok(rules);
         };
-        let modules = Config::from_bytes(&text, ".gitmodules")?;
+        let modules = Config::from_bytes(&text, &name)?;
         for submodule in modules.subsections("submodule") {
             let submodule = submodule.as_bstr();
             let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
@@ -104,7 +104,6 @@ impl SubmoduleRules {
         };
         match ignore.as_deref().map(|value| value.as_bstr()) {
             Some(value) => Ok(parse_ignore(value)?.into()),
-            None if self.is_unmerged => Ok(IgnoreSubmodules::All.into()),
             None => Ok(base),
         }
     }
@@ -123,16 +122,20 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
     }
 }
 
-/// `.gitmodules` as git reads it: from the working tree, else from the index.
-fn read_gitmodules(repository: &Repository, index: &Index, objects: &Objects) -> Option<Vec<u8>> {
-    let top = repository.work_tree.as_deref()?;
-    if let Ok(text) = std::fs::read(top.join(".gitmodules")) {
-        return Some(text);
+/// `.gitmodules` as git reads it: from the working tree, else from the index; and what git calls its source.
+fn read_gitmodules(
+    repository: &Repository,
+    index: &Index,
+    objects: &Objects,
+) -> Option<(Vec<u8>, String)> {
+    let path = repository.work_tree.as_deref()?.join(".gitmodules");
+    if let Ok(text) = crate::file::read(&path) {
+        return Some((text, format!("file {}", path.display())));
     }
     let entry = index.find(BStr::new(".gitmodules"), 0)?;
     let mut text = Vec::new();
     objects.read(&entry.id, &mut text).ok()??;
-    Some(text)
+    Some((text, format!("blob {}", entry.id)))
 }
 
 /// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.

@@ -61,7 +61,7 @@ impl Listing {
         // A local one, so that its fields are in registers.
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
-        slots.reserve(self.records.len_max());
+        slots.reserve_exact(self.records.len_max());
         let mut unknown = false;
         for record in self.records.iter() {
             let record = record?;
@@ -76,7 +76,7 @@ impl Listing {
         if unknown {
             self.look_at_unknown(dir)?;
         }
-        if self.slots.len() <= KEPT_SLOTS && self.slots.capacity() > KEPT_SLOTS {
+        if self.records.len_max() <= KEPT_SLOTS && self.slots.capacity() > KEPT_SLOTS {
             self.slots.shrink_to(KEPT_SLOTS);
             self.scratch = Scratch::default();
         }

@@ -289,24 +289,20 @@ fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Repor
     })
 }
 
-/// States for which git prints what it happens to find in memory, so that no answer is right: a refusal in git's own
-/// words for such files is better.
-const CLEARER_REFUSALS: &[&str] = &["index cut in the middle"];
+/// States that are refused more clearly than by git: it prints what it happens to find in memory, or names a file
+/// several times and then what it wanted of it.
+const CLEARER_REFUSALS: &[&str] = &["index cut in the middle", "pack cut", "pack index cut"];
 
 /// Whether the candidate's part of `differences` is a refusal with a reason, and nothing else.
 fn is_refusal(differences: &[Difference]) -> bool {
-    let said = |what: &str| {
-        differences
-            .iter()
-            .find(|difference| difference.what == what)
-            .map_or(&b""[..], |difference| &difference.candidate)
-    };
-    said("ending") == b"Exit(128)"
-        && said("stderr").starts_with(b"fatal: ")
-        && differences
-            .iter()
-            .all(|difference| ["stdout", "ending", "stderr"].contains(&difference.what.as_str()))
-        && said("stdout").is_empty()
+    differences
+        .iter()
+        .all(|difference| match difference.what.as_str() {
+            "stdout" => difference.candidate.is_empty(),
+            "ending" => difference.candidate == b"Exit(128)",
+            "stderr" => difference.candidate.starts_with(b"fatal: "),
+            _ => false,
+        })
 }
 
 #[cfg(test)]

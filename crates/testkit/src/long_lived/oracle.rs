@@ -204,11 +204,14 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
     };
-    let IndexFacts {
+    let Some(IndexFacts {
         size,
         skipped,
         assumed,
-    } = index_facts(&asker, &settings)?;
+    }) = index_facts(&asker, &settings)?
+    else {
+        return Ok(Expected::Unknown);
+    };
     let tag = if is_unborn {
         Vec::new()
     } else {
@@ -349,7 +352,6 @@ fn push_remote(
 }
 
 /// The numbers that are accepted for the index.
-#[derive(Default)]
 struct IndexFacts {
     /// Of entries.
     size: Vec<Vec<u8>>,
@@ -359,32 +361,76 @@ struct IndexFacts {
     assumed: Vec<Vec<u8>>,
 }
 
-/// Counts the index's entries and their bits.
+/// Counts the index's entries and their bits. `None` where git reads past the end of an index that was cut off, and
+/// takes what it finds there for entries.
 ///
-/// The files that a sparse index holds as directories may be counted as files or as directories.
-fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<IndexFacts, SandboxError> {
-    let mut facts = IndexFacts::default();
+/// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
+/// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
+/// may be counted as files, as directories, or as files where their directory is there.
+fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFacts>, SandboxError> {
+    let as_written = "sparse.expectFilesOutsideOfPatterns=true";
     let all: [&[&str]; 2] = [
-        &["ls-files", "-v", "-z", ":/"],
-        &["ls-files", "--sparse", "-v", "-z", ":/"],
+        &["-c", as_written, "ls-files", "-v", "-s", "-z", ":/"],
+        &[
+            "-c", as_written, "ls-files", "--sparse", "-v", "-s", "-z", ":/",
+        ],
     ];
     let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
+    let mut ranges: Option<[(usize, usize); 3]> = None;
     for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
         let outcome = asker.run(arguments)?;
         let mut counts = [0, 0, 0];
         for entry in outcome.stdout.split_str(b"\0") {
-            let Some(tag) = entry.first() else { continue };
+            let Some((tag, rest)) = entry.split_first() else {
+                continue;
+            };
+            if rest.starts_with(b" 000000 ") {
+                return Ok(None);
+            }
             let [size, skipped, assumed] = &mut counts;
             *size += 1;
             *skipped += usize::from(tag.eq_ignore_ascii_case(&b'S'));
             *assumed += usize::from(tag.is_ascii_lowercase());
         }
-        let [size, skipped, assumed] = counts.map(|count| count.to_string().into_bytes());
-        facts.size.push(size);
-        facts.skipped.push(skipped);
-        facts.assumed.push(assumed);
+        let known = ranges.get_or_insert_with(|| counts.map(|count| (count, count)));
+        for ((low, high), count) in known.iter_mut().zip(counts) {
+            *low = count.min(*low);
+            *high = count.max(*high);
+        }
     }
-    Ok(facts)
+    let mut ranges = ranges.unwrap_or_default();
+    if is_sparse
+        && let [(size, _), (skipped, _), _] = &mut ranges
+        && let Some(written) = sparse_index_size(asker)?
+    {
+        // With patterns that are not of the kind that a sparse index can go by, git expands it before it lists it.
+        let expanded = size.saturating_sub(written);
+        *size = written.min(*size);
+        *skipped = skipped.saturating_sub(expanded);
+    }
+    let [size, skipped, assumed] = ranges.map(|(low, high)| {
+        let numbers = low..=high;
+        numbers
+            .map(|count| count.to_string().into_bytes())
+            .collect()
+    });
+    Ok(Some(IndexFacts {
+        size,
+        skipped,
+        assumed,
+    }))
+}
+
+/// How many entries are in the file of a sparse index (gitformat-index(5)); `None` for any other.
+fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
+    let path = asker
+        .line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?
+        .unwrap_or_default();
+    let index = std::fs::read(path.to_path_lossy()).unwrap_or_default();
+    let size = index.get(8..12).and_then(|bytes| bytes.try_into().ok());
+    Ok(size
+        .filter(|_| index.contains_str("sdir"))
+        .map(|size| u32::from_be_bytes(size) as usize))
 }
 
 /// The last tag in byte order.

@@ -176,7 +176,7 @@ impl Writer<'_> {
 
     /// The patches of `--verbose`, under headers of their own where there may be two.
     pub(super) fn patches(&mut self, patches: &Patches) {
-        if patches.unstaged.is_some() && self.gist.is_committable {
+        if patches.has_header {
             self.header_line("Changes to be committed:");
         }
         self.lines.out.extend_from_slice(&patches.staged);

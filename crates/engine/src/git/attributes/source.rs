@@ -9,13 +9,12 @@ use std::sync::Arc;
 use bstr::{BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
-use vigil_model::timestamp::{Timestamp, is_racy};
 
 use super::IndexBlobs;
 use super::messages::{Complaints, bytes};
 use super::parse::{Reading, Rules};
+use crate::stamp::{Stamp, now};
 
 /// Files of this size in bytes, and larger ones, are ignored.
 const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
@@ -47,8 +46,8 @@ pub(super) struct Loaded {
 /// What the rules were made from.
 #[derive(Debug)]
 enum Seen {
-    /// A file; `lasting` if a later change must show in its stat facts.
-    File { stat: Stat, lasting: bool },
+    /// A file; its stamp, if a later change must show there.
+    File(Option<Stamp>),
     /// No usable file, for this reason; the blob's bytes if there was one.
     Blob {
         errno: Option<Errno>,
@@ -78,7 +77,9 @@ impl Source {
 
     fn is_current(&self, earlier: &Loaded, blobs: &dyn IndexBlobs) -> bool {
         match &earlier.seen {
-            Seen::File { stat, lasting } => *lasting && self.stat() == Ok(*stat),
+            Seen::File(stamp) => {
+                stamp.is_some() && self.stat().ok().as_ref().map(Stamp::from) == *stamp
+            }
             Seen::Blob { errno, blob } => {
                 let same_absence = match (&self.file, errno) {
                     (None, None) => true,
@@ -168,14 +169,7 @@ impl Source {
         }
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         let stat = stat_fd(file.as_fd())?;
-        let changed_at = Timestamp {
-            s: stat.ctime_s,
-            ns: stat.ctime_ns,
-        };
-        let seen = Seen::File {
-            stat,
-            lasting: !is_racy(changed_at, observed_at),
-        };
+        let seen = Seen::File(Stamp::trusted(&stat, observed_at));
         if stat.size >= FILE_SIZE_MAX {
             complaints.warning(bytes!(
                 "ignoring overly large gitattributes file '",
@@ -190,15 +184,6 @@ impl Source {
             bytes.clear();
         }
         Ok((Some(bytes), seen))
-    }
-}
-
-/// The kernel's coarse clock, which stamps files.
-fn now() -> Timestamp {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
-    Timestamp {
-        s: now.tv_sec,
-        ns: u32::try_from(now.tv_nsec).unwrap_or_default(),
     }
 }
 

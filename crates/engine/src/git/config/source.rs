@@ -7,51 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::time::{ClockId, clock_gettime};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
-use vigil_model::timestamp::{Timestamp, is_racy};
+
+use crate::stamp::{Stamp, now};
 
 /// The most bytes of one file that are read: far above any real configuration.
 const SIZE_MAX: u64 = 64 << 20;
-
-/// What distinguishes one state of a file from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    dev: u64,
-    ino: u64,
-    size: u64,
-    mtime: Timestamp,
-    ctime: Timestamp,
-}
-
-impl From<Stat> for Identity {
-    fn from(stat: Stat) -> Self {
-        Self {
-            dev: stat.dev,
-            ino: stat.ino,
-            size: stat.size,
-            mtime: Timestamp {
-                s: stat.mtime_s,
-                ns: stat.mtime_ns,
-            },
-            ctime: Timestamp {
-                s: stat.ctime_s,
-                ns: stat.ctime_ns,
-            },
-        }
-    }
-}
 
 /// One file that was read, or looked for in vain.
 #[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
     /// The error for a file that was not there, or could not be read.
-    identity: Result<Identity, Errno>,
-    /// The contents, where the identity alone proves nothing: the file changed when it was read.
+    stamp: Result<Stamp, Errno>,
+    /// The contents, where the stamp alone proves nothing: the file changed when it was read.
     contents: Option<Vec<u8>>,
-    /// The contents were found unchanged when the file had long been at rest: from then on the identity is proof.
+    /// The contents were found unchanged when the file had long been at rest: from then on the stamp is proof.
     is_settled: AtomicBool,
 }
 
@@ -61,16 +33,16 @@ impl Source {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
             let stat = stat_fd(file.as_fd())?;
-            Ok((Identity::from(stat), read_all(file, stat.size)?))
+            Ok((stat, read_all(file, stat.size)?))
         });
-        let (identity, bytes) = match outcome {
-            Ok((identity, bytes)) => (Ok(identity), Ok(bytes)),
+        let (stamp, bytes) = match outcome {
+            Ok((stat, bytes)) => (Ok(Stamp::from(&stat)), Ok(bytes)),
             Err(errno) => (Err(errno), Err(errno)),
         };
-        let is_proof = identity.is_ok_and(|identity| !is_unproven(&identity, read_at));
+        let is_proof = stamp.is_ok_and(|stamp| !stamp.is_racy(read_at));
         let source = Self {
             path: path.to_owned(),
-            identity,
+            stamp,
             contents: bytes.as_ref().ok().filter(|_| !is_proof).cloned(),
             is_settled: AtomicBool::new(false),
         };
@@ -84,57 +56,47 @@ impl Source {
 
     /// Why it could not be read, if it could not.
     pub(crate) fn errno(&self) -> Option<Errno> {
-        self.identity.err()
+        self.stamp.err()
     }
 
     /// Whether the file is still what it was.
     pub(crate) fn is_fresh(&self) -> bool {
-        let identity = stat_path(&self.path).map(Identity::from);
-        let (then, now) = match (self.identity, identity) {
-            (Ok(then), Ok(now)) => (then, now),
+        let (then, stat) = match (self.stamp, stat_path(&self.path)) {
+            (Ok(then), Ok(stat)) => (then, stat),
             (Ok(_), Err(_)) => return false,
             (Err(_), Err(_)) => return true,
             // A file that cannot be read may have been there all along.
             (Err(_), Ok(_)) => return open(&self.path).is_err(),
         };
-        then == now
+        then == Stamp::from(&stat)
             && self
                 .contents
                 .as_ref()
-                .is_none_or(|contents| self.still_says(contents, &now))
+                .is_none_or(|contents| self.still_says(contents, &stat))
     }
 
-    fn still_says(&self, contents: &[u8], identity: &Identity) -> bool {
+    fn still_says(&self, contents: &[u8], stat: &Stat) -> bool {
         if self.is_settled.load(Ordering::Relaxed) {
             return true;
         }
         let looked_at = now();
         let is_same = open(&self.path)
-            .and_then(|file| read_all(file, identity.size))
+            .and_then(|file| read_all(file, stat.size))
             .is_ok_and(|bytes| bytes == contents);
-        if is_same && !is_unproven(identity, looked_at) {
+        if is_same && Stamp::trusted(stat, looked_at).is_some() {
             self.is_settled.store(true, Ordering::Relaxed);
         }
         is_same
     }
 }
 
-/// Whether a change at, or after, the moment `at` could leave the identity as it is.
-fn is_unproven(identity: &Identity, at: Timestamp) -> bool {
-    is_racy(identity.mtime, at) || is_racy(identity.ctime, at)
-}
-
-/// The clock by which the kernel stamps files.
-fn now() -> Timestamp {
-    let time = clock_gettime(ClockId::RealtimeCoarse);
-    Timestamp {
-        s: time.tv_sec,
-        ns: u32::try_from(time.tv_nsec).unwrap_or_default(),
-    }
-}
-
 fn open(path: &Path) -> Result<File, Errno> {
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(File::from)
+    rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
+        Mode::empty(),
+    )
+    .map(File::from)
 }
 
 /// Reads to the end; `size` says how much that is likely to be.
@@ -151,6 +113,8 @@ fn read_all(file: File, size: u64) -> Result<Vec<u8>, Errno> {
 
 #[cfg(test)]
 mod tests {
+    use vigil_model::timestamp::Timestamp;
+
     use super::*;
 
     #[test]
@@ -176,12 +140,11 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "one").unwrap();
         let (mut source, _) = Source::read(&path);
-        let identity = source.identity.unwrap();
         let later = Timestamp {
-            s: identity.ctime.s + 10,
+            s: stat_path(&path).unwrap().ctime_s + 10,
             ns: 0,
         };
-        assert!(!is_unproven(&identity, later));
+        assert!(!source.stamp.unwrap().is_racy(later));
         source.contents = None;
         assert!(source.is_fresh());
         std::fs::remove_file(&path).unwrap();

@@ -291,7 +291,7 @@ fn values_have_types() {
         "bad config variable 'a.yes' in file 'name' at line 2"
     );
     assert_eq!(
-        Config::from_bytes(b"[a]\n=", "name")
+        Config::from_bytes(b"[a]\n=", "file name")
             .map_err(text)
             .map(drop),
         Err("bad config line 2 in file name".into())

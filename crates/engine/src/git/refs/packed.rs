@@ -1,6 +1,5 @@
 //! `packed-refs`: many references in one sorted file (git-pack-refs(1)).
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice};
@@ -22,6 +21,7 @@ enum Peeled {
 /// The contents of a `packed-refs` file.
 #[derive(Debug)]
 pub(crate) struct Packed {
+    /// The file, as git names it.
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
@@ -57,23 +57,14 @@ impl Packed {
         }
     }
 
-    /// Reads the file `path`; without one there are no packed references.
-    pub(crate) fn read(path: &Path, hash: Kind) -> Result<Self, Error> {
-        let mut bytes = Vec::new();
-        match std::fs::File::open(path) {
-            Ok(mut file) => {
-                if let Ok(metadata) = file.metadata() {
-                    bytes.reserve_exact(
-                        usize::try_from(metadata.len()).unwrap_or(0).min(1 << 30) + 1,
-                    );
-                }
-                file.read_to_end(&mut bytes)
-                    .map_err(|source| Error::read(path, source))?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    pub(crate) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
+        let bytes = match crate::file::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::read(path, source)),
-        }
-        Self::parse(path.to_owned(), bytes, hash)
+        };
+        Self::parse(shown.to_owned(), bytes, hash)
     }
 
     /// Takes over the bytes of the file `path`.

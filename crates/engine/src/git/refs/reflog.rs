@@ -1,6 +1,5 @@
 //! Reference logs (gitrepository-layout(5), "logs").
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
@@ -9,27 +8,16 @@ use gix_hash::{Kind, ObjectId, oid};
 use super::Error;
 
 /// The number of well-formed records in the log `path`; git skips the others without a word.
-pub(super) fn count(path: &Path, hash: Kind) -> Result<usize, Error> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        // As for git, a log that cannot be opened has no records.
-        Err(_) => return Ok(0),
-    };
-    match count_in(BufReader::new(file), hash) {
-        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Ok(0),
-        counted => counted.map_err(|error| Error::read(path, error)),
-    }
+pub(super) fn count(path: &Path, hash: Kind) -> usize {
+    // As for git, a log that cannot be read has no records.
+    count_in(&crate::file::read(path).unwrap_or_default(), hash)
 }
 
-/// The number of well-formed records in the log that `reader` gives.
-pub(crate) fn count_in(mut reader: impl BufRead, hash: Kind) -> std::io::Result<usize> {
-    let mut line = Vec::new();
-    let mut count = 0;
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        count += usize::from(record(&line, hash).is_some());
-        line.clear();
-    }
-    Ok(count)
+/// The number of well-formed records in `log`.
+pub(crate) fn count_in(log: &[u8], hash: Kind) -> usize {
+    log.split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| record(line, hash).is_some())
+        .count()
 }
 
 /// Calls `found` with the new id and the message of each record in the log `path`, the newest first, until it returns
@@ -40,7 +28,7 @@ pub(super) fn newest_first(
     mut found: impl FnMut(&oid, &BStr) -> bool,
 ) -> Result<(), Error> {
     use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    let text = match std::fs::read(path) {
+    let text = match crate::file::read(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
             return Ok(());

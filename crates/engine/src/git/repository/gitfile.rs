@@ -1,6 +1,5 @@
 //! The file `.git` that stands for a repository's folder elsewhere (gitrepository-layout(5)).
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -128,6 +127,6 @@ pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
 
 /// The first bytes of a file, at most as many as `buffer` holds.
 pub(super) fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> std::io::Result<&'b [u8]> {
-    let length = File::open(path)?.read(buffer)?;
+    let length = crate::file::open(path)?.read(buffer)?;
     Ok(buffer.get(..length).unwrap_or_default())
 }

@@ -1,0 +1,257 @@
+//! Directories and repositories that come, go, loop, forbid and overflow.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::daemon::{Daemon, VIGIL};
+use super::sandbox::Sandbox;
+
+#[test]
+fn directories_that_are_none_have_no_repository() {
+    let sandbox = Sandbox::with_repository();
+    symlink("loop", sandbox.path("loop")).unwrap();
+    symlink("b", sandbox.path("a")).unwrap();
+    symlink("a", sandbox.path("b")).unwrap();
+    symlink("work", sandbox.path("link")).unwrap();
+    let mut daemon = sandbox.daemon(&[]);
+    for name in [
+        "loop",
+        "loop/x",
+        "a/b",
+        "nowhere",
+        "nowhere/work",
+        "work/nowhere",
+        "work\0",
+    ] {
+        assert!(!daemon.ask(sandbox.path(name)).is_some(), "{name}");
+    }
+    let long = "d/".repeat(4096);
+    assert!(!daemon.ask(sandbox.path(long)).is_some());
+    for name in ["work", "link", "work/../work", "./work//", "link/."] {
+        let answer = daemon.ask(sandbox.path(name));
+        assert_eq!(answer.field(3), sandbox.work().as_os_str().as_bytes());
+    }
+}
+
+#[test]
+fn a_forbidden_directory_has_no_repository() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else may run a program as another user.
+        return;
+    }
+    const NOBODY: u32 = 65534;
+    let sandbox = Sandbox::with_repository();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
+    mode("", 0o755);
+    fs::write(sandbox.path(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
+    fs::create_dir(sandbox.work().join("dir")).unwrap();
+    let mut command = sandbox.clean(Command::new(sandbox.path("vigil")));
+    command
+        .arg("gitstatusd")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .current_dir("/");
+    let mut daemon = Daemon::start(command);
+    let dir = sandbox.work().join("dir");
+    assert!(daemon.ask(&dir).is_some());
+    mode("work", 0o700);
+    assert!(!daemon.ask(&dir).is_some());
+    assert!(!daemon.ask(sandbox.work()).is_some());
+    mode("work", 0o755);
+    assert!(daemon.ask(&dir).is_some());
+    // Where the repository is another's, and nothing says that it is safe, it is none.
+    fs::write(sandbox.path(".gitconfig"), "").unwrap();
+    assert!(!daemon.ask(&dir).is_some());
+    fs::write(sandbox.path(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
+    mode("work/dir", 0o000);
+    assert!(!daemon.ask(&dir).is_some());
+    mode("work/.git/index", 0o000);
+    assert!(!daemon.ask(sandbox.work()).is_some());
+    mode("work/.git/index", 0o644);
+    mode("work/.git/objects", 0o000);
+    assert!(!daemon.ask(sandbox.work()).is_some());
+    mode("work/.git/objects", 0o755);
+    assert!(daemon.ask(sandbox.work()).is_some());
+}
+
+#[test]
+fn a_repository_may_vanish_and_another_take_its_place() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let first = daemon.ask(sandbox.work());
+    fs::rename(sandbox.work(), sandbox.path("away")).unwrap();
+    assert!(!daemon.ask(sandbox.work()).is_some());
+    fs::create_dir(sandbox.work()).unwrap();
+    assert!(!daemon.ask(sandbox.work()).is_some());
+    sandbox.repository("work");
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
+    let second = daemon.ask(sandbox.work());
+    assert_ne!(second, first);
+    assert_eq!(second.field(29), b"another");
+    fs::rename(sandbox.work(), sandbox.path("later")).unwrap();
+    fs::rename(sandbox.path("away"), sandbox.work()).unwrap();
+    assert_eq!(daemon.ask(sandbox.work()), first);
+    // A repository in between, and a parent with another name.
+    let below = sandbox.work().join("dir/sub");
+    fs::create_dir_all(&below).unwrap();
+    let top = |daemon: &mut Daemon| daemon.ask(&below).field(3).to_vec();
+    assert_eq!(top(&mut daemon), sandbox.work().as_os_str().as_bytes());
+    let nested = sandbox.work().join("dir");
+    sandbox.git_in(&nested, &["init", "-q"]);
+    assert_eq!(top(&mut daemon), nested.as_os_str().as_bytes());
+    fs::remove_dir_all(nested.join(".git")).unwrap();
+    assert_eq!(top(&mut daemon), sandbox.work().as_os_str().as_bytes());
+    fs::rename(sandbox.work(), sandbox.path("real")).unwrap();
+    symlink("real", sandbox.work()).unwrap();
+    assert_eq!(
+        top(&mut daemon),
+        sandbox.path("real").as_os_str().as_bytes()
+    );
+}
+
+#[test]
+fn a_tree_in_motion_is_answered_for_each_time() {
+    let sandbox = Sandbox::with_repository();
+    for n in 0..300 {
+        sandbox.write(format!("dir{}/{n}", n % 10), "recorded\n");
+    }
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "many"]);
+    let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-d-1", "-t4", "-vFATAL"]);
+    let quiet = daemon.ask(sandbox.work());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let [work, away] = ["work", "away"].map(|name| sandbox.path(name));
+            for n in 0.. {
+                if is_done.load(Ordering::Relaxed) {
+                    break;
+                }
+                match n % 3 {
+                    0 => {
+                        fs::rename(&work, &away).unwrap();
+                        fs::rename(&away, &work).unwrap();
+                    }
+                    1 => {
+                        let [dir, other] = ["dir3", "other"].map(|name| work.join(name));
+                        fs::rename(&dir, &other).unwrap();
+                        fs::rename(&other, &dir).unwrap();
+                    }
+                    _ => {
+                        let [index, other] = [".git/index", "i"].map(|name| work.join(name));
+                        fs::rename(&index, &other).unwrap();
+                        fs::rename(&other, &index).unwrap();
+                    }
+                }
+            }
+        });
+        for _ in 0..300 {
+            daemon.ask(sandbox.work()).is_some();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(daemon.ask(sandbox.work()), quiet);
+    let (status, messages) = daemon.end();
+    assert!(status.success());
+    assert_eq!(messages, "");
+}
+
+#[test]
+fn names_may_hold_anything() {
+    let sandbox = Sandbox::with_repository();
+    let names = [
+        &b"new\nline"[..],
+        b"\xff\xfe",
+        b"\x1b[31m",
+        b"\xc3\xa9",
+        b"a\x1fb\x1ec",
+        b" ",
+        b"-",
+    ];
+    for name in names {
+        sandbox.write(OsStr::from_bytes(name), "x");
+    }
+    let mut daemon = sandbox.unlimited();
+    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, names.len()]);
+    sandbox.git(&["add", "-A"]);
+    assert_eq!(daemon.ask(sandbox.work()).counts(), [names.len(), 0, 0, 0]);
+    for name in names {
+        sandbox.write(OsStr::from_bytes(name), "longer");
+    }
+    assert_eq!(
+        daemon.ask(sandbox.work()).counts(),
+        [names.len(), names.len(), 0, 0]
+    );
+}
+
+#[test]
+fn links_are_not_followed_within_a_working_tree() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("dir/file", "recorded\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "dir"]);
+    let dir = sandbox.work().join("dir");
+    symlink(".", dir.join("loop")).unwrap();
+    symlink("..", sandbox.work().join("up")).unwrap();
+    symlink("y", sandbox.work().join("x")).unwrap();
+    symlink("x", sandbox.work().join("y")).unwrap();
+    let mut daemon = sandbox.unlimited();
+    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, 4]);
+    fs::rename(&dir, sandbox.work().join("moved")).unwrap();
+    symlink("moved", &dir).unwrap();
+    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 1, 0, 5]);
+}
+
+#[test]
+fn a_directory_of_many_entries_is_counted() {
+    const FILES: usize = 200_000;
+    let sandbox = Sandbox::with_repository();
+    let dir = sandbox.work().join("many");
+    fs::create_dir(&dir).unwrap();
+    // Names of one file are as many entries, at less cost.
+    const LINKS: usize = 30_000;
+    let mut first = dir.join("0");
+    for n in 0..FILES {
+        let path = dir.join(n.to_string());
+        if n % LINKS == 0 {
+            fs::write(&path, "").unwrap();
+            first = path;
+        } else {
+            fs::hard_link(&first, path).unwrap();
+        }
+    }
+    assert_eq!(sandbox.unlimited().ask(sandbox.work()).number(14), 1);
+    let mut each = sandbox.daemon(&["-d-1", "-e"]);
+    for _ in 0..2 {
+        assert_eq!(each.ask(&dir).number(14), FILES);
+    }
+    assert_eq!(sandbox.daemon(&["-e"]).ask(&dir).number(14), 1);
+}
+
+#[test]
+fn a_deep_path_is_walked() {
+    let sandbox = Sandbox::with_repository();
+    let mut dir = sandbox.work();
+    while dir.as_os_str().len() < 4000 {
+        dir.push("d".repeat(80));
+    }
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("f"), "").unwrap();
+    let mut daemon = sandbox.unlimited();
+    for _ in 0..2 {
+        assert_eq!(daemon.ask(&dir).counts(), [0, 0, 0, 1]);
+    }
+    sandbox.git(&["add", "-A"]);
+    assert_eq!(daemon.ask(&dir).counts(), [1, 0, 0, 0]);
+    fs::write(dir.join("f"), "changed").unwrap();
+    fs::write(dir.join("g"), "").unwrap();
+    assert_eq!(daemon.ask(&dir).counts(), [1, 1, 0, 1]);
+}

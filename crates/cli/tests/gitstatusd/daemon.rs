@@ -1,0 +1,191 @@
+//! The process, its pipes, and its answers.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// After this it is taken for hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running process.
+pub(crate) struct Daemon {
+    child: Child,
+    requests: Option<ChildStdin>,
+    responses: ChildStdout,
+    messages: Option<ChildStderr>,
+    read: Vec<u8>,
+}
+
+/// The fields of one response.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Answer(Vec<Vec<u8>>);
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.0.iter().map(|field| String::from_utf8_lossy(field));
+        f.write_str(&fields.collect::<Vec<_>>().join("|"))
+    }
+}
+
+impl Answer {
+    /// Field `number`, counted from 1 as in gitstatusd's help.
+    pub(crate) fn field(&self, number: usize) -> &[u8] {
+        let field = self.0.get(number - 1);
+        field.unwrap_or_else(|| panic!("no field {number} in {self:?}"))
+    }
+
+    pub(crate) fn number(&self, number: usize) -> usize {
+        let text = std::str::from_utf8(self.field(number)).unwrap();
+        text.parse().unwrap()
+    }
+
+    /// Staged, unstaged, conflicted, untracked.
+    pub(crate) fn counts(&self) -> [usize; 4] {
+        [11, 12, 13, 14].map(|number| self.number(number))
+    }
+
+    /// Whether it is about a repository; checks that it has as many fields as it should.
+    pub(crate) fn is_some(&self) -> bool {
+        let is_some = self.field(2) == b"1";
+        assert_eq!(self.0.len(), if is_some { 29 } else { 2 }, "{self:?}");
+        is_some
+    }
+}
+
+impl Daemon {
+    /// Starts `command`, which has its arguments and environment.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            requests: child.stdin.take(),
+            responses: child.stdout.take().unwrap(),
+            messages: child.stderr.take(),
+            child,
+            read: Vec::new(),
+        }
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.requests.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    /// The end on which requests are written.
+    pub(crate) fn take_requests(&mut self) -> ChildStdin {
+        self.requests.take().unwrap()
+    }
+
+    /// The next response.
+    pub(crate) fn answer(&mut self) -> Answer {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == 0x1e) {
+                let record: Vec<u8> = self.read.drain(..=end).collect();
+                let fields = record[..end].split(|byte| *byte == 0x1f);
+                return Answer(fields.map(<[u8]>::to_vec).collect());
+            }
+            wait_for(&self.responses, deadline);
+            let mut buffer = [0; 4096];
+            let len = self.responses.read(&mut buffer).unwrap();
+            assert!(len > 0, "it ended: {}", self.end().1);
+            self.read.extend_from_slice(&buffer[..len]);
+        }
+    }
+
+    /// Asks about `dir`.
+    pub(crate) fn ask(&mut self, dir: impl AsRef<OsStr>) -> Answer {
+        self.ask_with(dir, b"")
+    }
+
+    /// Asks about `dir`, with `more` behind it.
+    pub(crate) fn ask_with(&mut self, dir: impl AsRef<OsStr>, more: &[u8]) -> Answer {
+        let dir = dir.as_ref().as_bytes();
+        self.send(&[b"id\x1f", dir, more, b"\x1e"].concat());
+        let answer = self.answer();
+        assert_eq!(answer.field(1), b"id");
+        answer
+    }
+
+    /// Ends its input; its exit status, and what it wrote on standard error. Nothing may be left on its output.
+    pub(crate) fn end(&mut self) -> (ExitStatus, String) {
+        drop(self.requests.take());
+        self.wait()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut messages = Vec::new();
+        if let Some(mut stream) = self.messages.take() {
+            let mut buffer = [0; 4096];
+            loop {
+                wait_for(&stream, deadline);
+                match stream.read(&mut buffer).unwrap() {
+                    0 => break,
+                    len => messages.extend_from_slice(&buffer[..len]),
+                }
+            }
+        }
+        let mut rest = std::mem::take(&mut self.read);
+        self.responses.read_to_end(&mut rest).unwrap();
+        assert!(rest.is_empty(), "nobody asked for {rest:?}");
+        let status = self.child.wait().unwrap();
+        (status, String::from_utf8(messages).unwrap())
+    }
+
+    /// Reads its log until `text` is in it.
+    pub(crate) fn wait_for_message(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut stream = self.messages.take().unwrap();
+        let mut messages = Vec::new();
+        while !String::from_utf8_lossy(&messages).contains(text) {
+            wait_for(&stream, deadline);
+            let mut buffer = [0; 4096];
+            let len = stream.read(&mut buffer).unwrap();
+            assert!(len > 0, "it ended without saying {text:?}");
+            messages.extend_from_slice(&buffer[..len]);
+        }
+        self.messages = Some(stream);
+    }
+
+    /// Its memory that is in use, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let kilobytes = line.unwrap().split_ascii_whitespace().nth(1).unwrap();
+        kilobytes.parse::<u64>().unwrap() * 1024
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Gone already, as a rule.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_for(stream: &impl AsFd, deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).unwrap();
+    let mut streams = [PollFd::new(stream, PollFlags::IN)];
+    assert_ne!(poll(&mut streams, Some(&left)).unwrap(), 0, "it hangs");
+}
+
+/// A request about `dir`.
+pub(crate) fn request(id: &str, dir: &Path) -> Vec<u8> {
+    [id.as_bytes(), b"\x1f", dir.as_os_str().as_bytes(), b"\x1e"].concat()
+}

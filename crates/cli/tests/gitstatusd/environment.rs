@@ -1,0 +1,113 @@
+//! What the environment says. The process outlives the directory in which its shell began.
+
+use std::fs;
+use std::path::Path;
+
+use super::daemon::Daemon;
+use super::sandbox::Sandbox;
+
+/// The process without limits, with variables set.
+fn daemon(sandbox: &Sandbox, variables: &[(&str, &Path)]) -> Daemon {
+    let mut command = sandbox.command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
+    command.envs(variables.iter().copied());
+    Daemon::start(command)
+}
+
+#[test]
+fn what_is_about_one_repository_does_not_hold_for_others() {
+    let sandbox = Sandbox::with_repository();
+    let other = sandbox.repository("other");
+    sandbox.write("untracked", "");
+    let git_dir = sandbox.work().join(".git");
+    let expected = sandbox.unlimited().ask(&other);
+    assert_eq!(expected.counts(), [0; 4]);
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_NAMESPACE",
+        "GIT_PREFIX",
+        "GIT_SHALLOW_FILE",
+        "GIT_GRAFT_FILE",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_REFERENCE_BACKEND",
+        "GIT_ATTR_SOURCE",
+    ] {
+        for value in [git_dir.as_path(), Path::new("0"), Path::new("")] {
+            let mut daemon = daemon(&sandbox, &[(name, value)]);
+            assert_eq!(daemon.ask(&other), expected, "{name}={value:?}");
+            assert!(!daemon.ask(sandbox.root()).is_some(), "{name}={value:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_about_the_user_holds_as_it_was_at_the_start() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("untracked", "");
+    let settings = sandbox.path("settings");
+    fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
+    let untracked =
+        |variables: &[(&str, &Path)]| daemon(&sandbox, variables).ask(sandbox.work()).number(14);
+    assert_eq!(untracked(&[]), 1);
+    assert_eq!(untracked(&[("GIT_CONFIG_GLOBAL", &settings)]), 0);
+    let off = [
+        ("GIT_CONFIG_COUNT", Path::new("1")),
+        ("GIT_CONFIG_KEY_0", Path::new("bash.showUntrackedFiles")),
+        ("GIT_CONFIG_VALUE_0", Path::new("false")),
+    ];
+    assert_eq!(untracked(&off), 0);
+    let home = sandbox.path("home");
+    fs::create_dir(&home).unwrap();
+    fs::copy(&settings, home.join(".gitconfig")).unwrap();
+    assert_eq!(untracked(&[("HOME", &home)]), 0);
+
+    let below = sandbox.work().join("dir");
+    fs::create_dir(&below).unwrap();
+    assert!(daemon(&sandbox, &[]).ask(&below).is_some());
+    let ceiling = [("GIT_CEILING_DIRECTORIES", sandbox.work())];
+    let ceiling = [(ceiling[0].0, ceiling[0].1.as_path())];
+    assert!(!daemon(&sandbox, &ceiling).ask(&below).is_some());
+    assert!(daemon(&sandbox, &ceiling).ask(sandbox.work()).is_some());
+}
+
+#[test]
+fn the_users_settings_are_read_again_when_they_change() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("untracked", "");
+    let mut daemon = sandbox.unlimited();
+    let mut untracked = || daemon.ask(sandbox.work()).number(14);
+    assert_eq!(untracked(), 1);
+    let settings = sandbox.path(".gitconfig");
+    for _ in 0..3 {
+        fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
+        assert_eq!(untracked(), 0);
+        fs::write(
+            &settings,
+            "[bash]\n\tshowUntrackedFiles = trueX\n".replace("X", " "),
+        )
+        .unwrap();
+        assert_eq!(untracked(), 1);
+    }
+    fs::remove_file(&settings).unwrap();
+    assert_eq!(untracked(), 1);
+}
+
+#[test]
+fn it_stands_nowhere() {
+    let sandbox = Sandbox::with_repository();
+    let gone = sandbox.path("gone");
+    fs::create_dir(&gone).unwrap();
+    let mut command = sandbox.command(&[]);
+    command.current_dir(&gone);
+    let mut daemon = Daemon::start(command);
+    assert!(daemon.ask(sandbox.work()).is_some());
+    fs::remove_dir(&gone).unwrap();
+    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(!daemon.ask(&gone).is_some());
+}

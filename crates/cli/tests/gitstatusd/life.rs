@@ -1,0 +1,97 @@
+//! When the process ends, and what it forgets.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+
+use rustix::fs::FlockOperation;
+use rustix::io::FdFlags;
+
+use super::daemon::{Daemon, VIGIL, request};
+use super::sandbox::Sandbox;
+
+#[test]
+fn the_end_of_input_is_its_end() {
+    let (status, messages) = Sandbox::new().daemon(&[]).end();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(messages, "");
+}
+
+#[test]
+fn a_dead_parent_is_its_end() {
+    let sandbox = Sandbox::with_repository();
+    let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let option = format!("--parent-pid={}", parent.id());
+    let mut daemon = sandbox.daemon(&[&option]);
+    assert!(daemon.ask(sandbox.work()).is_some());
+    drop(parent.stdin.take());
+    parent.wait().unwrap();
+    let (status, messages) = daemon.wait();
+    assert_eq!(status.code(), Some(0));
+    assert!(messages.contains("parent"), "{messages}");
+}
+
+#[test]
+fn a_lost_lock_is_its_end() {
+    let sandbox = Sandbox::with_repository();
+    let path = sandbox.path("lock");
+    let file = File::create(&path).unwrap();
+    rustix::fs::fcntl_lock(&file, FlockOperation::LockExclusive).unwrap();
+    rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
+    let fd = file.as_raw_fd().to_string();
+    let mut daemon = sandbox.daemon(&["-l", &fd]);
+    // The shell removes the file; the lock is on what was opened.
+    std::fs::remove_file(path).unwrap();
+    assert!(daemon.ask(sandbox.work()).is_some());
+    rustix::fs::fcntl_lock(file.as_fd(), FlockOperation::Unlock).unwrap();
+    let (status, messages) = daemon.wait();
+    assert_eq!(status.code(), Some(0));
+    assert!(messages.contains("lock"), "{messages}");
+}
+
+#[test]
+fn nobody_who_reads_is_its_end() {
+    let sandbox = Sandbox::with_repository();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = sandbox.command(&[]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(writer)
+        .spawn()
+        .unwrap();
+    let mut requests = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut requests, &request("1", &sandbox.work())).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(13));
+}
+
+#[test]
+fn an_idle_repository_is_forgotten_and_found_again() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.daemon(&["-r", "0"]);
+    let first = daemon.ask(sandbox.work());
+    daemon.wait_for_message("forgot");
+    assert_eq!(daemon.ask(sandbox.work()), first);
+    daemon.wait_for_message("forgot");
+    assert!(daemon.end().0.success());
+}
+
+#[test]
+fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
+    let sandbox = Sandbox::with_repository();
+    for (name, arguments) in [
+        ("/opt/gitstatusd", &["-s", "1"][..]),
+        ("gitstatusd", &[]),
+        ("/opt/vigil", &["-G", "v1.5.5", "-s", "1"]),
+        ("/opt/vigil", &["-Gv1.*"]),
+    ] {
+        let mut command = sandbox.clean(Command::new(VIGIL));
+        command.arg0(name).args(arguments);
+        let mut daemon = Daemon::start(command);
+        assert!(daemon.ask(sandbox.work()).is_some(), "{name} {arguments:?}");
+    }
+    let mut command = Command::new(VIGIL);
+    let output = command.args(["-G", "v0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(11));
+}

@@ -1,0 +1,331 @@
+//! Requests, responses and the pipes between.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use super::daemon::request;
+use super::sandbox::Sandbox;
+
+/// A repository in which each of the 29 fields has a value of its own.
+fn rich() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let origin = sandbox.repository("origin");
+    let mine = sandbox.repository("mine");
+    for name in ["b", "c", "d", "e", "f", "g", "h", "i"] {
+        fs::write(origin.join(name), format!("{name}\n").repeat(20)).unwrap();
+    }
+    sandbox.git_in(&origin, &["add", "-A"]);
+    sandbox.git_in(&origin, &["commit", "-q", "-m", "second"]);
+    sandbox.git_in(&sandbox.root(), &["clone", "-q", "origin", "work"]);
+    for name in ["third", "fourth"] {
+        sandbox.git_in(&origin, &["commit", "-q", "--allow-empty", "-m", name]);
+    }
+    sandbox.git(&["remote", "add", "mine", mine.to_str().unwrap()]);
+    sandbox.git(&["fetch", "-q", "--all"]);
+    sandbox.git(&["config", "remote.pushDefault", "mine"]);
+    for n in 0..3 {
+        sandbox.write("b", format!("stashed {n}\n"));
+        sandbox.git(&["stash", "-q"]);
+    }
+    let encoding = ["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q"];
+    let message = [
+        "--allow-empty",
+        "-m",
+        "A summary\nof two lines",
+        "-m",
+        "More.",
+    ];
+    sandbox.git(&[&encoding[..], &message].concat());
+    for tag in ["a", "z-last", "m"] {
+        sandbox.git(&["tag", tag]);
+    }
+    // Staged: two changed, one renamed (which counts as deleted and new), two deleted.
+    sandbox.write("b", "staged\n");
+    sandbox.write("c", "staged\n");
+    sandbox.git(&["mv", "d", "renamed"]);
+    sandbox.git(&["rm", "-q", "e", "f"]);
+    sandbox.git(&["add", "b", "c"]);
+    // Unstaged: one changed, one deleted; marked: one of each kind. Untracked: two.
+    sandbox.write("b", "unstaged\n");
+    fs::remove_file(sandbox.work().join("g")).unwrap();
+    sandbox.git(&["update-index", "--skip-worktree", "h", "i"]);
+    sandbox.git(&["update-index", "--assume-unchanged", "file"]);
+    sandbox.write("new", "");
+    sandbox.write("new-dir/x", "");
+    sandbox
+}
+
+#[test]
+fn each_of_the_29_fields_is_in_its_place() {
+    let sandbox = rich();
+    let mut daemon = sandbox.unlimited();
+    let work = sandbox.work();
+    let root = sandbox.root();
+    let expected = [
+        ("1 id", "id".to_owned()),
+        ("2 is a repository", "1".into()),
+        ("3 work tree", work.to_str().unwrap().into()),
+        ("4 commit", sandbox.git(&["rev-parse", "HEAD"])),
+        ("5 branch", "main".into()),
+        ("6 remote branch", "main".into()),
+        ("7 remote", "origin".into()),
+        ("8 url", format!("{}/origin", root.display())),
+        ("9 action", String::new()),
+        ("10 index size", "7".into()),
+        ("11 staged", "6".into()),
+        ("12 unstaged", "2".into()),
+        ("13 conflicted", "0".into()),
+        ("14 untracked", "2".into()),
+        ("15 ahead", "1".into()),
+        ("16 behind", "2".into()),
+        ("17 stashes", "3".into()),
+        ("18 tag", "z-last".into()),
+        ("19 unstaged deleted", "1".into()),
+        ("20 staged new", "1".into()),
+        ("21 staged deleted", "3".into()),
+        ("22 push remote", "mine".into()),
+        ("23 push url", format!("{}/mine", root.display())),
+        ("24 push ahead", "2".into()),
+        ("25 push behind", "0".into()),
+        ("26 skip-worktree", "2".into()),
+        ("27 assume-unchanged", "1".into()),
+        ("28 encoding", "ISO-8859-1".into()),
+        ("29 summary", "A summary of two lines".into()),
+    ];
+    for dir in [&work, &work.join("new-dir"), &work] {
+        let answer = daemon.ask(dir);
+        for (number, (name, value)) in expected.iter().enumerate() {
+            assert_eq!(
+                String::from_utf8_lossy(answer.field(number + 1)),
+                *value,
+                "{name}"
+            );
+        }
+        assert!(answer.is_some());
+    }
+    // Without the index, its fields are zero and the others stay.
+    let answer = daemon.ask_with(&work, b"\x1f1");
+    for (number, (name, value)) in expected.iter().enumerate() {
+        let number = number + 1;
+        let is_of_index = (10..=14).contains(&number)
+            || (19..=21).contains(&number)
+            || (26..=27).contains(&number);
+        let value = if is_of_index { "0" } else { value };
+        let field = String::from_utf8_lossy(answer.field(number));
+        assert_eq!(field, value, "{name}");
+    }
+    assert!(daemon.end().0.success());
+}
+
+#[test]
+fn a_conflict_is_neither_staged_nor_unstaged() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    sandbox.write("file", "theirs\n");
+    sandbox.git(&["commit", "-q", "-a", "-m", "theirs"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("file", "ours\n");
+    sandbox.git(&["commit", "-q", "-a", "-m", "ours"]);
+    assert!(
+        !sandbox
+            .try_git_in(&sandbox.work(), &["merge", "-q", "other"])
+            .status
+            .success()
+    );
+    let answer = sandbox.unlimited().ask(sandbox.work());
+    assert_eq!(answer.counts(), [0, 0, 1, 0]);
+    assert_eq!(answer.field(9), b"merge");
+}
+
+#[test]
+fn an_unborn_branch_has_a_name_and_no_commit() {
+    let sandbox = Sandbox::new();
+    sandbox.git_in(&sandbox.root(), &["init", "-q", "work"]);
+    sandbox.write("a", "");
+    sandbox.write("b", "");
+    sandbox.git(&["add", "a"]);
+    let answer = sandbox.unlimited().ask(sandbox.work());
+    assert_eq!(answer.counts(), [1, 0, 0, 1]);
+    assert_eq!((answer.field(4), answer.field(5)), (&b""[..], &b"main"[..]));
+    assert_eq!((answer.field(18), answer.field(29)), (&b""[..], &b""[..]));
+}
+
+#[test]
+fn a_colon_says_that_the_path_is_the_repository() {
+    let sandbox = Sandbox::with_repository();
+    let linked = sandbox.path("linked");
+    sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let bare = sandbox.path("bare");
+    sandbox.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    let mut daemon = sandbox.unlimited();
+    let mut work_tree = |dir: &str| {
+        let answer = daemon.ask(format!(":{dir}"));
+        answer
+            .is_some()
+            .then(|| String::from_utf8(answer.field(3).to_vec()).unwrap())
+    };
+    let root = sandbox.root();
+    let root = root.to_str().unwrap();
+    for dir in ["work/.git", "work/.git/", "work/../work/.git"] {
+        assert_eq!(
+            work_tree(&format!("{root}/{dir}")),
+            Some(format!("{root}/work")),
+            "{dir}"
+        );
+    }
+    for dir in ["linked/.git", "work/.git/worktrees/linked"] {
+        assert_eq!(
+            work_tree(&format!("{root}/{dir}")),
+            Some(format!("{root}/linked")),
+            "{dir}"
+        );
+    }
+    for dir in ["work", "", "work/file", "nowhere", "bare", "work/.git/refs"] {
+        assert_eq!(work_tree(&format!("{root}/{dir}")), None, "{dir}");
+    }
+    assert_eq!(work_tree("work/.git"), None);
+    assert_eq!(work_tree(""), None);
+    // Without the colon, what is inside of a repository has no working tree.
+    assert!(!daemon.ask(sandbox.work().join(".git")).is_some());
+    assert!(!daemon.ask(bare).is_some());
+}
+
+#[test]
+fn requests_may_come_in_any_pieces() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let ids: Vec<String> = (0..50).map(|n| n.to_string()).collect();
+    let all: Vec<u8> = ids
+        .iter()
+        .flat_map(|id| request(id, &sandbox.work()))
+        .collect();
+    for piece in [1, 7, 255, 256, 257, all.len()] {
+        for bytes in all.chunks(piece) {
+            daemon.send(bytes);
+        }
+        for id in &ids {
+            let answer = daemon.answer();
+            assert_eq!(answer.field(1), id.as_bytes());
+            assert!(answer.is_some());
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_before_the_end_of_input_is_answered() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let mut all: Vec<u8> = Vec::new();
+    for id in ["1", "2", "3"] {
+        all.extend(request(id, &sandbox.work()));
+    }
+    // The last one lacks its end.
+    all.extend_from_slice(b"4\x1f/");
+    let mut requests = daemon.take_requests();
+    requests.write_all(&all).unwrap();
+    drop(requests);
+    for id in ["1", "2", "3"] {
+        assert_eq!(daemon.answer().field(1), id.as_bytes());
+    }
+    assert!(daemon.end().0.success());
+}
+
+#[test]
+fn a_reader_that_takes_its_time_gets_every_answer() {
+    const REQUESTS: usize = 3000;
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let mut requests = daemon.take_requests();
+    let work = sandbox.work();
+    // More than both pipes hold: all that is read here is read after the process had to wait.
+    let writer = std::thread::spawn(move || {
+        for id in 0..REQUESTS {
+            requests
+                .write_all(&request(&id.to_string(), &work))
+                .unwrap();
+        }
+    });
+    for id in 0..REQUESTS {
+        let answer = daemon.answer();
+        assert_eq!(answer.field(1), id.to_string().as_bytes());
+        assert!(answer.is_some());
+    }
+    writer.join().unwrap();
+    assert!(daemon.end().0.success());
+}
+
+#[test]
+fn what_does_not_print_is_a_question_mark() {
+    let sandbox = Sandbox::new();
+    let name = OsStr::from_bytes(b"a\nb\x1fc\xff\xc3\xa9\x7f");
+    let top = sandbox.repository("work");
+    let odd = sandbox.path(name);
+    fs::rename(top, &odd).unwrap();
+    sandbox.git_in(
+        &odd,
+        &["commit", "-q", "--allow-empty", "-m", "tab\there \u{e9}"],
+    );
+    let mut daemon = sandbox.unlimited();
+    // A separator cannot be in a request, so the repository is asked for by a link.
+    let link = sandbox.path("link");
+    std::os::unix::fs::symlink(&odd, &link).unwrap();
+    daemon.send(&[b"\x01\n\xfe\x1f", link.as_os_str().as_bytes(), b"\x1e"].concat());
+    let answer = daemon.answer();
+    assert_eq!(answer.field(1), b"??\xfe");
+    assert!(
+        answer.field(3).ends_with(b"/a?b?c\xff\xc3\xa9?"),
+        "{answer:?}"
+    );
+    assert_eq!(answer.field(29), "tab?here \u{e9}".as_bytes());
+}
+
+#[test]
+fn what_is_no_request_is_passed_over() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.daemon(&["-v", "FATAL"]);
+    for silent in [
+        "",
+        "no separator",
+        "id\x1f/\x1f2",
+        "id\x1f/\x1f",
+        "id\x1f/\x1f0\x1f0",
+    ] {
+        daemon.send(format!("{silent}\x1e").as_bytes());
+        assert!(daemon.ask(sandbox.work()).is_some(), "{silent:?}");
+    }
+    for nothing in [
+        "",
+        ":",
+        "relative",
+        "./work",
+        "~",
+        "/",
+        "/nowhere",
+        "/dev/null",
+    ] {
+        assert!(!daemon.ask(nothing).is_some(), "{nothing:?}");
+    }
+    daemon.send(b"}hello\x1f\x1e");
+    assert_eq!(format!("{:?}", daemon.answer()), "}hello|0");
+    let (status, messages) = daemon.end();
+    assert!(status.success());
+    assert_eq!(messages, "");
+}
+
+#[test]
+fn a_long_request_costs_bounded_memory_and_keeps_its_id() {
+    const LEN: usize = 10 << 20;
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.daemon(&[]);
+    assert!(daemon.ask(sandbox.work()).is_some());
+    let before = daemon.memory();
+    let long = vec![b'x'; LEN];
+    daemon.send(&[b"long\x1f/", &long[..], b"\x1e"].concat());
+    assert_eq!(format!("{:?}", daemon.answer()), "long|0");
+    daemon.send(&[&long[..], b"\x1e"].concat());
+    assert!(daemon.ask(sandbox.work()).is_some());
+    let grown = daemon.memory().saturating_sub(before);
+    assert!(grown < LEN as u64 / 2, "{grown} bytes more");
+}

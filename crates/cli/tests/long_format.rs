@@ -1,0 +1,578 @@
+//! The long format against git, in repositories that git brought into each state.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A repository in a folder of its own.
+struct Sandbox {
+    folder: tempfile::TempDir,
+    top: PathBuf,
+}
+
+impl Sandbox {
+    /// Without any commit.
+    fn empty() -> Self {
+        Self::initialised(&[])
+    }
+
+    /// The same, with options of `git init`.
+    fn initialised(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("work");
+        std::fs::create_dir(&top).unwrap();
+        let this = Self { folder, top };
+        this.git(&[&["init", "-q", "-b", "main"], options].concat());
+        this
+    }
+
+    /// With three commits that change the file `a`, and a few other files.
+    fn with_history() -> Self {
+        Self::empty().committed()
+    }
+
+    fn committed(self) -> Self {
+        let this = self;
+        for name in ["b", "c", "dir/d", "dir/e"] {
+            this.write(name, &format!("{name}\nsome\nmore\nlines\n"));
+        }
+        this.git(&["add", "."]);
+        for number in ["one", "two", "three"] {
+            this.write("a", number);
+            this.git(&["add", "a"]);
+            this.git(&["commit", "-q", "-m", number]);
+        }
+        this
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        let path = self.top.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    fn command(&self, program: &str, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .args(arguments)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", self.folder.path())
+            .env("LC_ALL", "C")
+            .env("TERM", "xterm")
+            .env("COLUMNS", "60")
+            .env("GIT_EDITOR", "true")
+            .env("GIT_AUTHOR_NAME", "A")
+            .env("GIT_AUTHOR_EMAIL", "a@b")
+            .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+            .env("GIT_COMMITTER_NAME", "A")
+            .env("GIT_COMMITTER_EMAIL", "a@b")
+            .env("GIT_COMMITTER_DATE", "1700000000 +0000")
+            .env_remove("GIT_CONFIG_GLOBAL")
+            .env_remove("GIT_DIR");
+        command
+    }
+
+    /// Runs git, which may end in a conflict.
+    fn try_git(&self, arguments: &[&str]) -> bool {
+        let output = self.command("git", &self.top, arguments).output().unwrap();
+        output.status.success()
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        assert!(self.try_git(arguments), "git {arguments:?}");
+    }
+
+    /// An interactive rebase with the list of commands that the `sed` script makes.
+    fn rebase(&self, script: &str, onto: &str) {
+        let mut command = self.command("git", &self.top, &["rebase", "-q", "-i", onto]);
+        command.env("GIT_SEQUENCE_EDITOR", format!("sed -i -e '{script}'"));
+        command.output().unwrap();
+    }
+
+    /// Both must say the same in `folder`.
+    fn same_in(&self, folder: &str, arguments: &[&str]) {
+        let folder = self.top.join(folder);
+        let run =
+            |program| -> Output { self.command(program, &folder, arguments).output().unwrap() };
+        let text = |output: &Output| {
+            format!(
+                "{:?}\n{}\n{}",
+                output.status.code(),
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            )
+        };
+        let (ours, theirs) = (text(&run(VIGIL)), text(&run("git")));
+        assert_eq!(ours, theirs, "{arguments:?}");
+    }
+
+    fn same(&self, arguments: &[&str]) {
+        self.same_in("", arguments);
+    }
+
+    /// Plain status, with and without hints, and with colours and comment prefix.
+    fn same_status(&self) {
+        self.same(&["status"]);
+        self.same(&["-c", "advice.statusHints=false", "status"]);
+        self.same(&[
+            "-c",
+            "color.ui=always",
+            "-c",
+            "color.status.header=blue bold",
+            "-c",
+            "status.displayCommentPrefix",
+            "-c",
+            "core.commentChar=;",
+            "status",
+        ]);
+    }
+
+    /// What vigil alone says.
+    fn status(&self, arguments: &[&str]) -> String {
+        let output = self.command(VIGIL, &self.top, arguments).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[test]
+fn a_repository_without_commits() {
+    let sandbox = Sandbox::empty();
+    sandbox.same_status();
+    sandbox.write("x", "x");
+    sandbox.same_status();
+    sandbox.same(&["status", "-uno"]);
+    sandbox.git(&["add", "x"]);
+    sandbox.write("x", "y");
+    sandbox.same_status();
+    sandbox.same(&["status", "-uno"]);
+}
+
+#[test]
+fn upstreams() {
+    let sandbox = Sandbox::with_history();
+    sandbox.same_status();
+    sandbox.git(&["branch", "up", "HEAD~1"]);
+    for upstream in ["up", "main"] {
+        sandbox.git(&["branch", "-q", "-u", upstream]);
+        sandbox.same_status();
+        sandbox.same(&["status", "--no-ahead-behind"]);
+        sandbox.same(&["-c", "status.aheadBehind=false", "status"]);
+    }
+    sandbox.git(&["checkout", "-q", "-b", "behind", "up"]);
+    sandbox.git(&["branch", "-q", "-u", "main"]);
+    sandbox.same_status();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+    sandbox.same(&["-c", "advice.statusHints=false", "status"]);
+    // The hint had other words before git 2.42.
+    assert_eq!(
+        sandbox.status(&["status"]),
+        "On branch behind\n\
+         Your branch and 'main' have diverged,\n\
+         and have 1 and 1 different commits each, respectively.\n  \
+         (use \"git pull\" if you want to integrate the remote branch with yours)\n\
+         \n\
+         nothing to commit, working tree clean\n"
+    );
+    sandbox.git(&["branch", "-q", "-D", "main"]);
+    sandbox.same_status();
+}
+
+/// Only git 2.53 and later know the setting.
+#[test]
+fn more_branches_are_compared() {
+    let sandbox = Sandbox::with_history();
+    let head = "refs/remotes/origin";
+    sandbox.git(&["update-ref", &format!("{head}/main"), "HEAD~1"]);
+    sandbox.git(&["update-ref", &format!("{head}/work"), "HEAD~2"]);
+    for (key, value) in [
+        ("remote.origin.url", "x"),
+        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+        ("push.default", "current"),
+        ("status.compareBranches", "@{upstream} @{push} @{PUSH}"),
+    ] {
+        sandbox.git(&["config", key, value]);
+    }
+    sandbox.git(&["checkout", "-q", "-b", "work"]);
+    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
+    assert_eq!(
+        sandbox.status(&["status"]),
+        "On branch work\n\
+         Your branch is ahead of 'origin/main' by 1 commit.\n\
+         \n\
+         Your branch is ahead of 'origin/work' by 2 commits.\n  \
+         (use \"git push\" to publish your local commits)\n\
+         \n\
+         nothing to commit, working tree clean\n"
+    );
+}
+
+#[test]
+fn detached_heads() {
+    let option = "--ref-format=reftable";
+    let mut sandboxes = vec![Sandbox::with_history()];
+    // Only git 2.45 and later know the format.
+    if Sandbox::empty().try_git(&["init", "-q", option, "probe"]) {
+        sandboxes.push(Sandbox::initialised(&[option]).committed());
+    }
+    for sandbox in sandboxes {
+        sandbox.git(&["tag", "-a", "-m", "tag", "v1"]);
+        sandbox.git(&["update-ref", "refs/remotes/origin/x", "HEAD~1"]);
+        for target in [
+            "v1",
+            "origin/x",
+            "HEAD~1",
+            "main",
+            "@{-1}",
+            "refs/heads/main",
+        ] {
+            sandbox.git(&["checkout", "-q", "--detach", target]);
+            sandbox.same(&["status"]);
+        }
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+        sandbox.same_status();
+        sandbox.git(&["config", "core.abbrev", "12"]);
+        sandbox.git(&["checkout", "-q", "HEAD~1"]);
+        sandbox.same(&["status"]);
+        sandbox.same(&["-c", "core.abbrev=no", "status"]);
+        sandbox.git(&["reflog", "expire", "--expire=all", "--all"]);
+        sandbox.same_status();
+    }
+}
+
+/// A branch `side` that changes what `main` changes too.
+fn with_conflicts() -> Sandbox {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+    sandbox.write("a", "other");
+    sandbox.write("new", "theirs");
+    sandbox.git(&["rm", "-q", "b"]);
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "side"]);
+    sandbox.write("a", "yet another");
+    sandbox.git(&["commit", "-q", "-a", "-m", "side again"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("b", "ours");
+    sandbox.write("new", "ours");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "ours"]);
+    sandbox
+}
+
+fn resolve(sandbox: &Sandbox) {
+    for name in ["a", "b", "new"] {
+        sandbox.write(name, "resolved");
+    }
+    sandbox.git(&["add", "."]);
+}
+
+#[test]
+fn a_merge() {
+    let sandbox = with_conflicts();
+    assert!(!sandbox.try_git(&["merge", "side"]));
+    sandbox.same_status();
+    sandbox.same(&["-c", "status.relativePaths=no", "status"]);
+    sandbox.same_in("dir", &["status"]);
+    resolve(&sandbox);
+    sandbox.same_status();
+}
+
+#[test]
+fn conflicts_of_all_kinds() {
+    let sandbox = Sandbox::with_history();
+    let path = sandbox.top.join("a");
+    let id = sandbox
+        .command(
+            "git",
+            &sandbox.top,
+            &["hash-object", path.to_str().unwrap()],
+        )
+        .output()
+        .unwrap();
+    let id = String::from_utf8(id.stdout).unwrap();
+    for stages in [&[1][..], &[2], &[1, 2], &[3], &[1, 3], &[2, 3], &[1, 2, 3]] {
+        sandbox.git(&["reset", "-q", "--hard"]);
+        sandbox.git(&["rm", "-q", "--cached", "a"]);
+        for stage in stages {
+            let line = format!("100644 {} {stage}\ta\n", id.trim());
+            let name = sandbox.folder.path().join("entry");
+            std::fs::write(&name, line).unwrap();
+            let mut command =
+                sandbox.command("git", &sandbox.top, &["update-index", "--index-info"]);
+            command.stdin(std::fs::File::open(&name).unwrap());
+            assert!(command.status().unwrap().success());
+        }
+        sandbox.same_status();
+    }
+}
+
+#[test]
+fn rebases() {
+    let sandbox = with_conflicts();
+    sandbox.git(&["checkout", "-q", "side"]);
+    assert!(!sandbox.try_git(&["rebase", "main"]));
+    sandbox.same_status();
+    resolve(&sandbox);
+    sandbox.same_status();
+    sandbox.git(&["rebase", "--abort"]);
+    assert!(!sandbox.try_git(&["rebase", "--apply", "main"]));
+    sandbox.same_status();
+    resolve(&sandbox);
+    sandbox.same_status();
+    sandbox.git(&["rebase", "--abort"]);
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    assert!(!sandbox.try_git(&["rebase", "main"]));
+    sandbox.same_status();
+}
+
+#[test]
+fn commits_that_are_edited_or_split() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "four"]);
+    sandbox.rebase("1s/pick/edit/", "HEAD~3");
+    sandbox.same_status();
+    sandbox.git(&["reset", "-q", "HEAD~1"]);
+    sandbox.same_status();
+    sandbox.git(&["rebase", "--abort"]);
+    sandbox.rebase(
+        "2a exec true\\nbreak\\nlabel x\\nupdate-ref refs/heads/u",
+        "--root",
+    );
+    sandbox.same_status();
+    sandbox.same_in("dir", &["status"]);
+    std::fs::remove_file(sandbox.top.join(".git/rebase-merge/git-rebase-todo")).unwrap();
+    sandbox.same_status();
+}
+
+#[test]
+fn mailboxes() {
+    let sandbox = with_conflicts();
+    let patches = sandbox.folder.path().join("patches");
+    let patches = patches.to_str().unwrap();
+    sandbox.git(&["format-patch", "-q", "-o", patches, "main..side"]);
+    let first = format!("{patches}/0001-side.patch");
+    assert!(!sandbox.try_git(&["am", "-q", &first]));
+    sandbox.same_status();
+    std::fs::write(sandbox.top.join(".git/rebase-apply/patch"), "").unwrap();
+    sandbox.same_status();
+}
+
+#[test]
+fn picks_and_reverts() {
+    let sandbox = with_conflicts();
+    assert!(!sandbox.try_git(&["cherry-pick", "side~1"]));
+    sandbox.same_status();
+    resolve(&sandbox);
+    sandbox.same_status();
+    sandbox.git(&["cherry-pick", "--abort"]);
+    assert!(!sandbox.try_git(&["cherry-pick", "side~1", "side"]));
+    resolve(&sandbox);
+    sandbox.git(&["commit", "-q", "-m", "picked"]);
+    sandbox.same_status();
+    sandbox.git(&["cherry-pick", "--quit"]);
+    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2"]));
+    sandbox.same_status();
+    resolve(&sandbox);
+    sandbox.same_status();
+    sandbox.git(&["revert", "--abort"]);
+    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"]));
+    resolve(&sandbox);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "reverted"]);
+    sandbox.same_status();
+}
+
+#[test]
+fn a_bisection() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["bisect", "start", "HEAD", "HEAD~2"]);
+    sandbox.same_status();
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    sandbox.git(&["bisect", "start"]);
+    sandbox.same_status();
+}
+
+#[test]
+fn sparse_checkouts() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["sparse-checkout", "set", "--no-sparse-index", "other"]);
+    sandbox.same_status();
+    sandbox.write("dir/d", "here");
+    sandbox.same_status();
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["sparse-checkout", "set", "--sparse-index", "other"]);
+    sandbox.same_status();
+    // git's advice on standard error differs between versions.
+    assert_eq!(
+        sandbox.status(&["-c", "index.sparse=false", "status"]),
+        "On branch main\n\
+         You are in a sparse checkout with 60% of tracked files present.\n\
+         \n\
+         nothing to commit, working tree clean\n"
+    );
+}
+
+#[test]
+fn sections_and_options() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitignore", "*.o\n");
+    sandbox.git(&["mv", "dir/d", "dir/moved name"]);
+    sandbox.git(&["rm", "-q", "dir/e"]);
+    sandbox.write("a", "changed");
+    std::fs::remove_file(sandbox.top.join("b")).unwrap();
+    std::fs::remove_file(sandbox.top.join("c")).unwrap();
+    std::os::unix::fs::symlink("a", sandbox.top.join("c")).unwrap();
+    sandbox.write("intended", "x");
+    sandbox.git(&["add", "-N", "intended"]);
+    for name in [
+        "x.o",
+        "untracked",
+        "sub/file",
+        "caf\u{e9}",
+        "\u{4e2d}\u{6587}",
+        "sub/x.o",
+    ] {
+        sandbox.write(name, name);
+    }
+    for number in 0..12 {
+        sandbox.write(&format!("file-{}", "x".repeat(number)), "");
+    }
+    sandbox.same_status();
+    for arguments in [
+        &["status", "--ignored"][..],
+        &["status", "--ignored=matching", "-uall", "--no-renames"],
+        &["status", "-uno"],
+        &["status", "-uno", "-M100%"],
+        &["status", "--column"],
+        &["status", "--column=row,dense", "--ignored"],
+        &["status", "--column=dense"],
+        &["status", "--column=plain"],
+        &["status", "--column", "--no-column"],
+        &["-c", "core.quotePath=off", "status", "--column=row"],
+        &[
+            "-c",
+            "column.ui=column,dense",
+            "-c",
+            "color.ui=always",
+            "status",
+        ],
+        &[
+            "-c",
+            "column.status=never",
+            "-c",
+            "column.ui=always",
+            "status",
+        ],
+        &["-c", "status.displayCommentPrefix=1", "status", "--column"],
+        &["-c", "status.short", "status"],
+        &["-c", "status.short", "status", "--long"],
+        &["-c", "status.short", "status", "--no-short"],
+        &["status", "--long", "--no-long"],
+        &["status", "-v"],
+        &["status", "-vv"],
+        &["status", "-vv", "--no-verbose"],
+        &["-c", "status.renames=copies", "status", "-vv"],
+        &["-c", "color.ui=always", "status", "-vv"],
+        &[
+            "-c",
+            "color.ui=always",
+            "-c",
+            "color.diff=never",
+            "status",
+            "-v",
+        ],
+        &[
+            "-c",
+            "color.ui=always",
+            "-c",
+            "color.status.branch=normal",
+            "status",
+        ],
+        &["status", "--", "dir"],
+    ] {
+        sandbox.same_in("dir", arguments);
+    }
+    sandbox.git(&["rm", "-q", "--cached", "intended"]);
+    sandbox.git(&["stash", "-q"]);
+    for arguments in [
+        &["status", "--show-stash"][..],
+        &["-c", "status.showStash", "status"],
+        &["-c", "status.showStash", "status", "--no-show-stash"],
+    ] {
+        sandbox.same(arguments);
+    }
+}
+
+#[test]
+fn a_clean_working_tree() {
+    let sandbox = Sandbox::with_history();
+    for arguments in [&["status"][..], &["status", "-uno"]] {
+        sandbox.same(arguments);
+    }
+    // Only git 2.46 and later know the option.
+    assert_eq!(
+        sandbox.status(&["--no-advice", "status", "-uno"]),
+        "On branch main\nnothing to commit\n"
+    );
+}
+
+#[test]
+fn submodules() {
+    let inner = Sandbox::with_history();
+    let sandbox = Sandbox::with_history();
+    let url = inner.top.to_str().unwrap();
+    sandbox.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "-q",
+        "add",
+        url,
+        "sub",
+    ]);
+    let summary = ["-c", "status.submoduleSummary", "status"];
+    sandbox.same(&summary);
+    sandbox.git(&["commit", "-q", "-m", "submodule"]);
+    sandbox.git(&["-C", "sub", "checkout", "-q", "HEAD~2"]);
+    sandbox.write("sub/a", "changed");
+    sandbox.write("sub/untracked", "x");
+    sandbox.same_status();
+    sandbox.same(&summary);
+    sandbox.same_in("dir", &summary);
+    sandbox.same(&[
+        "-c",
+        "status.submoduleSummary=1",
+        "status",
+        "--ignore-submodules=dirty",
+    ]);
+    sandbox.same(&[
+        "-c",
+        "status.submoduleSummary",
+        "status",
+        "--ignore-submodules",
+    ]);
+    sandbox.git(&["add", "sub"]);
+    sandbox.same(&summary);
+    sandbox.same(&[
+        "-c",
+        "status.submoduleSummary",
+        "-c",
+        "status.displayCommentPrefix",
+        "status",
+    ]);
+}
+
+#[test]
+fn patches_need_git() {
+    let sandbox = Sandbox::with_history();
+    let mut command = sandbox.command(VIGIL, &sandbox.top, &["status", "-v"]);
+    let output = command.env("PATH", "/none").output().unwrap();
+    assert_eq!(output.status.code(), Some(128));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "fatal: cannot run git for the patches of --verbose: No such file or directory\n"
+    );
+}

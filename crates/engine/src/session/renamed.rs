@@ -1,0 +1,162 @@
+//! What was renamed or copied in the working tree without the index knowing.
+
+use std::os::unix::ffi::OsStringExt;
+
+use vigil_model::index::Index;
+use vigil_model::mode::FileMode;
+
+use super::assemble::{Origin, Unstaged, threads};
+use super::surroundings::RenameBlobs;
+use super::*;
+use crate::git::staged::StagedChange;
+use crate::scan::Observed;
+use crate::status::ChangeKind;
+
+impl Session {
+    /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have
+    /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, but what
+    /// it came from is not.
+    pub(super) fn rename_unstaged(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+        findings: &Findings,
+        unstaged: Vec<Unstaged>,
+    ) -> Result<Vec<Unstaged>, SessionError> {
+        let Some(rule) = request.renames else {
+            return Ok(unstaged);
+        };
+        let in_conflict = conflicts(index, findings);
+        let has = |kind: ChangeKind| {
+            unstaged.iter().any(|change| change.kind == kind)
+                || in_conflict.iter().any(|change| change.kind == kind)
+        };
+        if !has(ChangeKind::Added) || !(has(ChangeKind::Deleted) || rule.copies) {
+            return Ok(unstaged);
+        }
+        let null = ObjectId::null(index.hash_kind());
+        let top = self.top()?;
+        let mut changes: Vec<StagedChange> = unstaged
+            .iter()
+            .filter_map(|change| {
+                let entry = index.entries().get(change.number)?;
+                let is_new = change.kind == ChangeKind::Added;
+                let (head_mode, head_id) = match is_new {
+                    true => (FileMode::NONE, null),
+                    false => (entry.mode, entry.id),
+                };
+                Some(StagedChange {
+                    path: index.path(entry).to_owned(),
+                    kind: change.kind,
+                    head_mode,
+                    head_id,
+                    index_mode: change.mode,
+                    index_id: null,
+                    source: None,
+                })
+            })
+            .collect();
+        let conflicting_paths: Vec<BString> = in_conflict
+            .iter()
+            .map(|change| change.path.clone())
+            .collect();
+        changes.extend(in_conflict);
+        changes.sort_by(|left, right| left.path.cmp(&right.path));
+        for change in &mut changes {
+            if change.kind == ChangeKind::Added {
+                change.index_id = self.id_on_disk(top, change.path.as_bstr(), change.index_mode);
+            }
+        }
+        let blobs = RenameBlobs {
+            objects: &self.object_pool,
+            attributes: &self.attributes,
+            files: Some((top, &self.converter)),
+        };
+        let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
+        let mut pairs = pairs
+            .into_iter()
+            .filter(|pair| conflicting_paths.binary_search(&pair.path).is_err())
+            .peekable();
+        let mut kept = Vec::with_capacity(unstaged.len());
+        for mut change in unstaged {
+            let path = index
+                .entries()
+                .get(change.number)
+                .map(|entry| index.path(entry));
+            // What has no pair of its own went into one.
+            let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
+                continue;
+            };
+            if let Some(source) = pair.source {
+                change.origin = Some(Origin {
+                    mode: pair.head_mode,
+                    id: pair.head_id,
+                    source,
+                });
+                change.kind = pair.kind;
+            }
+            kept.push(change);
+        }
+        Ok(kept)
+    }
+
+    /// The id that the file at `path` would get; null where it cannot be read.
+    fn id_on_disk(&self, top: &Path, path: &BStr, mode: FileMode) -> ObjectId {
+        let hash = self.repository.hash;
+        let Ok(on_disk) = path.to_path().map(|path| top.join(path)) else {
+            return ObjectId::null(hash);
+        };
+        let id = if mode.is_symlink() {
+            std::fs::read_link(&on_disk)
+                .ok()
+                .map(|target| objects::hash_blob(hash, &target.into_os_string().into_vec()))
+        } else {
+            std::fs::File::open(&on_disk).ok().and_then(|file| {
+                let size = file.metadata().ok()?.len();
+                self.converter.hash_file(path, &file, size).ok()
+            })
+        };
+        id.unwrap_or(ObjectId::null(hash))
+    }
+}
+
+/// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
+/// there is one, and against its stage 2, if it has that.
+fn conflicts(index: &Index, findings: &Findings) -> Vec<StagedChange> {
+    let null = ObjectId::null(index.hash_kind());
+    let mut all = Vec::new();
+    for &(number, observed) in &findings.tracked {
+        let Some(entry) = index.entries().get(number as usize) else {
+            continue;
+        };
+        if entry.flags.stage() == 0 {
+            continue;
+        }
+        let path = index.path(entry);
+        let mode = match observed {
+            Observed::Missing => FileMode::NONE,
+            Observed::Present(mode) => mode,
+            Observed::Submodule => FileMode::GITLINK,
+        };
+        let change = |kind, head_mode, head_id| StagedChange {
+            path: path.to_owned(),
+            kind,
+            head_mode,
+            head_id,
+            index_mode: mode,
+            index_id: null,
+            source: None,
+        };
+        if mode != FileMode::NONE {
+            all.push(change(ChangeKind::Added, FileMode::NONE, null));
+        }
+        if let Some(ours) = index.find(path, 2) {
+            let kind = match mode == FileMode::NONE {
+                true => ChangeKind::Deleted,
+                false => ChangeKind::Modified,
+            };
+            all.push(change(kind, ours.mode, ours.id));
+        }
+    }
+    all
+}

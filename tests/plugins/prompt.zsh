@@ -1,0 +1,78 @@
+# Shows every state to an interactive zsh with the unmodified Powerlevel10k, and reads its prompt off the terminal.
+#
+#   zsh -f prompt.zsh POWERLEVEL10K STATES
+#
+# What the version control segment shows goes to the file STATES/prompt, and after the process was killed to
+# STATES/prompt.again.
+
+emulate -R zsh -o extended_glob
+zmodload zsh/zpty || exit
+theme=$1 states=$2
+export ZDOTDIR=$states/zdotdir
+mkdir -p $ZDOTDIR
+
+# The lean style as it comes, with marks around what is to be read, and always waiting for the answer.
+cat >$ZDOTDIR/.zshrc <<END
+stty cols 200 rows 50
+POWERLEVEL9K_DISABLE_CONFIGURATION_WIZARD=true
+source ${(q)theme}/powerlevel10k.zsh-theme
+source ${(q)theme}/config/p10k-lean.zsh
+END
+cat >>$ZDOTDIR/.zshrc <<'END'
+prompt_place() { p10k segment -t "[[${PWD:t}]]" }
+prompt_finish() { p10k segment -t '[[end]]' }
+POWERLEVEL9K_LEFT_PROMPT_ELEMENTS=(place vcs finish)
+POWERLEVEL9K_RIGHT_PROMPT_ELEMENTS=()
+POWERLEVEL9K_INSTANT_PROMPT=off
+POWERLEVEL9K_TRANSIENT_PROMPT=off
+POWERLEVEL9K_PROMPT_ADD_NEWLINE=false
+POWERLEVEL9K_VCS_MAX_SYNC_LATENCY_SECONDS=30
+POWERLEVEL9K_VCS_CONTENT_EXPANSION='<<${$((my_git_formatter(1)))+${my_git_format}}>>'
+END
+
+shown=
+# Waits for the prompt in a directory called $1, and leaves what it shows of version control in `shown`.
+read_prompt() {
+  local seen= piece
+  while zpty -r shell piece; do
+    seen+=$piece
+    # Without colours and other sequences.
+    local plain=${${seen//$'\e['[0-9;?>=]#[A-Za-z]/}//[$'\r\n']/}
+    local prompt=${plain##*\[\[${(b)1}\]\]}
+    [[ $prompt != $plain && $prompt == *'[[end]]'* ]] || continue
+    prompt=${prompt%%\[\[end\]\]*}
+    shown=
+    [[ $prompt == (#b)*'<<'(*)'>>'* ]] && shown=$match[1]
+    return 0
+  done
+  print -ru2 -- "no prompt in $1: ${(V)seen}"
+  exit 1
+}
+
+go() {
+  zpty -w shell "cd -- ${(q)1}"
+  read_prompt ${1:t}
+}
+
+show_all() {
+  local name rest
+  while IFS='|' read -r name rest; do
+    go $states/$name
+    print -r -- "$name|$shown"
+  done <$states/table >$1
+}
+
+cd -q $states
+zpty shell zsh -i || exit
+read_prompt ${states:t}
+show_all $states/prompt
+
+# Without the process, Powerlevel10k helps itself as well as it can, and starts it anew when it is loaded again.
+zpty -w shell 'kill -KILL -- -$GITSTATUS_DAEMON_PID_POWERLEVEL9K'
+read_prompt ${$(tail -n 1 $states/table)%%\|*}
+go $states/everything
+[[ $shown == 'main +1 !1 ?1' ]] && print -r -- 'a dead process answered' >>$states/prompt
+zpty -w shell 'p10k reload'
+read_prompt everything
+show_all $states/prompt.again
+zpty -w shell exit
