@@ -147,26 +147,6 @@ impl Attributes {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether all that was read for earlier lookups still says the same, after a [`Attributes::refresh`]. Costs a
-    /// look at each file that was asked for, there or not.
-    pub fn are_confirmed(&self) -> bool {
-        let generation = self.generation.load(Ordering::SeqCst);
-        let outer = self.outer.read().clone();
-        let known: Vec<Arc<Directory>> = self.directories.read().values().cloned().collect();
-        let same_outer = outer.is_none_or(|before| {
-            let now = self.outer(generation);
-            let pairs = before.fallbacks.iter().zip(&now.fallbacks);
-            pairs
-                .chain([(&before.info, &now.info)])
-                .all(|(before, now)| Arc::ptr_eq(before, now))
-        });
-        // Without short cuts, so that each is looked at once now and not again by the next question.
-        known.iter().fold(same_outer, |same, before| {
-            let now = self.directory(before.path.as_bstr(), generation);
-            Arc::ptr_eq(&now.own, &before.own) && same
-        })
-    }
-
     /// The values of the attributes `names` for `path`, in their order. The path is relative to the top of the
     /// working tree; that of a directory ends in `/`.
     pub fn lookup<const N: usize>(&self, path: &BStr, names: [&str; N]) -> [Value; N] {

@@ -219,12 +219,6 @@ impl Session {
         {
             state.memory = Some((question, ScanMemory::new(state.tree.len())));
         }
-        // What contents are compared as depends on attributes.
-        if let Some((_, memory)) = &state.memory
-            && !self.attributes.are_confirmed()
-        {
-            memory.forget_contents();
-        }
         let filter = PathQuestion::new(pathspec, &self.attributes);
         let host = Host {
             repository: &self.repository,
