@@ -8,6 +8,7 @@ use vigil_linux::errno;
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
 use crate::environment::Environment;
+use crate::git::config;
 use crate::git::wildmatch;
 
 /// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
@@ -129,13 +130,10 @@ impl Settings {
     pub fn from_environment(environment: &Environment) -> Result<Self, Error> {
         let is_on = |name: &'static str| match environment.get(name) {
             None => Ok(false),
-            Some(value) => match gix_config_value::Boolean::try_from(value) {
-                Ok(boolean) => Ok(boolean.0),
-                Err(_) => Err(Error::BadSetting {
-                    value: value.to_owned(),
-                    name,
-                }),
-            },
+            Some(value) => config::boolean(value).ok_or_else(|| Error::BadSetting {
+                value: value.to_owned(),
+                name,
+            }),
         };
         Ok(Self {
             literal: is_on("GIT_LITERAL_PATHSPECS")?,
