@@ -90,25 +90,21 @@ fn compare(prompts: bool) {
 }
 
 #[test]
-#[ignore = "vigil does not answer yet"]
 fn named_states_are_answered_as_git_does() {
     compare(false);
 }
 
 #[test]
-#[ignore = "vigil does not answer yet"]
 fn named_states_are_answered_over_the_protocol() {
     compare(true);
 }
 
 #[test]
-#[ignore = "vigil does not answer yet"]
 fn random_states_are_answered_as_git_does() {
     play(false, 1000, 600);
 }
 
 #[test]
-#[ignore = "vigil does not answer yet"]
 fn random_states_are_answered_over_the_protocol() {
     play(true, 1000, 150);
 }
