@@ -265,6 +265,10 @@ impl Session {
             repository.hash,
         )?;
         if loaded.index.is_sparse() {
+            if self.repository.config.boolean("core.splitIndex")? == Some(true) {
+                let text = "cannot use split index with a sparse index".to_owned();
+                return Err(repository::Error::Refused(text).into());
+            }
             let trees = &self.objects;
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
                 is_present(&top, path)

@@ -77,18 +77,19 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));
-    let arguments = Arguments::parse(arguments)?;
+    let refuse =
+        |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
+    // All of the configuration is looked at before the command line is.
+    let mut session =
+        Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
+    let repository = session.repository();
     let mut plan = Plan::new(
-        arguments,
-        &settings,
+        Arguments::parse(arguments)?,
+        session.settings(),
         &print,
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let refuse =
-        |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
-    let mut session =
-        Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
     let status = session.status(&plan.request).map_err(|error| {
         let mut reply = refuse(error);
         reply.stderr.splice(..0, lines(&session.take_messages()));

@@ -16,6 +16,7 @@ pub(crate) mod shell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -162,6 +163,22 @@ impl Converter {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// A number for what is done to files at `path`; the same one as long as that is the same. `None` where another
+    /// program has a part in it, or where it is an error.
+    pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
+        let plan = self.plan(path).ok()?;
+        if plan
+            .driver
+            .as_ref()
+            .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
+        {
+            return None;
+        }
+        let mut hasher = DefaultHasher::new();
+        (plan.ident, &plan.encoding, plan.eol).hash(&mut hasher);
+        Some(hasher.finish())
     }
 
     /// The blob id that the file would get. Parameters as in [`Converter::is_unchanged`].

@@ -282,6 +282,9 @@ impl<'a> Walk<'a> {
             .and_then(|memory| memory.dir(id))
             .map(Mutex::lock);
         let rules_below = if wants_others {
+            if id != ROOT {
+                self.warn_of_gap(path, worker.warnings());
+            }
             self.look_at_others(
                 id,
                 &dir,
@@ -375,13 +378,9 @@ impl<'a> Walk<'a> {
             {
                 continue;
             }
-            let Some(name) = CName::new(name_of(path, name_start)) else {
-                findings.messages.push(unknown(path, Errno::NAMETOOLONG));
-                continue;
-            };
             let place = Place {
                 dir,
-                name: name.as_c_str(),
+                name: index.path_end(entry, name_start),
                 path,
             };
             if let Some(observed) = check(
@@ -495,17 +494,17 @@ impl<'a> Walk<'a> {
             && Arc::ptr_eq(&listed.rules_above, rules_above)
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
-            && self.holds(&listed.others, dir.fd())
+            && self.holds(listed.others(), dir.fd())
         {
             self.push_subdirs(
                 id,
                 dir,
                 &listed.rules,
                 is_excluded,
-                &listed.others.excluded_subdirs,
+                &listed.others().excluded_subdirs,
                 local,
             );
-            self.report_others(&listed.others, worker);
+            self.report_others(listed.others(), worker);
             return listed.rules.clone();
         }
         let mut listing = std::mem::take(&mut worker.listing);
@@ -549,13 +548,7 @@ impl<'a> Walk<'a> {
         if let Some(memory) = memory {
             memory.listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && gitignore_holds)
-                .map(|stamp| Listed {
-                    stamp,
-                    rules_above: rules_above.clone(),
-                    is_excluded,
-                    rules: rules.clone(),
-                    others,
-                });
+                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
         }
         rules
     }
@@ -668,7 +661,14 @@ impl<'a> Walk<'a> {
         } else {
             vigil_model::path::join(path, BStr::new(""))
         };
-        format!("could not open directory '{shown}': {}", errno::text(error)).into()
+        let reason = errno::text(error);
+        let pieces: [&[u8]; 4] = [
+            b"could not open directory '",
+            &shown,
+            b"': ",
+            reason.as_bytes(),
+        ];
+        bstr::concat(pieces).into()
     }
 
     fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {

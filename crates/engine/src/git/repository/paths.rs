@@ -67,7 +67,7 @@ fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
                 symlinks += 1;
                 if symlinks > SYMLINKS_MAX + 1 {
                     return Err(format!(
-                        "More than {SYMLINKS_MAX} nested symlinks on path '{}': Too many levels of symbolic links",
+                        "More than {SYMLINKS_MAX} nested symlinks on path '{}'",
                         original.as_bstr()
                     ));
                 }
