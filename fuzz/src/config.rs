@@ -30,12 +30,19 @@ pub(crate) fn config_text(data: &[u8]) {
             assert!(!value.contains(&0) && value.len() <= input.0.len());
         }
     }
-    assert!(keys_len <= KEYS_LEN_MIN.max(input.0.len() * KEYS_GROWTH_MAX), "keys fill the memory");
+    assert!(
+        keys_len <= KEYS_LEN_MIN.max(input.0.len() * KEYS_GROWTH_MAX),
+        "keys fill the memory"
+    );
     if let Some(bad_line) = bad_line {
         assert!((last.saturating_sub(1)..=lines + 1).contains(&bad_line));
     }
     let (cut_entries, _) = fuzzing::config_text(&input.0[..cut.min(input.0.len())]);
-    let same = cut_entries.iter().zip(&entries).take_while(|(a, b)| a == b).count();
+    let same = cut_entries
+        .iter()
+        .zip(&entries)
+        .take_while(|(a, b)| a == b)
+        .count();
     assert!(same + 1 >= cut_entries.len());
 }
 
@@ -75,12 +82,18 @@ pub(crate) fn config_value(data: &[u8]) {
         let sign = if number < 0 { "-" } else { "" };
         let hex = format!("{sign}0x{:x}", number.unsigned_abs());
         for text in [number.to_string(), hex] {
-            assert_eq!(fuzzing::config_number(text.as_str().into(), i64::MAX), Some(number));
+            assert_eq!(
+                fuzzing::config_number(text.as_str().into(), i64::MAX),
+                Some(number)
+            );
         }
     }
     for max in [0, i64::from(i32::MAX)] {
         let small = fuzzing::config_number(value, max);
-        assert_eq!(small, number.filter(|number| (-max - 1..=max).contains(number)));
+        assert_eq!(
+            small,
+            number.filter(|number| (-max - 1..=max).contains(number))
+        );
     }
     let is_int = number.filter(|number| i32::try_from(*number).is_ok());
     if let Some(number) = is_int {

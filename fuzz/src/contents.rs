@@ -41,16 +41,33 @@ pub(crate) fn path_quoting(data: &[u8]) {
     let mut quoted = Vec::new();
     append_quoted(&mut quoted, path, rule);
     assert!(quoted.len() <= path.len() * 4 + 2);
-    assert!(!quoted.iter().any(|byte| byte.is_ascii_control() || (rule.high_bytes && *byte >= 0x80)));
+    assert!(
+        !quoted
+            .iter()
+            .any(|byte| byte.is_ascii_control() || (rule.high_bytes && *byte >= 0x80))
+    );
     let is_quoted = quoted.starts_with(b"\"");
     assert!(is_quoted || !rule.spaces || !path.contains(&b' '));
-    assert_eq!(if is_quoted { unquoted(&quoted) } else { quoted }, path.as_bytes());
+    assert_eq!(
+        if is_quoted { unquoted(&quoted) } else { quoted },
+        path.as_bytes()
+    );
 
     let quoted = fuzzing::shell_quoted(path);
-    let inside = quoted.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'"));
+    let inside = quoted
+        .strip_prefix(b"'")
+        .and_then(|rest| rest.strip_suffix(b"'"));
     let inside = inside.expect("quotes around it");
-    assert!(!inside.replace(r"'\''", "").replace(r"'\!'", "").contains_str("'"));
-    assert_eq!(inside.replace(r"'\''", "'").replace(r"'\!'", "!"), path.as_bytes());
+    assert!(
+        !inside
+            .replace(r"'\''", "")
+            .replace(r"'\!'", "")
+            .contains_str("'")
+    );
+    assert_eq!(
+        inside.replace(r"'\''", "'").replace(r"'\!'", "!"),
+        path.as_bytes()
+    );
 }
 
 fn unquoted(quoted: &[u8]) -> Vec<u8> {

@@ -33,7 +33,10 @@ pub(crate) fn index(data: &[u8]) {
             assert_eq!(range.len(), names.iter().filter(|name| below(name)).count());
             let stages = index.entries().iter().map(|entry| entry.flags.stage());
             if stages.clone().all(|stage| stage == 0) {
-                assert_eq!(found.map(|found| index.path(found).to_vec()).as_ref(), Some(name));
+                assert_eq!(
+                    found.map(|found| index.path(found).to_vec()).as_ref(),
+                    Some(name)
+                );
             }
         }
     }
@@ -62,7 +65,11 @@ fn parse(bytes: &[u8], hash: HashKind) -> Option<ParsedIndex> {
     };
     let index = &parsed.index;
     assert!(index.entries().len() * 62 <= bytes.len());
-    let paths: usize = index.entries().iter().map(|entry| index.path(entry).len()).sum();
+    let paths: usize = index
+        .entries()
+        .iter()
+        .map(|entry| index.path(entry).len())
+        .sum();
     assert!(paths <= bytes.len() * 64, "paths fill the memory");
     Some(parsed)
 }
@@ -111,7 +118,6 @@ pub(crate) fn split_index(data: &[u8]) {
     }
 }
 
-
 /// A compressed bitmap has the bits that a slow reading, bit by bit, finds.
 pub(crate) fn ewah(data: &[u8]) {
     const LIMIT: usize = 4096;
@@ -123,7 +129,9 @@ pub(crate) fn ewah(data: &[u8]) {
         return;
     };
     let taken = bytes.len() - rest.len();
-    let words = bytes.get(8..taken - 4).expect("two numbers before and one behind");
+    let words = bytes
+        .get(8..taken - 4)
+        .expect("two numbers before and one behind");
     let words: Vec<u64> = words
         .chunks_exact(8)
         .map(|word| u64::from_be_bytes(word.try_into().unwrap()))

@@ -15,12 +15,18 @@ pub(crate) fn tree(data: &[u8]) {
     let mut rest = input.0;
     while let Ok(Some((name, mode, id, len))) = fuzzing::tree_entry(rest, hash) {
         assert!(!name.is_empty() && !name.contains(&0));
-        assert!(matches!(mode, 0o100_644 | 0o100_755 | 0o040_000 | 0o120_000 | 0o160_000));
+        assert!(matches!(
+            mode,
+            0o100_644 | 0o100_755 | 0o040_000 | 0o120_000 | 0o160_000
+        ));
         let (entry, after) = rest.split_at(len);
         assert!(entry.ends_with(&[b" ", name.as_slice(), b"\0", id.as_slice()].concat()));
         rest = after;
     }
-    assert_eq!(rest.is_empty(), matches!(fuzzing::tree_entry(rest, hash), Ok(None)));
+    assert_eq!(
+        rest.is_empty(),
+        matches!(fuzzing::tree_entry(rest, hash), Ok(None))
+    );
 }
 
 /// Trees of random bytes: the first byte of an id says which one it is.
@@ -32,7 +38,8 @@ struct Trees<'a> {
 impl TreeSource for Trees<'_> {
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
         // Trees of ours may lead to each other, as no real ones can.
-        self.left.set(self.left.get().checked_sub(1).ok_or("enough")?);
+        self.left
+            .set(self.left.get().checked_sub(1).ok_or("enough")?);
         let at = usize::from(id.first_byte());
         let tree = self.trees.get(at % (self.trees.len() + 1));
         tree.iter().for_each(|tree| buf.extend_from_slice(tree));
@@ -48,9 +55,13 @@ pub(crate) fn staged(data: &[u8]) {
         Ok(parsed) => parsed.index,
         Err(_) => Index::empty(hash),
     };
-    let trees: Vec<&[u8]> =
-        std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.part())).take(16).collect();
-    let source = || Trees { trees: trees.clone(), left: 256.into() };
+    let trees: Vec<&[u8]> = std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.part()))
+        .take(16)
+        .collect();
+    let source = || Trees {
+        trees: trees.clone(),
+        left: 256.into(),
+    };
     let head = ObjectId::null(hash);
     for head in [None, Some(head.as_ref())] {
         let Ok(all) = staged::diff(head, &index, &source(), None) else {
@@ -59,7 +70,10 @@ pub(crate) fn staged(data: &[u8]) {
         assert!(all.changes.is_sorted_by(|a, b| a.path <= b.path));
         assert!(all.unmerged.is_sorted_by(|a, b| a.path < b.path));
         for change in &all.changes {
-            let sides = [(change.head_mode, change.head_id), (change.index_mode, change.index_id)];
+            let sides = [
+                (change.head_mode, change.head_id),
+                (change.index_mode, change.index_id),
+            ];
             assert_ne!(sides[0], sides[1]);
         }
         let first = staged::diff(head, &index, &source(), Some(1)).expect("all could be had");
@@ -86,7 +100,11 @@ pub(crate) fn commit(data: &[u8]) {
     assert!(input.0.ends_with(&commit.message));
     assert!(commit.committer_time_s >= 0);
     if let Some(encoding) = &commit.encoding {
-        assert!(input.0.contains_str([b"encoding ", encoding.as_slice()].concat()));
+        assert!(
+            input
+                .0
+                .contains_str([b"encoding ", encoding.as_slice()].concat())
+        );
     }
     let summary = commit.summary();
     assert!(!summary.contains(&b'\n') && !summary.contains(&0));

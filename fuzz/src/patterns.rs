@@ -35,7 +35,10 @@ pub(crate) fn wildmatch(data: &[u8]) {
     };
     let (pattern, text) = (cut(until_nul(input.field())), cut(until_nul(input.0)));
     let found = wildmatch::wildmatch(pattern, text, flags);
-    assert_eq!(found, slow_match(pattern, text, flags.pathname, flags.fold_case));
+    assert_eq!(
+        found,
+        slow_match(pattern, text, flags.pathname, flags.fold_case)
+    );
     let literal = &pattern[..wildmatch::literal_prefix_len(pattern)];
     if found && !flags.fold_case {
         assert!(text.starts_with(literal));
@@ -63,7 +66,11 @@ fn slow_rules(contents: &[u8]) -> Vec<SlowRule<'_>> {
         }
         let mut text = until_nul(text.strip_suffix(b"\r").unwrap_or(text));
         while let Some(shorter) = text.strip_suffix(b" ") {
-            let backslashes = shorter.iter().rev().take_while(|byte| **byte == b'\\').count();
+            let backslashes = shorter
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'\\')
+                .count();
             if backslashes % 2 == 1 {
                 break;
             }
@@ -86,15 +93,15 @@ fn slow_rules(contents: &[u8]) -> Vec<SlowRule<'_>> {
 fn slow_matching(contents: &[u8], path: &[u8], is_dir: bool, fold: bool) -> Option<(usize, bool)> {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let rules = slow_rules(contents).into_iter().rev();
-    let mut matching = rules.filter(|rule| is_dir || !rule.only_directories).filter(|rule| {
-        match rule.pattern.contains(&b'/') {
+    let mut matching = rules
+        .filter(|rule| is_dir || !rule.only_directories)
+        .filter(|rule| match rule.pattern.contains(&b'/') {
             false => slow_match(rule.pattern, name, false, fold),
             true => {
                 let rooted = rule.pattern.strip_prefix(b"/").unwrap_or(rule.pattern);
                 slow_match(rooted, path, true, fold)
             }
-        }
-    });
+        });
     matching.next().map(|rule| (rule.line, rule.is_negated))
 }
 
@@ -108,14 +115,22 @@ pub(crate) fn ignore(data: &[u8]) {
     if path.is_empty() {
         return;
     }
-    let dir: &[u8] = path.split_str("/").next().filter(|dir| dir.len() < path.len()).unwrap_or_default();
+    let dir: &[u8] = path
+        .split_str("/")
+        .next()
+        .filter(|dir| dir.len() < path.len())
+        .unwrap_or_default();
     let mut rules = IgnoreRules::root(GlobalSources {
         excludes_file: Some((Path::new("excludes"), excludes)),
         info_exclude: Some((Path::new("info"), info)),
         ignore_case: fold,
     })
     .with_file("".into(), top);
-    let mut files = vec![("excludes".into(), excludes, 0), ("info".into(), info, 0), (".gitignore".into(), top, 0)];
+    let mut files = vec![
+        ("excludes".into(), excludes, 0),
+        ("info".into(), info, 0),
+        (".gitignore".into(), top, 0),
+    ];
     if !dir.is_empty() {
         rules = rules.with_file(dir.as_bstr(), own);
         let source = BString::from([dir, b"/.gitignore"].concat());
@@ -126,8 +141,14 @@ pub(crate) fn ignore(data: &[u8]) {
         Some((source.as_bstr(), line, is_negated))
     });
     let found = rules.matching(path.as_bstr(), is_dir);
-    assert_eq!(found.map(|rule| (rule.source, rule.line, rule.is_negated)), slow);
-    assert_eq!(rules.is_ignored(path.as_bstr(), is_dir), slow.is_some_and(|slow| !slow.2));
+    assert_eq!(
+        found.map(|rule| (rule.source, rule.line, rule.is_negated)),
+        slow
+    );
+    assert_eq!(
+        rules.is_ignored(path.as_bstr(), is_dir),
+        slow.is_some_and(|slow| !slow.2)
+    );
 }
 
 /// A tree with attributes at its top and in one folder.
@@ -154,7 +175,10 @@ fn attributes_of(tree: Tree, fold_case: bool) -> Attributes {
         ..Settings::default()
     };
     let tree = Arc::new(tree);
-    let blobs = Blobs { index: tree.clone(), tree: Some(tree) };
+    let blobs = Blobs {
+        index: tree.clone(),
+        tree: Some(tree),
+    };
     Attributes::new(settings, blobs, Arc::default())
 }
 
@@ -169,7 +193,11 @@ pub(crate) fn attributes(data: &[u8]) {
     if path.is_empty() {
         return;
     }
-    let asked = if is_dir { [&path, b"/".as_slice()].concat() } else { path.clone() };
+    let asked = if is_dir {
+        [&path, b"/".as_slice()].concat()
+    } else {
+        path.clone()
+    };
     let asked = asked.as_bstr();
     let dir = path.split_str("/").next().unwrap_or_default();
     let tree = Tree {
@@ -181,20 +209,29 @@ pub(crate) fn attributes(data: &[u8]) {
     const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
     let values = attributes.lookup(asked, NAMES);
     for (name, value) in NAMES.iter().zip(&values) {
-        assert_eq!(&attributes.lookup(asked, [name]), std::slice::from_ref(value));
+        assert_eq!(
+            &attributes.lookup(asked, [name]),
+            std::slice::from_ref(value)
+        );
         if let Value::Text(text) = value {
             assert!(text.len() <= LEN_MAX);
         }
     }
     if values[2] == Value::Set {
         // `binary` is a macro unless something else is said of its parts.
-        assert!(values[0] != Value::Unspecified || contains_either(top, own, "text") || contains_either(top, own, "[attr]"));
+        assert!(
+            values[0] != Value::Unspecified
+                || contains_either(top, own, "text")
+                || contains_either(top, own, "[attr]")
+        );
     }
 
     let is_plain = !pattern.is_empty()
         && !matches!(pattern[0], b'#' | b'!' | b'"')
         && !pattern.starts_with(b"[attr]")
-        && !pattern.iter().any(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0));
+        && !pattern
+            .iter()
+            .any(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0));
     if is_plain {
         let tree = Tree {
             top: [b"\n", pattern, b" x\n"].concat(),
@@ -207,7 +244,10 @@ pub(crate) fn attributes(data: &[u8]) {
             info_exclude: None,
             ignore_case: fold,
         });
-        assert_eq!(value == Value::Set, ignored.is_ignored(path.as_bstr(), is_dir));
+        assert_eq!(
+            value == Value::Set,
+            ignored.is_ignored(path.as_bstr(), is_dir)
+        );
     }
 }
 
@@ -232,7 +272,9 @@ pub(crate) fn pathspec(data: &[u8]) {
         prefix.push(b'/');
     }
     let specs: Vec<BString> =
-        std::iter::from_fn(|| (!input.0.is_empty()).then(|| cut(input.field()).into())).take(8).collect();
+        std::iter::from_fn(|| (!input.0.is_empty()).then(|| cut(input.field()).into()))
+            .take(8)
+            .collect();
     let spec = match pathspec::parse(&specs, prefix.as_bstr(), None, settings) {
         Ok(spec) => spec,
         Err(error) => {

@@ -15,9 +15,16 @@ pub(crate) fn gitstatusd(data: &[u8]) {
     let size = 1 + input.up_to(300);
     let whole = records([input.0]);
     assert_eq!(records(input.0.chunks(size)), whole);
-    let mut slow: Vec<Vec<u8>> = input.0.split(|byte| *byte == RECORD).map(<[u8]>::to_vec).collect();
+    let mut slow: Vec<Vec<u8>> = input
+        .0
+        .split(|byte| *byte == RECORD)
+        .map(<[u8]>::to_vec)
+        .collect();
     slow.pop();
-    for record in slow.iter_mut().filter(|record| record.len() > RECORD_LEN_MAX) {
+    for record in slow
+        .iter_mut()
+        .filter(|record| record.len() > RECORD_LEN_MAX)
+    {
         record.truncate(RECORD_LEN_MAX);
         let id = record.find_byte(FIELD).map_or(0, |at| at + 1);
         record.truncate(id);

@@ -13,7 +13,7 @@ use vigil_fuzz::mutation::{Random, mutate};
 use vigil_fuzz::{TARGETS, Target};
 
 /// How many changed inputs each target runs on.
-const CHANGED: usize = 4000;
+const CHANGED: usize = 8000;
 /// Inputs do not grow much beyond this.
 const LEN_MAX: usize = 2048;
 
