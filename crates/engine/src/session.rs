@@ -4,12 +4,14 @@
 //! read again: each file that an answer rests on is remembered with its stamp.
 
 mod assemble;
+mod changes;
 mod excludes;
 mod long;
 mod prompt;
 mod renamed;
 mod submodules;
 mod surroundings;
+mod unstaged;
 
 use std::path::Path;
 use std::sync::Arc;

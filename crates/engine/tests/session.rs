@@ -1,6 +1,6 @@
 //! A session that is kept: what changes between two questions is in the second answer.
 
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::path::Path;
 use std::process::Command;
