@@ -124,9 +124,9 @@ pub enum ChangeKind {
     Deleted,
     /// Another type of file: `T`.
     TypeChanged,
-    /// Renamed: `R`; the source is in [`TrackedChange::source`].
+    /// Renamed: `R`; the source is beside it.
     Renamed,
-    /// Copied: `C`; the source is in [`TrackedChange::source`].
+    /// Copied: `C`; the source is beside it.
     Copied,
 }
 

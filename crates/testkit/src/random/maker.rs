@@ -47,7 +47,7 @@ impl Maker {
             common_directory: "work/.git",
             reftable: plan.reftable && plan.has("reftable"),
             formats: plan.has("formats"),
-            splits: seed % 2 == 0,
+            splits: seed.is_multiple_of(2),
             actions: Vec::new(),
             clock: 0,
         }
