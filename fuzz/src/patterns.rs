@@ -45,7 +45,9 @@ pub(crate) fn wildmatch(data: &[u8]) {
 
 /// Whether the simple `pattern` matches `text`; `None` for patterns that the table does not know.
 fn slow_match(pattern: &[u8], text: &[u8], flags: Flags) -> Option<bool> {
-    if pattern.iter().any(|byte| matches!(byte, b'[' | b'\\')) || pattern.windows(2).any(|two| two == b"**") {
+    if pattern.iter().any(|byte| matches!(byte, b'[' | b'\\'))
+        || pattern.windows(2).any(|two| two == b"**")
+    {
         return None;
     }
     let crosses = |byte: u8| !(flags.pathname && byte == b'/');
@@ -56,7 +58,10 @@ fn slow_match(pattern: &[u8], text: &[u8], flags: Flags) -> Option<bool> {
         let mut next = vec![false; text.len() + 1];
         for at in 0..=text.len() {
             next[at] = match (byte, at.checked_sub(1)) {
-                (b'*', before) => reached[at] || before.is_some_and(|before| next[before] && crosses(text[before])),
+                (b'*', before) => {
+                    reached[at]
+                        || before.is_some_and(|before| next[before] && crosses(text[before]))
+                }
                 (b'?', Some(before)) => reached[before] && crosses(text[before]),
                 (_, Some(before)) => reached[before] && same(byte, text[before]),
                 (_, None) => false,
@@ -114,10 +119,24 @@ fn slow_matching(contents: &[u8], path: &[u8], is_dir: bool, fold: bool) -> Opti
     let mut matching = rules
         .filter(|rule| is_dir || !rule.only_directories)
         .filter(|rule| match rule.pattern.contains(&b'/') {
-            false => wildmatch::wildmatch(rule.pattern, name, Flags { pathname: false, fold_case: fold }),
+            false => wildmatch::wildmatch(
+                rule.pattern,
+                name,
+                Flags {
+                    pathname: false,
+                    fold_case: fold,
+                },
+            ),
             true => {
                 let rooted = rule.pattern.strip_prefix(b"/").unwrap_or(rule.pattern);
-                wildmatch::wildmatch(rooted, path, Flags { pathname: true, fold_case: fold })
+                wildmatch::wildmatch(
+                    rooted,
+                    path,
+                    Flags {
+                        pathname: true,
+                        fold_case: fold,
+                    },
+                )
             }
         });
     matching.next().map(|rule| (rule.line, rule.is_negated))
