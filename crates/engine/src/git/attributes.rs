@@ -4,13 +4,13 @@
 //! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
 //! about, kept, and looked at again, once, after each [`Attributes::refresh`].
 
-#[cfg(test)]
-pub(in crate::git) mod fixture;
 mod messages;
 mod parse;
 mod pattern;
 mod settings;
 mod source;
+#[cfg(test)]
+pub(in crate::git) mod testing;
 
 use std::collections::HashMap;
 use std::fmt;

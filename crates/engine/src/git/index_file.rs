@@ -282,6 +282,6 @@ fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Errno> {
 }
 
 #[cfg(test)]
-pub(crate) mod fixture;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
