@@ -139,6 +139,16 @@ fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
         assert_eq!(ours, theirs, "{setting}");
         assert_eq!(ours.status.code(), Some(128));
     }
+    // Of two, the first.
+    for settings in [
+        ["core.fileMode=zz", "color.ui=zz"],
+        ["color.ui=zz", "core.fileMode=zz"],
+    ] {
+        let [first, second] = settings;
+        let arguments = ["-c", first, "-c", second, "status"];
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), &arguments));
+        assert_eq!(ours, theirs, "{settings:?}");
+    }
 }
 
 #[test]

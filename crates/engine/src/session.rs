@@ -184,6 +184,16 @@ impl Session {
         stderr: FilterStderr,
     ) -> Result<Self, SessionError> {
         let settings = Settings::new(&repository)?;
+        Self::open_with(repository, settings, is_kept, stderr)
+    }
+
+    /// As [`Self::open`], with settings that were read already.
+    pub fn open_with(
+        repository: Repository,
+        settings: Settings,
+        is_kept: bool,
+        stderr: FilterStderr,
+    ) -> Result<Self, SessionError> {
         let refs = Refs::open(&repository)?;
         let objects = Objects::open_with(&repository, &refs)?;
         let object_pool = ObjectPool::new(&objects);
@@ -255,6 +265,10 @@ impl Session {
             repository.hash,
         )?;
         if loaded.index.is_sparse() {
+            if self.repository.config.boolean("core.splitIndex")? == Some(true) {
+                let text = "cannot use split index with a sparse index".to_owned();
+                return Err(repository::Error::Refused(text).into());
+            }
             let trees = &self.objects;
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
                 is_present(&top, path)

@@ -54,6 +54,10 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-linux", "vigil-model"]),
         ),
         ("vigil-testkit", BTreeSet::new()),
+        (
+            "vigil-fuzz",
+            BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-model"]),
+        ),
         ("vigil-bench", BTreeSet::from(["vigil-linux"])),
     ])
 }

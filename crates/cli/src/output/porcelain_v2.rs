@@ -102,7 +102,10 @@ fn append_tracked(
         (None, None) => (None, None),
     };
     let letter = |kind: Option<ChangeKind>| char::from(kind.map_or(b'.', ChangeKind::letter));
-    let submodule = submodule_field(&[head_mode, index_mode, worktree_mode], change.submodule);
+    let is_submodule = [head_mode, index_mode, worktree_mode]
+        .iter()
+        .any(|mode| mode.is_gitlink());
+    let submodule = submodule_field(is_submodule.then(|| change.submodule.unwrap_or_default()));
     let mut fields = String::new();
     // Writing to a string cannot fail.
     let _ = write!(
@@ -149,7 +152,7 @@ fn append_unmerged(
         .map(|side| side.map_or(ObjectId::null(hash), |side| side.id));
     let [base_mode, our_mode, their_mode] = modes;
     let [base_id, our_id, their_id] = ids;
-    let submodule = submodule_field(&[our_mode, change.worktree_mode], change.submodule);
+    let submodule = submodule_field(change.submodule);
     let letters = change.letters().map(char::from);
     let mut fields = String::new();
     let _ = write!(
@@ -162,12 +165,11 @@ fn append_unmerged(
     out.push(presentation.terminator());
 }
 
-/// `S<c><m><u>` where one of the sides is a submodule, else `N...`.
-fn submodule_field(modes: &[FileMode], state: Option<SubmoduleState>) -> String {
-    if !modes.iter().any(|mode| mode.is_gitlink()) {
+/// `S<c><m><u>` for a submodule, else `N...`.
+fn submodule_field(state: Option<SubmoduleState>) -> String {
+    let Some(state) = state else {
         return "N...".to_owned();
-    }
-    let state = state.unwrap_or_default();
+    };
     let mark = |is_set, letter| if is_set { letter } else { '.' };
     [
         'S',

@@ -26,6 +26,7 @@ use parking_lot::Mutex;
 
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings};
+use vigil_linux::errno;
 
 use self::conversation::Outcome;
 use self::eol::{Action, Ending, Loss, Statistics};
@@ -34,7 +35,7 @@ use self::process::Process;
 use self::read::FileBytes;
 use self::settings::Cleaner;
 use self::shell::Input;
-use super::attributes::{Attributes, Blobs, Messages, Value, bytes, errno_text};
+use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
 
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;
@@ -57,7 +58,7 @@ pub enum Error {
     #[error("{0}")]
     Protocol(String),
     /// The file cannot be read: git says so, and takes it as changed.
-    #[error("read error while indexing {path}: {}", errno_text(source))]
+    #[error("read error while indexing {path}: {}", errno::text_of(source))]
     Read {
         /// The file.
         path: BString,

@@ -42,6 +42,16 @@ pub(super) struct Others {
     pub(super) gitignore: Option<Stamp>,
 }
 
+impl Others {
+    fn is_empty(&self) -> bool {
+        self.untracked.is_empty()
+            && self.ignored.is_empty()
+            && self.excluded_subdirs.is_empty()
+            && self.witnesses.is_empty()
+            && self.gitignore.is_none()
+    }
+}
+
 /// A listing that may be used again.
 #[derive(Debug)]
 pub(super) struct Listed {
@@ -51,7 +61,37 @@ pub(super) struct Listed {
     pub(super) is_excluded: bool,
     /// The rules with those of the directory's own `.gitignore`.
     pub(super) rules: Arc<IgnoreRules>,
-    pub(super) others: Others,
+    /// Nothing, for most directories.
+    others: Option<Box<Others>>,
+}
+
+impl Listed {
+    pub(super) fn new(
+        stamp: Stamp,
+        rules_above: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        rules: &Arc<IgnoreRules>,
+        others: Others,
+    ) -> Self {
+        Self {
+            stamp,
+            rules_above: rules_above.clone(),
+            is_excluded,
+            rules: rules.clone(),
+            others: (!others.is_empty()).then(|| Box::new(others)),
+        }
+    }
+
+    pub(super) fn others(&self) -> &Others {
+        static NOTHING: Others = Others {
+            untracked: Vec::new(),
+            ignored: Vec::new(),
+            excluded_subdirs: Vec::new(),
+            witnesses: Vec::new(),
+            gitignore: None,
+        };
+        self.others.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 /// What is remembered of one tracked directory.

@@ -23,4 +23,9 @@ pub trait PathFilter: Sync {
 
     /// How the untracked directory `dir`, given with a `/` at its end, relates to what is asked for.
     fn directory(&self, dir: &BStr) -> DirMatch;
+
+    /// The directory that all paths asked for are in, without `/` at its end; empty where there is none.
+    fn common_directory(&self) -> &BStr {
+        BStr::new("")
+    }
 }

@@ -4,14 +4,16 @@
 //! without tracked files stands for all below it unless every file is asked for; empty directories are nothing;
 //! a directory in which all is ignored is itself ignored; another repository is one name, whatever is in it.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
-use vigil_linux::stat::stat_fd;
+use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 use vigil_model::index::Entry;
 
 use super::cache::Witness;
@@ -19,7 +21,7 @@ use super::filter::DirMatch;
 use super::open::{CName, OpenDir};
 use super::pool::Local;
 use super::tree::DirId;
-use super::walk::{Task, Walk, Worker, describe};
+use super::walk::{Task, Walk, Worker};
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 use crate::status::{IgnoredMode, UntrackedMode};
@@ -106,6 +108,7 @@ impl<'a> Walk<'a> {
                 return;
             }
             if let Treatment::Enter = self.treatment(path.as_bstr(), is_excluded) {
+                self.warn_of_gap(path.as_bstr(), &mut found.warnings);
                 let parent = self.may_keep_open().then(|| dir.clone());
                 let dir = UntrackedDir {
                     path: path.clone(),
@@ -277,6 +280,7 @@ impl<'a> Walk<'a> {
         let kind = match treatment {
             Treatment::Settled(kind) => kind,
             Treatment::Enter => {
+                self.warn_of_gap(path.as_bstr(), &mut found.warnings);
                 return self.read_dir(parent, path, rules, is_excluded, sums_up, found);
             }
             Treatment::Sum => {
@@ -406,6 +410,32 @@ impl<'a> Walk<'a> {
         greatest
     }
 
+    /// git goes straight to the directory that pathspecs have in common, from the first one on the way that it may
+    /// enter on, and says so where it is not there.
+    pub(super) fn warn_of_gap(&self, dir: &BStr, warnings: &mut Vec<BString>) {
+        let Some(common) = self.scan.filter.map(|filter| filter.common_directory()) else {
+            return;
+        };
+        let Some(rest) = common
+            .strip_prefix(dir.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b"/"))
+        else {
+            return;
+        };
+        let next = rest.find_byte(b'/').unwrap_or(rest.len());
+        let end = common.len().saturating_sub(rest.len()).saturating_add(next);
+        let at = |len: usize| {
+            let path = common.get(..len).unwrap_or_default();
+            self.scan.work_tree.join(OsStr::from_bytes(path))
+        };
+        if lstat_path(&at(end)).is_ok_and(|stat| stat.is_dir() || stat.is_symlink()) {
+            return;
+        }
+        if let Err(error) = stat_path(&at(common.len()).join(".")) {
+            warnings.push(Self::unreadable(common, error));
+        }
+    }
+
     fn open_in(
         &self,
         parent: Option<BorrowedFd<'_>>,
@@ -487,7 +517,7 @@ impl<'a> Walk<'a> {
                 if !is_silent && self.asks_for_rules(tracked, path, listing) {
                     let shown = vigil_model::path::join(path, BStr::new(".gitignore"));
                     warnings
-                        .push(format!("unable to access '{shown}': {}", describe(error)).into());
+                        .push(format!("unable to access '{shown}': {}", errno::text(error)).into());
                 }
                 (above.clone(), Some(None))
             }

@@ -58,6 +58,11 @@ impl Session {
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
         let mut status = Status::default();
         let pathspec = self.parse_pathspecs(&request.pathspecs)?;
+        if pathspec.common_prefix() == "/" && request.untracked != UntrackedMode::No {
+            // git sets out from the root of the file system, and notices.
+            let text = "oops in prep_exclude".to_owned();
+            return Err(repository::Error::Refused(text).into());
+        }
         self.refresh_index()?;
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
@@ -68,21 +73,26 @@ impl Session {
             return Ok(status);
         };
         let index = &loaded.index;
-        let question = PathQuestion {
-            pathspec: &pathspec,
-            attributes: &self.attributes,
-        };
+        let question = PathQuestion::new(&pathspec, &self.attributes);
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let staged = self.staged_for(request, &diff, head_id(&head).is_some(), is_asked_for)?;
         let unstaged = self.unstaged(request, index, &findings)?;
-        let unstaged = self.rename_unstaged(request, index, &findings, unstaged)?;
+        let (unstaged, searches_renames) =
+            self.rename_unstaged(request, index, &findings, unstaged)?;
         status.changes = merge(index, staged, unstaged);
         add_unmerged(
             index,
             &findings,
             &mut status.changes,
             is_asked_for,
-            |ours, worktree, path| self.submodule_in_conflict(request, index, ours, worktree, path),
+            |ours, worktree, path| match ours {
+                Some(ours) => self.submodule_in_conflict(request, index, ours, worktree, path),
+                // Where git looks for renames, it gives a repository without a side of its own an id.
+                None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
+                    new_commits: searches_renames,
+                    ..SubmoduleState::default()
+                })),
+            },
         )?;
         status
             .changes
@@ -209,10 +219,7 @@ impl Session {
         {
             state.memory = Some((question, ScanMemory::new(state.tree.len())));
         }
-        let filter = PathQuestion {
-            pathspec,
-            attributes: &self.attributes,
-        };
+        let filter = PathQuestion::new(pathspec, &self.attributes);
         let host = Host {
             repository: &self.repository,
             objects: &self.object_pool,
@@ -302,19 +309,26 @@ impl Session {
                 continue;
             }
             let path = index.path(entry);
+            let mode = match observed {
+                Observed::Missing => FileMode::NONE,
+                Observed::Present(mode) => mode,
+                Observed::Submodule => FileMode::GITLINK,
+            };
+            // Only an intent to add: what is there is new, whatever is recorded.
+            let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
             let mut submodule = None;
-            if entry.mode.is_gitlink() {
+            if (if is_new { mode } else { entry.mode }).is_gitlink() {
                 let rules = match &mut rules {
                     Some(rules) => rules,
                     none => none.insert(self.submodule_rules(request, index)?),
                 };
                 let ignored = rules.ignored(path)?;
-                let is_new_file =
-                    matches!(observed, Observed::Present(_)) && entry.flags.is_intent_to_add();
-                if ignored.all && !is_new_file {
+                if ignored.all {
                     continue;
                 }
-                if observed == Observed::Submodule {
+                if is_new {
+                    submodule = Some(SubmoduleState::default());
+                } else if observed == Observed::Submodule {
                     let found = state(
                         &self.repository,
                         path,
@@ -323,20 +337,15 @@ impl Session {
                         request.threads_max,
                         self.stderr,
                     )?;
-                    if found.is_none() && !entry.flags.is_intent_to_add() {
+                    if found.is_none() {
                         continue;
                     }
-                    submodule = Some(found.unwrap_or_default());
+                    submodule = found;
                 }
             }
-            let mode = match observed {
-                Observed::Missing => FileMode::NONE,
-                Observed::Present(mode) => mode,
-                Observed::Submodule => FileMode::GITLINK,
-            };
             let kind = match observed {
                 Observed::Missing => ChangeKind::Deleted,
-                _ if entry.flags.is_intent_to_add() => ChangeKind::Added,
+                _ if is_new => ChangeKind::Added,
                 _ if entry.mode.same_type(mode) => ChangeKind::Modified,
                 _ => ChangeKind::TypeChanged,
             };
@@ -378,15 +387,12 @@ impl Session {
         &self,
         request: &StatusRequest,
         index: &Index,
-        ours: Option<&Entry>,
+        ours: &Entry,
         worktree_mode: FileMode,
         path: &BStr,
     ) -> Result<Option<SubmoduleState>, SessionError> {
         let is_in_worktree = worktree_mode.is_gitlink();
         let unchanged = SubmoduleState::default();
-        let Some(ours) = ours else {
-            return Ok(is_in_worktree.then_some(unchanged));
-        };
         if !ours.mode.is_gitlink() {
             // A repository in place of a file has other commits than the file, as git sees it.
             return Ok(is_in_worktree.then_some(SubmoduleState {

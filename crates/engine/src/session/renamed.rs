@@ -15,16 +15,16 @@ use crate::status::ChangeKind;
 impl Session {
     /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have
     /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, but what
-    /// it came from is not.
+    /// it came from is not. Also, whether there was anything to search.
     pub(super) fn rename_unstaged(
         &self,
         request: &StatusRequest,
         index: &Index,
         findings: &Findings,
         unstaged: Vec<Unstaged>,
-    ) -> Result<Vec<Unstaged>, SessionError> {
+    ) -> Result<(Vec<Unstaged>, bool), SessionError> {
         let Some(rule) = request.renames else {
-            return Ok(unstaged);
+            return Ok((unstaged, false));
         };
         let in_conflict = conflicts(index, findings);
         let has = |kind: ChangeKind| {
@@ -32,7 +32,7 @@ impl Session {
                 || in_conflict.iter().any(|change| change.kind == kind)
         };
         if !has(ChangeKind::Added) || !(has(ChangeKind::Deleted) || rule.copies) {
-            return Ok(unstaged);
+            return Ok((unstaged, false));
         }
         let null = ObjectId::null(index.hash_kind());
         let top = self.top()?;
@@ -97,7 +97,7 @@ impl Session {
             }
             kept.push(change);
         }
-        Ok(kept)
+        Ok((kept, true))
     }
 
     /// The id that the file at `path` would get; null where it cannot be read.

@@ -139,8 +139,32 @@ pub(super) fn blobs(loaded: &Arc<LoadedIndex>, objects: &Objects, tree: Option<O
 
 /// The paths that pathspecs ask for.
 pub(super) struct PathQuestion<'a> {
-    pub(super) pathspec: &'a Pathspec,
-    pub(super) attributes: &'a Attributes,
+    pathspec: &'a Pathspec,
+    attributes: &'a Attributes,
+    /// The directory that all of them are in.
+    common: &'a BStr,
+}
+
+impl<'a> PathQuestion<'a> {
+    pub(super) fn new(pathspec: &'a Pathspec, attributes: &'a Attributes) -> Self {
+        let prefix = pathspec.common_prefix();
+        let common = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
+        Self {
+            pathspec,
+            attributes,
+            common,
+        }
+    }
+
+    /// Whether `path` is in the directory that all pathspecs have in common, or on the way there.
+    fn is_on_the_way(&self, path: &BStr) -> bool {
+        let is_within = |inner: &BStr, outer: &BStr| {
+            inner
+                .strip_prefix(outer.as_bytes())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.common.is_empty() || is_within(path, self.common) || is_within(self.common, path)
+    }
 }
 
 impl PathFilter for PathQuestion<'_> {
@@ -149,7 +173,7 @@ impl PathFilter for PathQuestion<'_> {
     }
 
     fn may_match_below(&self, path: &BStr) -> bool {
-        self.pathspec.may_concern(path)
+        self.is_on_the_way(path) && self.pathspec.may_concern(path)
     }
 
     fn directory(&self, dir: &BStr) -> DirMatch {
@@ -159,6 +183,10 @@ impl PathFilter for PathQuestion<'_> {
             Relation::Some => DirMatch::Below,
             Relation::Itself | Relation::All => DirMatch::Yes,
         }
+    }
+
+    fn common_directory(&self) -> &BStr {
+        self.common
     }
 }
 

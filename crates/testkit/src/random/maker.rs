@@ -26,6 +26,9 @@ pub struct Maker {
     pub reftable: bool,
     /// Whether repositories of unusual formats may be made.
     pub formats: bool,
+    /// Whether indexes may be split; if not, their checksum may be left out. git cannot read its own index where both
+    /// are done.
+    splits: bool,
     actions: Vec<Action>,
     clock: u64,
 }
@@ -44,6 +47,7 @@ impl Maker {
             common_directory: "work/.git",
             reftable: plan.reftable && plan.has("reftable"),
             formats: plan.has("formats"),
+            splits: seed % 2 == 0,
             actions: Vec::new(),
             clock: 0,
         }
@@ -177,6 +181,18 @@ impl Maker {
 
     /// Runs git with a later date than any commit before, whatever comes of it.
     pub fn git_run(&mut self, mut run: GitRun) {
+        let words = if self.splits {
+            ["index.skipHash", "feature.manyFiles"]
+        } else {
+            ["core.splitIndex", "--split-index"]
+        };
+        if run
+            .arguments
+            .iter()
+            .any(|word| words.iter().any(|other| word == other))
+        {
+            return;
+        }
         self.clock += 1;
         if run.directory.is_empty() {
             run.directory = "work".into();

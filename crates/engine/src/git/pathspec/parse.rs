@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
@@ -208,7 +209,7 @@ fn parse_item(
             },
             Failure::Invalid(path, error) => Error::InvalidPath {
                 path,
-                reason: os_text(&error),
+                reason: errno::text_of(&error),
             },
         })?
     };
@@ -246,15 +247,6 @@ fn item(
         literal_len,
         is_star_and_ending,
     })
-}
-
-/// The text of a system error as C prints it.
-fn os_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
-    }
 }
 
 /// `magic` as written, with what the settings add to it.
