@@ -494,6 +494,17 @@ fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
         .unwrap_or_default();
     let directory = Path::new(std::ffi::OsStr::new("")).join(directory.to_path_lossy());
     let has = |name: &str| directory.join(name).exists();
+    // In a reftable, these two are no files.
+    let is_table = has("reftable");
+    let has_reference = |name: &str| {
+        if is_table {
+            Ok(asker
+                .line(&["rev-parse", "-q", "--verify", name])?
+                .is_some())
+        } else {
+            Ok::<_, SandboxError>(has(name))
+        }
+    };
     let sequence =
         |one: &'static str, many: &'static str| if has("sequencer/todo") { many } else { one };
     let name = if has("rebase-merge/interactive") {
@@ -508,9 +519,9 @@ fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
         "am/rebase"
     } else if has("MERGE_HEAD") {
         "merge"
-    } else if has("REVERT_HEAD") {
+    } else if has_reference("REVERT_HEAD")? {
         sequence("revert", "revert-seq")
-    } else if has("CHERRY_PICK_HEAD") {
+    } else if has_reference("CHERRY_PICK_HEAD")? {
         sequence("cherry", "cherry-seq")
     } else if has("BISECT_LOG") {
         "bisect"
