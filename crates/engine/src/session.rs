@@ -266,11 +266,13 @@ impl Session {
             &top,
             repository.hash,
         )?;
+        if self.repository.config.boolean("core.splitIndex")? == Some(true)
+            && self.collapsing_rules(&loaded, &mut Vec::new())?.is_some()
+        {
+            let text = "cannot use split index with a sparse index".to_owned();
+            return Err(repository::Error::Refused(text).into());
+        }
         if loaded.index.is_sparse() {
-            if self.repository.config.boolean("core.splitIndex")? == Some(true) {
-                let text = "cannot use split index with a sparse index".to_owned();
-                return Err(repository::Error::Refused(text).into());
-            }
             let trees = &self.objects;
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
                 is_present(&top, path)

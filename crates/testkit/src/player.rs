@@ -312,7 +312,10 @@ fn messages(outcome: &Outcome) -> Vec<&[u8]> {
     ];
     let lines = outcome.stderr.lines();
     let mut lines: Vec<&[u8]> = lines
-        .filter(|line| !OWN_AFFAIRS.iter().any(|start| line.starts_with(start)))
+        .filter(|line| {
+            !OWN_AFFAIRS.iter().any(|start| line.starts_with(start))
+                && !line.contains_str(": unmerged (")
+        })
         .collect();
     if outcome.ending == Ending::Exit(0) {
         lines.sort_unstable();

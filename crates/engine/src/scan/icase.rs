@@ -23,8 +23,11 @@ impl FoldedNames {
         };
         for entry in index.entries() {
             let folded = fold(index.path(entry));
+            // Of several entries, such as the sides of a conflict, git finds the last.
             if entry.mode.is_gitlink() {
                 names.gitlinks.insert(folded.clone());
+            } else {
+                names.gitlinks.remove(&folded);
             }
             names.files.insert(folded);
         }

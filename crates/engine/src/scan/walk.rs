@@ -10,7 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
-use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_fd, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
@@ -255,14 +255,14 @@ impl<'a> Walk<'a> {
                     Some(Ok(fd)) => (fd, false),
                     // What may not even be searched is not known to have changed.
                     _ => {
-                        self.report_below(id, Err(Errno::ACCESS), &mut worker.findings);
+                        self.report_below(id, Err(Errno::ACCESS), false, &mut worker.findings);
                         return Ok(());
                     }
                 }
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                let observed = self.look_through_link(path);
-                self.report_below(id, observed, &mut worker.findings);
+                let (observed, is_link) = self.look_through_link(path);
+                self.report_below(id, observed, is_link, &mut worker.findings);
                 return Ok(());
             }
             Err(source) => {
@@ -413,17 +413,26 @@ impl<'a> Walk<'a> {
     }
 
     /// What the system says of files below `path`, which is no directory: git asks for them by their whole path, and
-    /// follows a link there, though it takes nothing behind it for what is recorded.
-    fn look_through_link(&self, path: &BStr) -> Result<Observed, Errno> {
+    /// follows a link there, though it takes nothing behind it for what is recorded. Also, whether there is a link to a
+    /// directory.
+    fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
         let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
         match stat_path(&inside) {
-            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(Observed::Missing),
-            Err(error) => Err(error),
+            Ok(_) => (Ok(Observed::Missing), true),
+            Err(Errno::NOENT | Errno::NOTDIR) => (Ok(Observed::Missing), false),
+            Err(error) => (Err(error), false),
         }
     }
 
-    /// Reports the same of all tracked files in and below a directory.
-    fn report_below(&self, id: DirId, observed: Result<Observed, Errno>, findings: &mut Findings) {
+    /// Reports the same of all tracked files in and below a directory, or a link in its place: a file behind that ends
+    /// that its entry is skipped.
+    fn report_below(
+        &self,
+        id: DirId,
+        observed: Result<Observed, Errno>,
+        is_link: bool,
+        findings: &mut Findings,
+    ) {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             for &number in self.scan.tree.files(id) {
@@ -431,7 +440,11 @@ impl<'a> Walk<'a> {
                     continue;
                 };
                 let path = self.scan.index.path(entry);
-                let is_expected = !entry.flags.is_skip_worktree() && !entry.flags.is_assume_valid();
+                let is_skipped = entry.flags.is_skip_worktree()
+                    && !(is_link
+                        && self.scan.looks_at_present_skipped_files
+                        && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
+                let is_expected = !is_skipped && !entry.flags.is_assume_valid();
                 let is_asked_for = self
                     .scan
                     .filter

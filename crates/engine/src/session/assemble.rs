@@ -1,5 +1,6 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,6 +8,7 @@ use bstr::{BStr, BString, ByteVec};
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
+use super::long::collapsed_above;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
@@ -53,7 +55,26 @@ impl Session {
         let index = &loaded.index;
         let question = PathQuestion::new(&pathspec, &self.attributes);
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let staged = self.staged_for(request, &diff, head_id(&head).is_some(), is_asked_for)?;
+        let sparse = match pathspec.is_empty() {
+            true => None,
+            false => self.collapsed(&mut Vec::new())?,
+        };
+        let is_asked_for_staged = |path: &BStr, mode: FileMode| {
+            let directory = sparse
+                .as_ref()
+                .and_then(|checkout| collapsed_above(index, checkout, path));
+            // git asks for a directory that is one entry of the index as one.
+            match directory {
+                Some(directory) => question.matches(directory, true),
+                None => is_asked_for(path, mode),
+            }
+        };
+        let staged = self.staged_for(
+            request,
+            &diff,
+            head_id(&head).is_some(),
+            is_asked_for_staged,
+        )?;
         let unstaged = self.unstaged(request, index, &findings)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, index, &findings, unstaged)?;
@@ -63,6 +84,7 @@ impl Session {
             &findings,
             &mut status.changes,
             is_asked_for,
+            |ours, mode, path| self.mode_against(ours, mode, path),
             |ours, worktree, path| match ours {
                 Some(ours) => self.submodule_in_conflict(request, index, ours, worktree, path),
                 // Where git looks for renames, it gives a repository without a side of its own an id.
@@ -89,7 +111,12 @@ impl Session {
         status
             .warnings
             .splice(..0, notices.chain(findings.messages));
-        status.warnings.extend(self.messages.take());
+        let mut crlf = HashSet::new();
+        let messages = self.messages.take().into_iter().filter(|text| {
+            // git looks at each file once.
+            !text.starts_with(b"warning: in the working copy of '") || crlf.insert(text.clone())
+        });
+        status.warnings.extend(messages);
         if request.branch {
             status.branch = Some(self.branch_status(request)?);
         }

@@ -111,6 +111,7 @@ pub(super) fn add_unmerged(
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    mode_against: impl Fn(&Entry, FileMode, &BStr) -> FileMode,
     submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
     let mut entries = index
@@ -153,6 +154,10 @@ pub(super) fn add_unmerged(
             _ => FileMode::NONE,
         };
         let ours = stages.get(1).copied().flatten();
+        let worktree_mode = match ours {
+            Some((_, entry)) => mode_against(&entry, worktree_mode, path),
+            None => worktree_mode,
+        };
         let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
         let stages = stages.map(|side| side.map(|(side, _)| side));
         changes.push((

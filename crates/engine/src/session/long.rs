@@ -7,7 +7,7 @@ use std::time::Instant;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
 
-use super::{Session, SessionError, is_present};
+use super::{LoadedIndex, Session, SessionError, is_present};
 use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
@@ -63,13 +63,8 @@ impl Session {
             .config
             .boolean("sparse.expectFilesOutsideOfPatterns")?
             == Some(true);
-        if let Some(checkout) = self.collapsing_rules(state.loaded.shared.is_some(), warnings)? {
-            let is_collapsed = index.is_sparse() || !has_conflicts(index);
-            if is_collapsed
-                && (expects_present || !has_present_sparse_directory(index, &checkout, top))
-            {
-                return Ok(Some(SparseState::SparseIndex));
-            }
+        if self.collapsed(warnings)?.is_some() {
+            return Ok(Some(SparseState::SparseIndex));
         }
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
         // that it is sparse.
@@ -94,14 +89,36 @@ impl Session {
         Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
     }
 
-    /// The rules of the checkout, if git would work with a sparse index by them.
-    fn collapsing_rules(
+    /// The rules of the checkout, if git works with a sparse index by them all the time.
+    pub(super) fn collapsed(
         &self,
-        is_split: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<Option<SparseCheckout>, SessionError> {
-        let is_wanted = self.settings.sparse_checkout_cone
-            && !is_split
+        let Some(state) = &self.index else {
+            return Ok(None);
+        };
+        let expects_present = self
+            .repository
+            .config
+            .boolean("sparse.expectFilesOutsideOfPatterns")?
+            == Some(true);
+        let (index, top) = (&state.loaded.index, self.top()?);
+        let checkout = self.collapsing_rules(&state.loaded, warnings)?;
+        Ok(checkout.filter(|checkout| {
+            expects_present || !has_present_sparse_directory(index, checkout, top)
+        }))
+    }
+
+    /// The rules of the checkout, if git makes `loaded` a sparse index by them.
+    pub(super) fn collapsing_rules(
+        &self,
+        loaded: &LoadedIndex,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<SparseCheckout>, SessionError> {
+        let is_wanted = self.settings.sparse_checkout
+            && self.settings.sparse_checkout_cone
+            && loaded.shared.is_none()
+            && (loaded.index.is_sparse() || !has_conflicts(&loaded.index))
             && self.repository.config.boolean("index.sparse")? == Some(true);
         if !is_wanted {
             return Ok(None);
@@ -145,7 +162,7 @@ fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &
 }
 
 /// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
-fn collapsed_above<'p>(
+pub(super) fn collapsed_above<'p>(
     index: &Index,
     checkout: &SparseCheckout,
     path: &'p BStr,

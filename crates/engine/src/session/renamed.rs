@@ -114,7 +114,8 @@ impl Session {
         } else {
             std::fs::File::open(&on_disk).ok().and_then(|file| {
                 let size = file.metadata().ok()?.len();
-                self.converter.hash_file(path, &file, size).ok()
+                let contents = self.converter.read_file(path, &file, size).ok()?;
+                Some(objects::hash_blob(hash, &contents))
             })
         };
         id.unwrap_or(ObjectId::null(hash))

@@ -1,7 +1,7 @@
 //! The state of submodules: which of their changes count, and what they are.
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, oid};
+use gix_hash::ObjectId;
 use vigil_model::index::Index;
 
 use super::{Session, SessionError, head_id};
@@ -155,7 +155,7 @@ pub(super) fn state(
     };
     let mut state = SubmoduleState::default();
     if let Ok(head) = Refs::open(&repository)?.head() {
-        state.new_commits = head_id(&head).is_some_and(|id| !is_same_commit(&id, recorded));
+        state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
     }
     if !ignored.dirty {
         let request = StatusRequest {
@@ -178,11 +178,16 @@ pub(super) fn state(
     Ok((state != SubmoduleState::default()).then_some(state))
 }
 
-/// Whether both ids name one commit. A commit of a repository with shorter ids is recorded with zeros behind it.
-fn is_same_commit(head: &oid, recorded: &oid) -> bool {
-    let (head, recorded) = (head.as_bytes(), recorded.as_bytes());
-    let padding = recorded.get(head.len()..).unwrap_or_default();
-    recorded.starts_with(head) && padding.iter().all(|byte| *byte == 0)
+/// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around
+/// it, git has padded the shorter one with zeros.
+fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
+    let longest = head.as_slice().len().max(recorded.as_slice().len());
+    let padded = |id: &ObjectId| {
+        let mut bytes = id.as_slice().to_vec();
+        bytes.resize(longest, 0);
+        bytes
+    };
+    head == recorded || padded(head) == padded(recorded)
 }
 
 /// What `git status` shows in the submodule by its own configuration.

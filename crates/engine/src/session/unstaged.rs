@@ -1,8 +1,10 @@
 //! What the scan found in the working tree, with submodules asked for their state.
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
+use vigil_linux::stat::lstat_path;
 use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::verdict::worktree_mode;
 
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, state};
@@ -100,6 +102,26 @@ impl Session {
             request,
             self.settings.ignore_submodules,
         )
+    }
+
+    /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
+    /// configuration has the recorded mode count.
+    pub(super) fn mode_against(&self, ours: &Entry, mode: FileMode, path: &BStr) -> FileMode {
+        let rules = &self.settings.stat_rules;
+        if !mode.is_file() && !mode.is_symlink()
+            || rules.has_symlinks && rules.trust_executable_bit
+            || ours.mode.is_gitlink()
+        {
+            return mode;
+        }
+        let on_disk = self
+            .top()
+            .ok()
+            .and_then(|top| Some(top.join(path.to_path().ok()?)));
+        match on_disk.map(|on_disk| lstat_path(&on_disk)) {
+            Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
+            _ => mode,
+        }
     }
 
     /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree.

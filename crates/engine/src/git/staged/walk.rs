@@ -162,7 +162,9 @@ impl<'t> Walker<'t> {
             later.as_ref().map_or(0, |item| item.len(self.path.len())),
         );
         let step = if key.is_dir {
-            let child = later.map_or(Child::Absent, |item| item.into_child(advance.1));
+            let child = later.map_or(Child::Absent, |item| {
+                item.into_child(self.path.len(), advance.1)
+            });
             let opened = self.open(key.name, head.map(|head| head.id), child)?;
             opened.map_or(Step::Next, Step::Enter)
         } else {
@@ -356,11 +358,19 @@ impl<'i, 'f> Item<'i, 'f> {
         }
     }
 
-    /// The directory that this is, which has `len` entries if it is in the index.
-    fn into_child(self, len: usize) -> Child<'i> {
+    /// The directory that this is, which has `len` entries if it is in the index, in one whose path takes `dir_len`
+    /// bytes.
+    fn into_child(self, dir_len: usize, len: usize) -> Child<'i> {
         match self {
             Self::Tree(tree) => Child::Tree(tree.id),
-            Self::Index { entry, .. } if len == 1 && entry.is_sparse_directory() => {
+            // A sparse directory further down is the only entry of this one, too.
+            Self::Index {
+                entry, index, key, ..
+            } if len == 1
+                && entry.is_sparse_directory()
+                && index.path(entry).len()
+                    == dir_len.saturating_add(key.name.len()).saturating_add(1) =>
+            {
                 Child::Tree(entry.id)
             }
             Self::Index {
