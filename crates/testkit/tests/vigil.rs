@@ -44,11 +44,19 @@ fn vigil() -> &'static Path {
     })
 }
 
-/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`.
+/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`. The sentences of the long format are those of newer
+/// gits, so that an old one does not judge them.
 fn settings() -> Settings {
     let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
+    let version = Command::new(&oracle).arg("--version").output().unwrap();
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let mut numbers = version
+        .split(|byte: char| !byte.is_ascii_digit())
+        .filter_map(|number| number.parse::<u32>().ok());
+    let is_new = (numbers.next(), numbers.next()) >= (Some(2), Some(46));
     Settings {
         shrink_tries_max: 100,
+        without_long: !is_new,
         ..Settings::new(vigil(), oracle)
     }
 }

@@ -86,6 +86,16 @@ pub(super) fn merge(
         if let Some(same) = same {
             tracked.unstaged = Some(same.kind);
             tracked.worktree_mode = same.mode;
+            if tracked.index_mode == FileMode::NONE {
+                // Gone from the index as it is to be committed, but there is an intent to add it.
+                let recorded = of(&same).filter(|_| same.kind == ChangeKind::Deleted);
+                let recorded = recorded.map(|entry| (entry.mode, entry.id));
+                let origin = same.origin.as_ref().map(|origin| (origin.mode, origin.id));
+                if let Some((mode, id)) = origin.or(recorded) {
+                    tracked.index_mode = mode;
+                    tracked.index_id = id;
+                }
+            }
             tracked.unstaged_source = same.origin.map(|origin| origin.source);
             submodule = same.submodule;
         }

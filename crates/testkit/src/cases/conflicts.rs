@@ -2,6 +2,7 @@
 
 use super::builder::Builder;
 use super::cases;
+use crate::action::Action;
 
 cases! {
     "all stages, no files", |b| { stages(b, false); };
@@ -17,6 +18,15 @@ cases! {
     "renamed on both sides", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).git(&["mv", "a", "theirs"]).commit("theirs");
         b.git(&["checkout", "-q", "main"]).git(&["mv", "a", "ours"]).commit("ours").git_stops(&["merge", "-q", "topic"]);
+    };
+    "conflict that has what another file had", |b| {
+        b.base().git(&["checkout", "-q", "-b", "topic"]).git(&["mv", "a", "theirs"]).commit("theirs");
+        b.git(&["checkout", "-q", "main"]).git(&["mv", "a", "ours"]).commit("ours").git_stops(&["merge", "-q", "topic"]);
+        b.act(Action::Copy { from: "work/dir/c".into(), to: "work/theirs".into() }).remove("dir/c");
+    };
+    "conflict of a link and a file, without links", |b| {
+        b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
+        b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n100644 {ID} 2\ta\n"));
     };
     "file against directory", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).write("x/y", "y\n").commit("theirs");

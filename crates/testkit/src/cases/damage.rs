@@ -35,6 +35,7 @@ cases! {
     "pack cut", |b| { b.fork().git(&["gc", "-q"]).damage(".git/objects/pack/*.pack", Cut(500)).write("a", "x\n"); };
     "pack with a flipped bit", |b| { b.fork().git(&["gc", "-q"]).damage(".git/objects/pack/*.pack", Flip(300)); };
     "pack index cut", |b| { b.fork().git(&["gc", "-q"]).damage(".git/objects/pack/*.idx", Cut(500)); };
+    "tree of HEAD missing", |b| { b.base().remove(".git/objects/a7/af2cf49fc287018f1c154e19b0a83d8ce4603b"); };
     "objects missing", |b| { b.base().write("a", "x\n").git(&["add", "a"]).remove(".git/objects").directory(".git/objects"); };
     "git file of nonsense", |b| { b.base().rename(".git", "elsewhere").write(".git", "nonsense\n"); };
     "git file to nowhere", |b| { b.base().rename(".git", "elsewhere").write(".git", "gitdir: nowhere\n"); };

@@ -17,6 +17,17 @@ cases! {
     "sparse checkout, sparse index", |b| { sparse(b); b.write("a", "x\n"); };
     "sparse index with files outside", |b| { sparse(b); b.write("other/deep/f", "x\n").write("other/new", "x\n"); };
     "sparse index with changes staged", |b| { sparse(b); b.write("dir/c", "x\n").git(&["add", "dir/c"]).git(&["update-index", "--force-remove", "other/deep/f"]); };
+    "sparse index with a lone directory inside", |b| {
+        b.empty().write("dir/none/x", "x\n").write("dir/none/deep/y", "y\n").git(&["add", "-A"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir/sub/other"]);
+    };
+    "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
+    "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
+    "skipped file behind a link", |b| {
+        b.base().git(&["update-index", "--skip-worktree", "dir/c"]).git(&["config", "core.sparseCheckout", "true"]);
+        b.rename("dir", "real").link("dir", "real");
+    };
+    "intent to add what is committed, and gone", |b| { b.base().git(&["rm", "-q", "--cached", "a"]).git(&["add", "-N", "a"]).remove("a"); };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
     "staged as a cache tree does not show", |b| { b.base().write("dir/sub/d", "x\n").git(&["add", "-A"]).git(&["write-tree"]); };

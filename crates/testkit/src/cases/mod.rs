@@ -85,6 +85,14 @@ impl Case {
                 Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
             limited.pathspecs = vec!["dir".into()];
             items.push(ask(limited));
+            for pathspecs in PATHSPECS {
+                let mut limited = Invocation::new(self.directory, &["--porcelain=v1", "--ignored"]);
+                limited.pathspecs = pathspecs
+                    .iter()
+                    .map(|pathspec| (*pathspec).into())
+                    .collect();
+                items.push(ask(limited));
+            }
         }
         let server = prompts.then_some(ServerOptions { recurse: false });
         Scenario {
@@ -119,6 +127,14 @@ const INVOCATIONS: &[&[&str]] = &[
     &["-s", "--ignore-submodules=all"],
     &[],
     &["--long", "-uall", "--ignored", "--show-stash"],
+];
+
+/// What is asked about every state, too, each for one way in which git walks.
+const PATHSPECS: &[&[&str]] = &[
+    &[":(icase)DIR/NEW", ":(icase)n*"],
+    &["dir/no/such/file"],
+    &["dir/new/", "."],
+    &[":!dir/*"],
 ];
 
 /// All states, by subject.

@@ -16,6 +16,9 @@ cases! {
     "empty files, racy", |b| {
         b.base().write("e", "").time("e", 10).git(&["add", "e"]).time(".git/index", 10).write("e", "not\n").time("e", 10);
     };
+    "changed within the second, and long before the index", |b| {
+        b.base().time("a", 10).git(&["add", "a"]).act(Action::RewriteUnseen { path: "work/a".into(), data: None });
+    };
     "touched", |b| { b.base().time("a", 5).time("dir/c", 7).time(".git/index", 3); };
     "index older than all", |b| { b.base().write("a", "changed\n").time(".git/index", 0); };
     "index of time zero", |b| {

@@ -18,6 +18,11 @@ cases! {
     "submodules ignored by diff.ignoreSubmodules", |b| { everything(b); b.git(&["config", "diff.ignoreSubmodules", "all"]); };
     "submodule, closed", |b| { b.submodule().git(&["submodule", "--quiet", "deinit", "-f", "dir/module"]); };
     "submodule, removed", |b| { b.submodule().remove("dir/module"); };
+    "submodule on an unborn branch", |b| { b.empty().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]); };
+    "submodule that is only to be added", |b| { b.submodule().git(&["reset", "-q", "-N", "HEAD~1"]); };
+    "submodule in conflict, removed", |b| {
+        b.base().git_input(&["update-index", "--index-info"], "160000 1111111111111111111111111111111111111111 2\tm\n");
+    };
     "submodule replaced by a file", |b| { b.submodule().remove("dir/module").write("dir/module", "x\n"); };
     "submodule without git directory", |b| { b.submodule().remove("dir/module/.git"); };
     "submodule without .gitmodules", |b| { everything(b); b.git(&["rm", "-q", "--cached", ".gitmodules"]).remove(".gitmodules"); };

@@ -288,6 +288,27 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     assert_eq!(paths, ["in/a", "out/b/c", "out/b/d", "out/b/new", "same/"]);
 }
 
+#[test]
+fn a_sparse_directory_may_be_all_that_is_in_another() {
+    let repo = Repo::new();
+    repo.write("out/deep/file", "f");
+    repo.git(["add", "."]);
+    repo.commit();
+    repo.git([
+        "sparse-checkout",
+        "set",
+        "--cone",
+        "--skip-checks",
+        "--sparse-index",
+        "out/other",
+    ]);
+    assert!(index(&repo).find("out/deep/".into(), 0).is_some());
+    assert_same_as_git(&repo, "HEAD");
+    let empty = String::from_utf8(repo.git_fed(["mktree"], b"")).unwrap();
+    let found = assert_same_as_git(&repo, empty.trim_end());
+    assert_eq!(found.changes.len(), 1);
+}
+
 struct Trees(BTreeMap<ObjectId, Vec<u8>>);
 
 impl TreeSource for Trees {
