@@ -3,6 +3,9 @@
 //! Each is run in two ways: for long by libFuzzer (`fuzz/run`, which needs a nightly compiler), and for a short time
 //! with each test run, on seeds and on random changes of them (`tests/fuzz_short.rs` of the testkit).
 
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
 mod config;
 mod contents;
 mod index;

@@ -70,9 +70,12 @@ pub(crate) fn loose_ref(data: &[u8]) {
             );
         }
         Some(Err(target)) => {
-            assert!(!target.contains(&0) && target.trim_end_with(|c| c == '\n') == target);
+            assert!(!target.contains(&0));
+            // White space at its end was hidden by a NUL.
+            let end = |c| matches!(c, ' ' | '\t' | '\r' | '\n');
+            let kept = BString::from(target.trim_end_with(end));
             let written = [b"ref: ", target.as_slice(), b"\n"].concat();
-            assert_eq!(fuzzing::loose_reference(&written, hash), Some(Err(target)));
+            assert_eq!(fuzzing::loose_reference(&written, hash), Some(Err(kept)));
         }
         None => {}
     }
