@@ -1,40 +1,155 @@
 #!/bin/sh
-# Writes seeds for the target `index`, made by git, into fuzz/corpus/index.
+# Writes seeds, made by git where git makes such bytes: sh fuzz/seeds.sh [FOLDER], a folder for each target in FOLDER
+# (fuzz/corpus).
 set -eu
 
-corpus=$(cd "$(dirname "$0")" && pwd)/corpus/index
+corpus=${1:-$(cd "$(dirname "$0")" && pwd)/corpus}
 mkdir -p "$corpus"
+corpus=$(cd "$corpus" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export HOME="$dir" GIT_CONFIG_NOSYSTEM=1
+export HOME="$dir" GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
+export GIT_AUTHOR_DATE='1700000000 +0100' GIT_COMMITTER_DATE='1700000000 +0100'
 
-# seed NAME KIND: the index of the current repository, behind the byte that chooses the kind of ids.
+# seed TARGET NAME: standard input.
 seed() {
-    { printf "$2"; cat .git/index; } >"$corpus/$1"
+    mkdir -p "$corpus/$1"
+    cat >"$corpus/$1/$2"
+}
+
+# texts TARGET TEXT...: each in the syntax of printf, where \377 separates fields.
+texts() {
+    target=$1
+    shift
+    number=0
+    for text; do
+        number=$((number + 1))
+        printf -- "$text" | seed "$target" "text-$number"
+    done
+}
+
+# Two bytes that tell how long a file is, and the file.
+part() {
+    size=$(wc -c <"$1")
+    printf "\\$(printf %03o $((size / 256)))\\$(printf %03o $((size % 256)))"
+    cat "$1"
+}
+
+# extension NAME: its contents in the index of the current repository; nothing without perl.
+extension() {
+    command -v perl >/dev/null || return 0
+    perl -0777 -ne '/'"$1"'(.{4})/s or exit; print substr($_, $+[0], unpack("N", $1))' .git/index
 }
 
 for kind in sha1 sha256; do
     byte=$([ $kind = sha1 ] && echo '\000' || echo '\001')
-    git init -q --object-format=$kind "$dir/$kind"
+    # The byte that chooses the kind of ids, and standard input.
+    with_kind() {
+        printf "$byte"
+        cat
+    }
+    git init -q -b main --object-format=$kind "$dir/$kind"
     cd "$dir/$kind"
     mkdir -p a/b c
     for file in a/b/1 a/b/2 a-b a.b c/3; do echo "$file" >"$file"; done
     git add .
-    git commit -qm seed
-    seed $kind-v2 "$byte"
+    git commit -qm 'A subject
+
+A body.'
+    with_kind <.git/index | seed index $kind-v2
+    extension TREE | with_kind | seed cache_tree $kind
+    { part .git/index; for tree in HEAD^{tree} HEAD:a HEAD:a/b HEAD:c; do
+        git cat-file tree $tree >"$dir/tree"
+        with_kind <"$dir/tree" | seed tree "$kind-$(git rev-parse --short $tree)"
+        part "$dir/tree"
+    done; } | with_kind | seed staged $kind
+    git cat-file commit HEAD | with_kind | seed commit $kind
+    git -c i18n.commitEncoding=latin1 commit -q --amend -m changed
+    git checkout -q -b side HEAD
+    git commit -q --allow-empty -m side
+    git checkout -q main
+    git merge -q --no-ff -m merged side
+    git cat-file commit HEAD | with_kind | seed commit $kind-merge
+    git tag -a -m tagged v1
+    git cat-file tag v1 | with_kind | seed tag $kind
+    { printf "$byte"'\000\120'; cat .git/logs/HEAD; } | seed reflog $kind
+    git rev-parse HEAD | with_kind | seed loose_ref $kind
+    with_kind <.git/HEAD | seed loose_ref $kind-symbolic
+    git pack-refs --all
+    with_kind <.git/packed-refs | seed packed_refs $kind
+    sed 1d .git/packed-refs | sort -rk2 | grep -v '^^' | with_kind | seed packed_refs $kind-unsorted
+
     echo >intent
     git add -N intent
-    seed $kind-v3 "$byte"
+    with_kind <.git/index | seed index $kind-v3
     git update-index --index-version 4
-    seed $kind-v4 "$byte"
+    with_kind <.git/index | seed index $kind-v4
     git update-index --split-index
     echo changed >a/b/1
     git add a/b/1
     git rm -qf c/3
-    seed $kind-split "$byte"
+    with_kind <.git/index | seed index $kind-split
+    { part .git/sharedindex.*; cat .git/index; } | with_kind | seed split_index $kind
+    if [ $kind = sha1 ]; then
+        { printf '\000\100'; extension link | tail -c +21; } | seed ewah git
+    fi
     git reset -q --hard
     git update-index --no-split-index
     git sparse-checkout set --cone --sparse-index a
-    seed $kind-sparse "$byte"
+    with_kind <.git/index | seed index $kind-sparse
+    { part .git/index; for tree in HEAD:c; do
+        git cat-file tree $tree >"$dir/tree"
+        part "$dir/tree"
+    done; } | with_kind | seed staged $kind-sparse
+
+    # Older gits have no reftables; a target then runs on what libFuzzer finds.
+    if git init -q -b main --object-format=$kind --ref-format=reftable "$dir/$kind-tables" 2>"$dir/error"; then
+        cd "$dir/$kind-tables"
+        git config core.logAllRefUpdates always
+        git config reftable.blockSize 256
+        git commit -q --allow-empty -m one
+        for number in 1 2 3 4 5 6 7 8 9; do git update-ref refs/heads/b$number HEAD; done
+        git tag -a -m tagged v1
+        git update-ref --create-reflog -m stash refs/stash HEAD
+        git pack-refs --all
+        cat .git/reftable/*.ref | with_kind | seed reftable $kind-packed
+        git update-ref -d refs/heads/b1
+        for table in .git/reftable/*.ref; do
+            with_kind <"$table" | seed reftable "$kind-$(basename "$table")"
+        done
+    fi
 done
+
+printf '\000\377\0\0\0\200\0\0\0\003\0\0\0\003\0\0\0\003\0\0\0\0\0\0\0\007\0\0\0\0\0\0\0\001\0\0\0\0' | seed ewah literal
+
+texts cache_tree '\000\000-1 2\nb\000-1 0\naa\000-1 1\nc\000-1 0\n'
+texts config_text \
+    '\000\020[core]\n\tbare = false\n\tx = "a;b" \\\\\n  c # d\n[remote "Or\\"igin"]\n\turl = y\n\tfetch\n' \
+    '\000\005\357\273\277[a.B]\r\nc=1\r\n[x "y"] z' '\000\001[core]\n x = "a\n'
+texts config_parameters "'a.b'='it'\\\\''s' 'a.c'= 'a.D=x=y'\3771\377A.B\377x\377it's" "'a.e'\377-1\377a.b" \
+    "'x.Y.z'='1'\377\377\377\377v!"
+texts config_value 10 ' -0x10' 010k 9223372036854775807 -9223372036854775808 yes off 2g 0x
+texts gitfile 'gitdir: ../.git/worktrees/a\n' 'gitdir: /a b\r\n\n' '../..\n' /a/b
+texts refspec 'refs/heads/a\377+refs/heads/*:refs/remotes/o/*\377^refs/heads/b*' 'HEAD\377@:refs/x' \
+    'refs/heads/abc\377refs/heads/a*c:refs/x/*/y\377refs/heads/*:refs/heads/*\377^refs/heads/ab'
+texts wildmatch '\001a/**/b*[!c-e]?\377a/x/y/bad' '\003**/[[:alpha:]]*\\*\377x/A1*' '\000*a*b*c\377xaybzc' \
+    '\001**/a/**/b/**/c\377a/b/a/b/c/x' '\002[]a-]\377A'
+texts ignore '\000a/b.o\377*.o\n!b.o\377/a/*\377a/\n# c\n**/b.?\\ \n\377!b.o\n*.O\r\n' \
+    '\001x/build\377\357\273\277build/\n\377\377x/**/build\\\n\377/build\n!/build/' '\003A/b/c\377a/**/c\n[a-c]*\377'
+texts attributes '\000a/b.c\377*.c text eol=lf\n[attr]m x -y\n"a b" diff\n\377b.? -text !eol m=1\n\377a/**/b.c' \
+    '\003A\377a binary -m\n\377\377a/' '\000x\377[attr]a b\n[attr]b a x\n* a\n\377\377[x-z]'
+texts pathspec '\000a/b.c\377\377*.c\377:!a/x' '\020a/b\377a\377../a/\377:(top,icase)A/*' \
+    '\001a\377\377a' '\000d/e\377d\377:(glob)**/e\377:(exclude,attr:-text)x\377:/d' '\010A/B\377\377:(prefix:1)a/b'
+texts sparse_checkout '\001a/b/c\377/*\n!/*/\n/a/\n!/a/*/\n/a/b/\n' '\000a/b\377/*\n!a\n/a/b\n' \
+    '\003A/x\377/*\n!/*/\n/a/\n' '\001a/x\377/\\*/\n*.c\n'
+texts gitstatusd '\000\0017\037/a b\0361\037:/x\0371\036\036x\037/y\0372\036rest' '\000\100id\037\036id\037/a\0370\036'
+texts filter_process \
+    '0016git-filter-server\n000eversion=2\n00000015capability=clean\n00000013status=success\n00000008one\n00000000' \
+    '0016git-filter-server\n000eversion=2\n00000015capability=clean\n0000000fstatus=abort\n0000' \
+    '0016git-filter-server\n000eversion=2\n00000015capability=clean\n00000011status=error\n000000000013status=success\n00000000000000000007abc0005d00000010status=err\n0000'
+texts line_endings '\000\003a\r\nb\r\r\n\rc\n\r\n\032' '\000\000\r'
+texts ident 'a $Id: x y $ b $Id$ c\n$Id: z\n$Id: w$' '$$Id: a$$Id: b$$'
+texts path_quoting '\001a b\t\001\303\251"\\' '\002x y' "\\003it's!"
+texts todo '#\377pick 1234567 one\n# comment\n\n  exec make\nlabel x\r\n' '//\377\tfixup -C abc\n// x\np'

@@ -21,7 +21,7 @@ start() {
 start || exit
 ask_all "$2"/bash "$2"
 # Killed from outside, it is missed by a question soon, and started anew.
-kill "$GITSTATUS_DAEMON_PID"
+kill -KILL $(cat /proc/"$GITSTATUS_DAEMON_PID"/task/"$GITSTATUS_DAEMON_PID"/children)
 while gitstatus_query -d "$2"/clean -t 30; do :; done
 gitstatus_stop
 start || exit

@@ -13,7 +13,6 @@ mkdir -p $ZDOTDIR
 
 # The lean style as it comes, with marks around what is to be read, and always waiting for the answer.
 cat >$ZDOTDIR/.zshrc <<END
-stty cols 200 rows 50
 POWERLEVEL9K_DISABLE_CONFIGURATION_WIZARD=true
 source ${(q)theme}/powerlevel10k.zsh-theme
 source ${(q)theme}/config/p10k-lean.zsh
@@ -34,7 +33,7 @@ shown=
 # Waits for the prompt in a directory called $1, and leaves what it shows of version control in `shown`.
 read_prompt() {
   local seen= piece
-  while zpty -r shell piece; do
+  while zpty -r shell piece '*\[\[end\]\]*'; do
     seen+=$piece
     # Without colours and other sequences.
     local plain=${${seen//$'\e['[0-9;?>=]#[A-Za-z]/}//[$'\r\n']/}
@@ -67,12 +66,12 @@ zpty shell zsh -i || exit
 read_prompt ${states:t}
 show_all $states/prompt
 
-# Without the process, Powerlevel10k helps itself as well as it can, and starts it anew when it is loaded again.
+# Without the process, Powerlevel10k helps itself as well as it can; the next shell starts it anew.
 zpty -w shell 'kill -KILL -- -$GITSTATUS_DAEMON_PID_POWERLEVEL9K'
 read_prompt ${$(tail -n 1 $states/table)%%\|*}
 go $states/everything
 [[ $shown == 'main +1 !1 ?1' ]] && print -r -- 'a dead process answered' >>$states/prompt
-zpty -w shell 'p10k reload'
+zpty -w shell 'exec zsh -i'
 read_prompt everything
 show_all $states/prompt.again
 zpty -w shell exit

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_engine::environment::Environment;
+use vigil_linux::errno;
 
 use crate::bytes;
 use crate::config_parameter;
 use crate::help;
-use crate::reply::{Reply, labelled, system_text};
+use crate::reply::{Reply, labelled};
 
 /// Options that set a variable to a fixed value.
 const SWITCHES: &[(&str, &str, &str)] = &[
@@ -155,7 +156,7 @@ fn refused(complaint: &[u8]) -> Reply {
 /// resolves them.
 fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(), Reply> {
     std::env::set_current_dir(OsStr::from_bytes(directory)).map_err(|error| {
-        let reason = system_text(&error);
+        let reason = errno::text_of(&error);
         Reply::fatal(bytes!["cannot change to '", directory, "': ", reason])
     })?;
     let variables = environment
@@ -183,7 +184,7 @@ pub(crate) fn standing_in(environment: &Environment) -> Result<PathBuf, Reply> {
 /// If it is gone or unreadable, as the reply that ends the run.
 fn working_directory() -> Result<PathBuf, Reply> {
     std::env::current_dir().map_err(|error| {
-        let reason = system_text(&error);
+        let reason = errno::text_of(&error);
         Reply::fatal(format!(
             "Unable to read current working directory: {reason}"
         ))

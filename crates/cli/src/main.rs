@@ -79,7 +79,7 @@ fn say(reply: &Reply) -> u8 {
         Ok(()) => reply.code,
         Err(Errno::PIPE) => vigil_linux::process::die_of_broken_pipe(),
         Err(error) => {
-            let reason = reply::system_text(&error.into());
+            let reason = vigil_linux::errno::text(error);
             let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));
             let _ = write(rustix::stdio::stderr(), &complaint.stderr);
             complaint.code

@@ -1,7 +1,5 @@
 //! What a command has to say, before it is said.
 
-use bstr::ByteSlice;
-
 /// The bytes for both output streams and the exit code of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
@@ -71,15 +69,6 @@ impl Reply {
 /// `label` and `text` as one line.
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     [label.as_bytes(), text, b"\n"].concat()
-}
-
-/// The system's words for an error, without Rust's number behind them.
-pub(crate) fn system_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.as_bytes().find(" (os error ") {
-        Some(end) => text.get(..end).unwrap_or_default().to_owned(),
-        None => text,
-    }
 }
 
 /// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
 use crate::environment::{self, Environment};
@@ -267,14 +267,4 @@ pub fn line_endings<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (u64, u64
 /// `contents` with their idents collapsed, if they have any.
 pub fn ident_collapsed(contents: &[u8]) -> Option<Vec<u8>> {
     ident::collapse(contents)
-}
-
-/// Whether `text` matches `pattern` by the matcher for attributes.
-pub fn attributes_wildmatch(pattern: &[u8], text: &[u8], pathname: bool, fold_case: bool) -> bool {
-    use crate::git::attributes::wildmatch::{Mode, Wildmatch};
-    let mode = Mode {
-        pathname,
-        fold_case,
-    };
-    Wildmatch::new(pattern.as_bstr(), mode).matches(text)
 }

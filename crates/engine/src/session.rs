@@ -4,12 +4,14 @@
 //! read again: each file that an answer rests on is remembered with its stamp.
 
 mod assemble;
+mod changes;
 mod excludes;
 mod long;
 mod prompt;
 mod renamed;
 mod submodules;
 mod surroundings;
+mod unstaged;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -184,6 +186,16 @@ impl Session {
         stderr: FilterStderr,
     ) -> Result<Self, SessionError> {
         let settings = Settings::new(&repository)?;
+        Self::open_with(repository, settings, is_kept, stderr)
+    }
+
+    /// As [`Self::open`], with settings that were read already.
+    pub fn open_with(
+        repository: Repository,
+        settings: Settings,
+        is_kept: bool,
+        stderr: FilterStderr,
+    ) -> Result<Self, SessionError> {
         let refs = Refs::open(&repository)?;
         let objects = Objects::open_with(&repository, &refs)?;
         let object_pool = ObjectPool::new(&objects);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
+use crate::git::config;
 use crate::git::operation::under_way::UnderWay;
 
 /// Which untracked files are reported (`--untracked-files`).
@@ -18,6 +19,18 @@ pub enum UntrackedMode {
     Normal,
     /// Every file.
     All,
+}
+
+impl UntrackedMode {
+    /// The mode that git calls `value`, which may be a boolean.
+    pub fn named(value: &BStr) -> Option<Self> {
+        match (config::boolean(value), value.as_bytes()) {
+            (Some(true), _) | (_, b"normal") => Some(Self::Normal),
+            (Some(false), _) => Some(Self::No),
+            (None, b"all") => Some(Self::All),
+            _ => None,
+        }
+    }
 }
 
 /// Which ignored files are reported (`--ignored`).
@@ -46,6 +59,19 @@ pub enum IgnoreSubmodules {
     All,
 }
 
+impl IgnoreSubmodules {
+    /// What git calls `value`.
+    pub fn named(value: &BStr) -> Option<Self> {
+        match value.as_bytes() {
+            b"none" => Some(Self::None),
+            b"untracked" => Some(Self::Untracked),
+            b"dirty" => Some(Self::Dirty),
+            b"all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
 /// How renames are looked for between HEAD and index, and for intent-to-add entries in the working tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenameRule {
@@ -55,6 +81,11 @@ pub struct RenameRule {
     pub min_score: u32,
     /// How many candidates each side may have before inexact detection is skipped; 0 is no limit.
     pub limit: usize,
+}
+
+impl RenameRule {
+    /// The similarity from which git takes two files for one that was renamed: half.
+    pub const MIN_SCORE: u32 = 30_000;
 }
 
 /// What is asked.
@@ -93,9 +124,9 @@ pub enum ChangeKind {
     Deleted,
     /// Another type of file: `T`.
     TypeChanged,
-    /// Renamed: `R`; the source is in [`TrackedChange::source`].
+    /// Renamed: `R`; the source is beside it.
     Renamed,
-    /// Copied: `C`; the source is in [`TrackedChange::source`].
+    /// Copied: `C`; the source is beside it.
     Copied,
 }
 

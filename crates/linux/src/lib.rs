@@ -4,6 +4,7 @@
 //! git, Mercurial or Vigil's own formats.
 
 pub mod dir;
+pub mod errno;
 pub mod iconv;
 pub mod memory;
 pub mod process;

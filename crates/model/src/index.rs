@@ -10,6 +10,7 @@ mod tests;
 mod writer;
 
 use std::cmp::Ordering;
+use std::ffi::CStr;
 use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
@@ -95,6 +96,7 @@ impl Entry {
 pub struct Index {
     hash: gix_hash::Kind,
     entries: Vec<Entry>,
+    /// Each with a NUL behind it.
     paths: Vec<u8>,
     cache_tree: Option<CacheTree>,
     is_sparse: bool,
@@ -130,6 +132,14 @@ impl Index {
             .get(start..start.saturating_add(entry.path_len as usize))
             .unwrap_or_default()
             .as_bstr()
+    }
+
+    /// The end of the path of `entry` from `start` on, with the NUL that system calls want behind it.
+    #[inline]
+    pub fn path_end(&self, entry: &Entry, start: usize) -> &CStr {
+        let start = (entry.path_start as usize).saturating_add(start);
+        let rest = self.paths.get(start..).unwrap_or_default();
+        CStr::from_bytes_until_nul(rest).unwrap_or_default()
     }
 
     /// The root of the cache-tree, if the index has one.

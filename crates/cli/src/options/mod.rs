@@ -10,7 +10,7 @@ mod values;
 
 pub(crate) use parse::parse;
 pub(crate) use usage::{Audience, usage};
-pub(crate) use values::{boolean, rename_score};
+pub(crate) use values::rename_score;
 
 use bstr::BStr;
 

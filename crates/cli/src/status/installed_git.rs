@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{RenameRule, Status};
+use vigil_linux::errno;
 
 use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits};
-use crate::reply::{Reply, labelled, system_text};
+use crate::reply::{Reply, labelled};
 
 /// What is wanted of git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Wanted {
                     Err(error) => {
                         let text = format!(
                             "cannot run git for the summary of submodules: {}",
-                            system_text(&error)
+                            errno::text_of(&error)
                         );
                         complaints.extend(labelled("error: ", text.as_bytes()));
                         break;
@@ -64,7 +65,7 @@ impl Wanted {
             let patches = self.patches(&git, status).map_err(|error| {
                 Reply::fatal(format!(
                     "cannot run git for the patches of --verbose: {}",
-                    system_text(&error)
+                    errno::text_of(&error)
                 ))
             })?;
             additions.patches = Some(patches);

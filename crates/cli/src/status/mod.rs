@@ -12,6 +12,8 @@ mod oracle_tests;
 use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
+use vigil_engine::git::operation::comment_prefix;
+use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
 
@@ -22,7 +24,7 @@ use crate::reply::Reply;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
-use settings::Settings;
+use settings::PrintSettings;
 
 /// Runs the command with what follows its name on the command line.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
@@ -69,15 +71,22 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     if !is_at_the_top {
         return Err(Reply::fatal("this operation must be run in a work tree"));
     }
-    let settings = Settings::read(&repository.config)?;
+    let mut print = PrintSettings::default();
+    let settings = Settings::read_with(&repository, |entry| print.take(entry))
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    print.comment_prefix = settings
+        .display_comment_prefix
+        .then(|| comment_prefix(&repository.config));
     let refuse =
         |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
     // All of the configuration is looked at before the command line is.
-    let mut session = Session::open(repository, false, FilterStderr::Inherit).map_err(refuse)?;
+    let mut session =
+        Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
     let repository = session.repository();
     let mut plan = Plan::new(
         Arguments::parse(arguments)?,
-        &settings,
+        session.settings(),
+        &print,
         repository.prefix.as_ref(),
         &repository.environment,
     )?;

@@ -4,11 +4,12 @@ use std::process::Command;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
+use vigil_engine::git::repository::settings::{Renames, Settings};
 use vigil_engine::status::UntrackedMode;
 
 use super::arguments::{Arguments, TABLE};
 use super::plan::Plan;
-use super::settings::{ColorUse, Renames, Settings};
+use super::settings::{ColorUse, PrintSettings};
 use crate::options::{Audience, usage};
 use crate::reply::Reply;
 
@@ -157,10 +158,17 @@ const TAKEN: &[&str] = &[
 type Outcome = (i32, BString, BString);
 
 fn ours(words: &[&str]) -> Outcome {
-    let settings = Settings::default();
+    let (settings, print) = (Settings::default(), PrintSettings::default());
     let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
-    let plan = Arguments::parse(&words)
-        .and_then(|arguments| Plan::new(arguments, &settings, "".into(), &Environment::default()));
+    let plan = Arguments::parse(&words).and_then(|arguments| {
+        Plan::new(
+            arguments,
+            &settings,
+            &print,
+            "".into(),
+            &Environment::default(),
+        )
+    });
     let reply = plan.err().unwrap_or_else(|| Reply::printed("", 0));
     (reply.code.into(), reply.stdout.into(), reply.stderr.into())
 }
@@ -221,23 +229,33 @@ fn lines_are_taken_and_refused_as_git_does() {
 #[test]
 fn porcelain_formats_do_not_follow_the_configuration() {
     let settings = || Settings {
-        short: Some(true),
-        branch: Some(true),
+        short: true,
+        branch: true,
         ahead_behind: Some(false),
-        stash: true,
+        show_stash: true,
         relative_paths: false,
         untracked: UntrackedMode::All,
-        renames: Some(Renames::Copies),
-        rename_limit: Some(7),
-        quote_high_bytes: false,
-        color_use: Some(ColorUse::Always),
+        renames: Renames::Copies,
+        rename_limit: 7,
+        quote_path: false,
         ..Settings::default()
+    };
+    let print = PrintSettings {
+        color_use: Some(ColorUse::Always),
+        ..PrintSettings::default()
     };
     let plan = |words: &[&str]| {
         let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
         let arguments = Arguments::parse(&words).unwrap();
         let environment = Environment::default();
-        Plan::new(arguments, &settings(), BStr::new("dir/"), &environment).unwrap()
+        Plan::new(
+            arguments,
+            &settings(),
+            &print,
+            BStr::new("dir/"),
+            &environment,
+        )
+        .unwrap()
     };
     let short = plan(&[]);
     assert_eq!(short.format, crate::output::Format::Short);

@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
+use vigil_engine::git::config;
+use vigil_engine::git::repository::settings::{Renames, Settings};
 use vigil_engine::status::{
     IgnoreSubmodules, IgnoredMode, RenameRule, StatusRequest, UntrackedMode,
 };
@@ -11,20 +13,13 @@ use vigil_engine::status::{
 use super::arguments::{Arguments, FormatChoice};
 use super::column_style::ColumnUse;
 use super::installed_git::Wanted;
-use super::settings::{ColorUse, Renames, Settings, untracked_mode};
+use super::settings::{ColorUse, PrintSettings};
 use crate::bytes;
-use crate::options;
 use crate::output::color::Palette;
 use crate::output::long::columns::Columns;
 use crate::output::long::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
 use crate::reply::Reply;
-
-/// The similarity from which two files count as renamed: 50 %.
-const MIN_SCORE_DEFAULT: u32 = 30_000;
-
-/// How many candidates are compared where nothing is configured.
-const RENAME_LIMIT_DEFAULT: usize = 1_000;
 
 /// The width of a terminal of which nothing is known, in cells.
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
@@ -46,17 +41,16 @@ impl Plan {
     pub(super) fn new(
         arguments: Arguments,
         settings: &Settings,
+        print: &PrintSettings,
         prefix: &BStr,
         environment: &Environment,
     ) -> Result<Self, Reply> {
         let format = format(&arguments, settings)?;
         let is_for_people =
             matches!(format, Format::Long | Format::Short) && !arguments.nul_terminated;
-        let configured = |setting: Option<bool>| setting.filter(|_| is_for_people);
-
         let untracked = match &arguments.untracked {
             None => settings.untracked,
-            Some(mode) => untracked_mode(mode.as_bstr())
+            Some(mode) => UntrackedMode::named(mode.as_bstr())
                 .ok_or_else(|| Reply::fatal(bytes!["Invalid untracked files mode '", mode, "'"]))?,
         };
         let ignored = ignored(arguments.ignored.as_ref())?;
@@ -65,11 +59,8 @@ impl Plan {
                 "Unsupported combination of ignored and untracked-files arguments",
             ));
         }
-        let wants_branch = arguments
-            .branch
-            .or(configured(settings.branch))
-            .unwrap_or(false);
-        let wants_stash = arguments.stash.unwrap_or(settings.stash);
+        let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
+        let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
         let request = StatusRequest {
             untracked,
             ignored,
@@ -77,7 +68,7 @@ impl Plan {
             renames: renames(&arguments, settings),
             ahead_behind: arguments
                 .ahead_behind
-                .or(configured(settings.ahead_behind))
+                .or(settings.ahead_behind.filter(|_| is_for_people))
                 .unwrap_or(true),
             branch: wants_branch || matches!(format, Format::Long | Format::Json),
             stash: match format {
@@ -89,9 +80,9 @@ impl Plan {
             pathspecs: arguments.pathspecs.clone(),
             threads_max: None,
         };
-        let is_colored = wants_color(settings.color_use, settings, environment);
+        let is_colored = wants_color(print.color_use, print, environment);
         let wanted = match format {
-            Format::Long => wanted(&arguments, settings, &request, environment),
+            Format::Long => wanted(&arguments, settings, print, &request, environment),
             _ => Wanted::default(),
         };
         let presentation = Presentation {
@@ -101,13 +92,13 @@ impl Plan {
             } else {
                 BString::default()
             },
-            quote_high_bytes: settings.quote_high_bytes,
+            quote_high_bytes: settings.quote_path,
             palette: match format {
-                Format::Short | Format::Long if is_colored => settings.palette.clone(),
+                Format::Short | Format::Long if is_colored => print.palette.clone(),
                 _ => Palette::plain(),
             },
             long: match format {
-                Format::Long => long(&arguments, settings, &request, is_colored, environment)?,
+                Format::Long => long(&arguments, print, &request, is_colored, environment)?,
                 _ => LongPresentation::default(),
             },
         };
@@ -128,7 +119,7 @@ fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
         FormatChoice::Open | FormatChoice::Withdrawn if arguments.nul_terminated => {
             Ok(Format::PorcelainV1)
         }
-        FormatChoice::Open if settings.short == Some(true) => Ok(Format::Short),
+        FormatChoice::Open if settings.short => Ok(Format::Short),
         FormatChoice::Open | FormatChoice::Withdrawn | FormatChoice::Long => Ok(Format::Long),
         FormatChoice::Short => Ok(Format::Short),
         FormatChoice::PorcelainV1 => Ok(Format::PorcelainV1),
@@ -153,15 +144,12 @@ fn ignore_submodules(when: Option<&BString>) -> Result<Option<IgnoreSubmodules>,
     let Some(when) = when else {
         return Ok(None);
     };
-    match when.as_slice() {
-        b"none" => Ok(Some(IgnoreSubmodules::None)),
-        b"untracked" => Ok(Some(IgnoreSubmodules::Untracked)),
-        b"dirty" => Ok(Some(IgnoreSubmodules::Dirty)),
-        b"all" => Ok(Some(IgnoreSubmodules::All)),
-        _ => Err(Reply::fatal(bytes![
+    match IgnoreSubmodules::named(when.as_bstr()) {
+        None => Err(Reply::fatal(bytes![
             "bad --ignore-submodules argument: ",
             when
         ])),
+        named => Ok(named),
     }
 }
 
@@ -169,11 +157,11 @@ fn ignore_submodules(when: Option<&BString>) -> Result<Option<IgnoreSubmodules>,
 /// configuration.
 fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     let base = match arguments.renames {
-        None => settings.renames.unwrap_or(Renames::On),
-        Some(true) => Renames::On,
-        Some(false) => Renames::Off,
+        None => settings.renames,
+        Some(true) => Renames::Renames,
+        Some(false) => Renames::No,
     };
-    if base == Renames::Off && arguments.rename_score.is_none() {
+    if base == Renames::No && arguments.rename_score.is_none() {
         return None;
     }
     Some(RenameRule {
@@ -181,37 +169,35 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
         min_score: arguments
             .rename_score
             .filter(|&score| score != 0)
-            .unwrap_or(MIN_SCORE_DEFAULT),
-        limit: settings.rename_limit.unwrap_or(RENAME_LIMIT_DEFAULT),
+            .unwrap_or(RenameRule::MIN_SCORE),
+        limit: settings.rename_limit,
     })
 }
 
 /// How the long format is printed.
 fn long(
     arguments: &Arguments,
-    settings: &Settings,
+    print: &PrintSettings,
     request: &StatusRequest,
     is_colored: bool,
     environment: &Environment,
 ) -> Result<LongPresentation, Reply> {
     let gives_advice = match environment.get("GIT_ADVICE") {
         None => true,
-        Some(value) => options::boolean(value).ok_or_else(|| {
+        Some(value) => config::boolean(value).ok_or_else(|| {
             Reply::fatal(format!(
                 "bad boolean environment value '{value}' for 'GIT_ADVICE'"
             ))
         })?,
     };
     Ok(LongPresentation {
-        hints: gives_advice && settings.hints,
-        advises_on_untracked: gives_advice && settings.advises_on_untracked,
-        advises_on_counting: gives_advice && settings.advises_on_counting && request.ahead_behind,
-        comment: settings
-            .shows_comment_prefix
-            .then(|| settings.comment_prefix.clone()),
-        columns: columns(arguments, settings, environment),
+        hints: gives_advice && print.hints,
+        advises_on_untracked: gives_advice && print.advises_on_untracked,
+        advises_on_counting: gives_advice && print.advises_on_counting && request.ahead_behind,
+        comment: print.comment_prefix.clone(),
+        columns: columns(arguments, print, environment),
         shows_untracked: request.untracked != UntrackedMode::No,
-        has_monitor: settings.has_monitor,
+        has_monitor: print.has_monitor,
         // git's own tests set this.
         pretended_search_ms: environment.get("GIT_TEST_UF_DELAY_WARNING").map(|_| 3_250),
         is_colored,
@@ -222,10 +208,10 @@ fn long(
 /// The command line goes on where the configuration ended.
 fn columns(
     arguments: &Arguments,
-    settings: &Settings,
+    print: &PrintSettings,
     environment: &Environment,
 ) -> Option<Columns> {
-    let mut style = settings.columns;
+    let mut style = print.columns;
     for change in &arguments.columns {
         match change {
             None => style.when = ColumnUse::Never,
@@ -275,6 +261,7 @@ fn terminal_width(environment: &Environment) -> usize {
 fn wanted(
     arguments: &Arguments,
     settings: &Settings,
+    print: &PrintSettings,
     request: &StatusRequest,
     environment: &Environment,
 ) -> Wanted {
@@ -284,24 +271,24 @@ fn wanted(
         submodule_commits: if hides_submodules {
             0
         } else {
-            settings.submodule_commits
+            settings.submodule_summary
         },
         renames: request.renames,
-        colors: wants_color(settings.color_use_in_patches, settings, environment),
+        colors: wants_color(print.color_use_in_patches, print, environment),
     }
 }
 
 fn is_set(environment: &Environment, name: &str) -> bool {
-    environment.get(name).and_then(options::boolean) == Some(true)
+    environment.get(name).and_then(config::boolean) == Some(true)
 }
 
 /// Whether colours are used where `color_use` says so, or else `color.ui`.
 fn wants_color(
     color_use: Option<ColorUse>,
-    settings: &Settings,
+    print: &PrintSettings,
     environment: &Environment,
 ) -> bool {
-    match color_use.unwrap_or(settings.color_use_anywhere) {
+    match color_use.unwrap_or(print.color_use_anywhere) {
         ColorUse::Never => false,
         ColorUse::Always => true,
         ColorUse::Auto => {
@@ -309,7 +296,7 @@ fn wants_color(
                 .get("TERM")
                 .is_none_or(|name| name == BStr::new("dumb"));
             let is_shown = std::io::stdout().is_terminal()
-                || (settings.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"));
+                || (print.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"));
             is_shown && !is_dumb
         }
     }

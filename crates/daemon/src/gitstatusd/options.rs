@@ -157,8 +157,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
             .strip_prefix(b"-")
             .filter(|letters| !letters.is_empty())
         {
-            let mut letters = letters.iter().enumerate();
-            while let Some((at, &letter)) = letters.next() {
+            for (at, &letter) in letters.iter().enumerate() {
                 let Some(&(_, _, takes)) = KNOWN.iter().find(|known| known.0 == letter) else {
                     let shown = BString::from(vec![letter]);
                     return fail(format!("{name}: invalid option -- '{shown}'"));

@@ -4,14 +4,13 @@
 //! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
 //! about, kept, and looked at again, once, after each [`Attributes::refresh`].
 
-#[cfg(test)]
-pub(in crate::git) mod fixture;
 mod messages;
 mod parse;
 mod pattern;
 mod settings;
 mod source;
-pub(crate) mod wildmatch;
+#[cfg(test)]
+pub(in crate::git) mod testing;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +25,6 @@ use parking_lot::RwLock;
 pub use messages::Messages;
 pub(in crate::git) use messages::bytes;
 pub use settings::{Error, Settings, SourceTree};
-pub(in crate::git) use source::errno_text;
 
 use self::parse::{Assignment, Rules};
 use self::pattern::Candidate;
@@ -226,7 +224,7 @@ impl Attributes {
         }
         let blobs = self.blobs.read().clone();
         let load = |source: &Source, earlier: Option<&Arc<Loaded>>| {
-            source.load(earlier.cloned(), &*blobs.index, self.fold_case)
+            source.load(earlier.cloned(), &*blobs.index)
         };
         let outer = Arc::new(Outer {
             generation,
@@ -317,11 +315,7 @@ impl Attributes {
             macros: path.is_empty(),
             origin,
         }
-        .load(
-            earlier.map(|earlier| Arc::clone(&earlier.own)),
-            source,
-            self.fold_case,
-        );
+        .load(earlier.map(|earlier| Arc::clone(&earlier.own)), source);
         let mut directories = self.directories.write();
         if let Some(other) = directories.get(path)
             && is_current(other)

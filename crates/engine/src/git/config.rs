@@ -16,6 +16,12 @@ pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
 
+/// `value` as git reads a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit, of which
+/// all but 0 is true. `None` where it is neither.
+pub fn boolean(value: &BStr) -> Option<bool> {
+    value::boolean(Some(value))
+}
+
 /// Why the configuration could not be used. The text is git's own, without "fatal: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

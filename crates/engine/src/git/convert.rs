@@ -16,6 +16,7 @@ pub(crate) mod shell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use parking_lot::Mutex;
 
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings};
+use vigil_linux::errno;
 
 use self::conversation::Outcome;
 use self::eol::{Action, Ending, Loss, Statistics};
@@ -33,7 +35,7 @@ use self::process::Process;
 use self::read::FileBytes;
 use self::settings::Cleaner;
 use self::shell::Input;
-use super::attributes::{Attributes, Blobs, Messages, Value, bytes, errno_text};
+use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
 
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;
@@ -56,7 +58,7 @@ pub enum Error {
     #[error("{0}")]
     Protocol(String),
     /// The file cannot be read: git says so, and takes it as changed.
-    #[error("read error while indexing {path}: {}", errno_text(source))]
+    #[error("read error while indexing {path}: {}", errno::text_of(source))]
     Read {
         /// The file.
         path: BString,
@@ -161,6 +163,22 @@ impl Converter {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// A number for what is done to files at `path`; the same one as long as that is the same. `None` where another
+    /// program has a part in it, or where it is an error.
+    pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
+        let plan = self.plan(path).ok()?;
+        if plan
+            .driver
+            .as_ref()
+            .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
+        {
+            return None;
+        }
+        let mut hasher = DefaultHasher::new();
+        (plan.ident, &plan.encoding, plan.eol).hash(&mut hasher);
+        Some(hasher.finish())
     }
 
     /// The blob id that the file would get. Parameters as in [`Converter::is_unchanged`].

@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId};
-use vigil_linux::Errno;
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 use vigil_model::index::{Index, ParseError, ParsedIndex, Prepare};
 use vigil_model::timestamp::{Timestamp, is_racy};
 
@@ -229,7 +229,7 @@ impl Reader<'_> {
         let failed = |error: Errno| Error::Read {
             path: self.shown(path),
             // git maps the file, and a directory cannot be mapped.
-            reason: system_words(if error == Errno::ISDIR {
+            reason: errno::text(if error == Errno::ISDIR {
                 Errno::NODEV
             } else {
                 error
@@ -253,7 +253,7 @@ impl Reader<'_> {
     fn open_failed(&self, path: &Path, error: &io::Error) -> Error {
         Error::Open {
             path: self.shown(path),
-            reason: Errno::from_io_error(error).map_or_else(|| error.to_string(), system_words),
+            reason: errno::text_of(error),
         }
     }
 
@@ -262,15 +262,6 @@ impl Reader<'_> {
             .unwrap_or(path)
             .display()
             .to_string()
-    }
-}
-
-/// The system's text for `error`, as `strerror(3)` has it.
-fn system_words(error: Errno) -> String {
-    let text = io::Error::from(error).to_string();
-    match text.rfind(" (os error ") {
-        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
-        None => text,
     }
 }
 
@@ -291,6 +282,6 @@ fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Errno> {
 }
 
 #[cfg(test)]
-pub(crate) mod fixture;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
+use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
-use self::paths::{bytes_of, errno_text};
+use self::paths::bytes_of;
 use super::config::Config;
 use super::config::load::Reader;
 use crate::environment::Environment;
@@ -183,7 +184,7 @@ fn physical(start: &Path) -> Result<PathBuf, Error> {
         let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
         Error::NotFound(format!(
             "Unable to read current working directory: {}",
-            errno_text(errno)
+            errno::text(errno)
         ))
     })
 }

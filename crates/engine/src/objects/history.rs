@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::Error;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
+use crate::git::space;
 
 /// How often a replacement may be replaced in turn.
 const REPLACE_DEPTH_MAX: usize = 5;
@@ -145,8 +146,8 @@ fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 
 /// A commit and its parents' ids; bad lines and comments are nothing.
 fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
-    let line = line.trim_ascii_end();
-    let mut ids = line.split(u8::is_ascii_whitespace).map(|hex| {
+    let line = space::trim_end(line);
+    let mut ids = line.split(|byte| space::is_space(*byte)).map(|hex| {
         ObjectId::from_hex(hex)
             .ok()
             .filter(|id| id.kind() == repo.hash)

@@ -14,6 +14,8 @@ use crate::stamp::Stamp;
 pub(super) struct Compared {
     pub(super) entry: u32,
     pub(super) stamp: Stamp,
+    /// How they were converted; nothing for a symbolic link.
+    pub(super) conversion: Option<u64>,
     pub(super) is_unchanged: bool,
 }
 
@@ -40,6 +42,16 @@ pub(super) struct Others {
     pub(super) gitignore: Option<Stamp>,
 }
 
+impl Others {
+    fn is_empty(&self) -> bool {
+        self.untracked.is_empty()
+            && self.ignored.is_empty()
+            && self.excluded_subdirs.is_empty()
+            && self.witnesses.is_empty()
+            && self.gitignore.is_none()
+    }
+}
+
 /// A listing that may be used again.
 #[derive(Debug)]
 pub(super) struct Listed {
@@ -49,7 +61,37 @@ pub(super) struct Listed {
     pub(super) is_excluded: bool,
     /// The rules with those of the directory's own `.gitignore`.
     pub(super) rules: Arc<IgnoreRules>,
-    pub(super) others: Others,
+    /// Nothing, for most directories.
+    others: Option<Box<Others>>,
+}
+
+impl Listed {
+    pub(super) fn new(
+        stamp: Stamp,
+        rules_above: &Arc<IgnoreRules>,
+        is_excluded: bool,
+        rules: &Arc<IgnoreRules>,
+        others: Others,
+    ) -> Self {
+        Self {
+            stamp,
+            rules_above: rules_above.clone(),
+            is_excluded,
+            rules: rules.clone(),
+            others: (!others.is_empty()).then(|| Box::new(others)),
+        }
+    }
+
+    pub(super) fn others(&self) -> &Others {
+        static NOTHING: Others = Others {
+            untracked: Vec::new(),
+            ignored: Vec::new(),
+            excluded_subdirs: Vec::new(),
+            witnesses: Vec::new(),
+            gitignore: None,
+        };
+        self.others.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 /// What is remembered of one tracked directory.
@@ -77,10 +119,5 @@ impl ScanMemory {
 
     pub(super) fn dir(&self, id: DirId) -> Option<&Mutex<DirMemory>> {
         self.dirs.get(id as usize)
-    }
-
-    /// Forgets what contents were like, as after a change of attributes or filters.
-    pub fn forget_contents(&self) {
-        self.dirs.iter().for_each(|dir| dir.lock().compared.clear());
     }
 }

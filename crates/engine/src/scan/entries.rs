@@ -62,7 +62,7 @@ pub(super) fn check(
     messages: &mut Vec<BString>,
 ) -> Result<Option<Observed>, ContentError> {
     let flags = entry.flags;
-    if flags.is_skip_worktree() && !(scan.looks_at_present_skipped_files && !entry.mode.is_tree())
+    if flags.is_skip_worktree() && (!scan.looks_at_present_skipped_files || entry.mode.is_tree())
         || flags.is_assume_valid() && flags.stage() == 0
     {
         return Ok(None);
@@ -145,11 +145,17 @@ fn is_unchanged(
     comparisons: &mut Comparisons,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
+    let conversion = if stat.is_symlink() {
+        None
+    } else {
+        scan.surroundings.conversion(place.path)
+    };
     if let Ok(at) = comparisons
         .earlier
         .binary_search_by_key(&number, |known| known.entry)
         && let Some(known) = comparisons.earlier.get(at)
         && known.stamp == stamp
+        && known.conversion == conversion
     {
         let known = *known;
         comparisons.now.push(known);
@@ -172,10 +178,13 @@ fn is_unchanged(
             Err(_) => false,
         }
     };
-    if let Some(stamp) = Stamp::trusted(stat, scan_started_at) {
+    if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
+        && (stat.is_symlink() || conversion.is_some())
+    {
         comparisons.now.push(Compared {
             entry: number,
             stamp,
+            conversion,
             is_unchanged,
         });
     }

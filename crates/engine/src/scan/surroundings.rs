@@ -17,6 +17,10 @@ pub trait Surroundings: Sync {
         recorded: &ObjectId,
     ) -> Result<bool, ContentError>;
 
+    /// What decides how the contents of the file at `path` are converted before they are compared: where it is
+    /// another value than before, so may be the verdict. `None` where that cannot be said.
+    fn conversion(&self, path: &BStr) -> Option<u64>;
+
     /// Whether a symbolic link to `target` would be added as the blob `recorded`.
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool;
 

@@ -29,6 +29,16 @@ pub struct Dir {
     subdirs: (u32, u32),
 }
 
+/// A root without files.
+const NOWHERE: Dir = Dir {
+    parent: ROOT,
+    sample: 0,
+    path_len: 0,
+    name_start: 0,
+    files: (0, 0),
+    subdirs: (0, 0),
+};
+
 /// The tree of directories of one index.
 #[derive(Debug, Default)]
 pub struct DirTree {
@@ -44,14 +54,7 @@ impl DirTree {
     /// Builds the tree of `index`. Costs one pass over the entries.
     pub fn new(index: &Index) -> Self {
         let entries = index.entries();
-        let mut dirs = vec![Dir {
-            parent: ROOT,
-            sample: 0,
-            path_len: 0,
-            name_start: 0,
-            files: (0, 0),
-            subdirs: (0, 0),
-        }];
+        let mut dirs = vec![NOWHERE];
         let mut dir_of_entry: Vec<DirId> = Vec::with_capacity(entries.len());
         // The directories that are open at the current entry, outermost first, as (number, path length).
         let mut open: Vec<(DirId, usize)> = vec![(ROOT, 0)];
@@ -162,14 +165,6 @@ impl DirTree {
     /// The directory of number `id`; the root for a number that is not of this tree.
     #[inline]
     pub fn get(&self, id: DirId) -> Dir {
-        const NOWHERE: Dir = Dir {
-            parent: ROOT,
-            sample: 0,
-            path_len: 0,
-            name_start: 0,
-            files: (0, 0),
-            subdirs: (0, 0),
-        };
         self.dirs
             .get(id as usize)
             .or(self.dirs.first())

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 use vigil_model::index::Entry;
 
 use super::cache::Witness;
@@ -21,7 +21,7 @@ use super::filter::DirMatch;
 use super::open::{CName, OpenDir};
 use super::pool::Local;
 use super::tree::DirId;
-use super::walk::{Task, Walk, Worker, describe};
+use super::walk::{Task, Walk, Worker};
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 use crate::status::{IgnoredMode, UntrackedMode};
@@ -517,7 +517,7 @@ impl<'a> Walk<'a> {
                 if !is_silent && self.asks_for_rules(tracked, path, listing) {
                     let shown = vigil_model::path::join(path, BStr::new(".gitignore"));
                     warnings
-                        .push(format!("unable to access '{shown}': {}", describe(error)).into());
+                        .push(format!("unable to access '{shown}': {}", errno::text(error)).into());
                 }
                 (above.clone(), Some(None))
             }

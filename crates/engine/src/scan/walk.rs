@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
 use super::cache::{DirMemory, Listed, Others};
@@ -378,13 +378,9 @@ impl<'a> Walk<'a> {
             {
                 continue;
             }
-            let Some(name) = CName::new(name_of(path, name_start)) else {
-                findings.messages.push(unknown(path, Errno::NAMETOOLONG));
-                continue;
-            };
             let place = Place {
                 dir,
-                name: name.as_c_str(),
+                name: index.path_end(entry, name_start),
                 path,
             };
             if let Some(observed) = check(
@@ -511,17 +507,17 @@ impl<'a> Walk<'a> {
             && Arc::ptr_eq(&listed.rules_above, rules_above)
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
-            && self.holds(&listed.others, dir.fd())
+            && self.holds(listed.others(), dir.fd())
         {
             self.push_subdirs(
                 id,
                 dir,
                 &listed.rules,
                 is_excluded,
-                &listed.others.excluded_subdirs,
+                &listed.others().excluded_subdirs,
                 local,
             );
-            self.report_others(&listed.others, worker);
+            self.report_others(listed.others(), worker);
             return listed.rules.clone();
         }
         let mut listing = std::mem::take(&mut worker.listing);
@@ -565,13 +561,7 @@ impl<'a> Walk<'a> {
         if let Some(memory) = memory {
             memory.listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && gitignore_holds)
-                .map(|stamp| Listed {
-                    stamp,
-                    rules_above: rules_above.clone(),
-                    is_excluded,
-                    rules: rules.clone(),
-                    others,
-                });
+                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
         }
         rules
     }
@@ -684,7 +674,7 @@ impl<'a> Walk<'a> {
         } else {
             vigil_model::path::join(path, BStr::new(""))
         };
-        let reason = describe(error);
+        let reason = errno::text(error);
         let pieces: [&[u8]; 4] = [
             b"could not open directory '",
             &shown,
@@ -703,14 +693,5 @@ impl<'a> Walk<'a> {
 
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
-    bstr::concat([path.as_bytes(), b": ", describe(error).as_bytes()]).into()
-}
-
-/// The C library's words for an error, without Rust's number behind it.
-pub(super) fn describe(error: Errno) -> String {
-    let text = std::io::Error::from_raw_os_error(error.raw_os_error()).to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    bstr::concat([path.as_bytes(), b": ", errno::text(error).as_bytes()]).into()
 }

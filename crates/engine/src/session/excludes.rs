@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use vigil_linux::errno;
 
 use crate::git::ignore::{GlobalSources, IgnoreRules};
 use crate::git::repository::{Repository, settings::Settings};
@@ -92,8 +93,7 @@ impl Source {
             Err(error) if is_silent(&error) => (None, None),
             Err(error) => {
                 let path = BStr::new(self.path.as_os_str().as_bytes());
-                let reason = error.to_string();
-                let reason = reason.split(" (os error").next().unwrap_or_default();
+                let reason = errno::text_of(&error);
                 (
                     None,
                     Some(format!("unable to access '{path}': {reason}").into()),

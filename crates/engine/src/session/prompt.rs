@@ -6,7 +6,8 @@ use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::index::Index;
 
-use super::assemble::{Part, Unstaged};
+use super::assemble::Part;
+use super::changes::Unstaged;
 use super::*;
 use crate::git::branch::{self as branches, RemoteBranch as Remote};
 use crate::git::operation::Operation;

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
-use super::assemble::{Origin, Unstaged, threads};
+use super::assemble::threads;
+use super::changes::{Origin, Unstaged};
 use super::surroundings::RenameBlobs;
 use super::*;
 use crate::git::staged::StagedChange;

@@ -73,6 +73,10 @@ impl Surroundings for Host<'_> {
             .map_err(|error| ContentError(error.to_string().into()))
     }
 
+    fn conversion(&self, path: &BStr) -> Option<u64> {
+        self.converter.fingerprint(path)
+    }
+
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
         objects::hash_blob(recorded.kind(), target) == *recorded
     }

@@ -281,7 +281,13 @@ impl<'a> EntryReader<'a> {
                 .ok_or_else(corrupt)?
         };
         let (name, rest) = rest.split_at_checked(own_len).ok_or_else(corrupt)?;
+        // A NUL within a path would cut it short in every system call.
+        if name.find_byte(0).is_some() {
+            return Err(ParseError::Corrupt);
+        }
         self.paths.extend_from_slice(name);
+        let path_len = self.paths.len().saturating_sub(path_start);
+        self.paths.push(0);
         if self.paths.len() > self.paths_max {
             return Err(ParseError::Corrupt);
         }
@@ -301,7 +307,7 @@ impl<'a> EntryReader<'a> {
             flags: EntryFlags(flags),
             // Both fit: `paths_max` is a `u32`.
             path_start: path_start as u32,
-            path_len: self.paths.len().saturating_sub(path_start) as u32,
+            path_len: path_len as u32,
         });
         Ok(())
     }
@@ -313,7 +319,7 @@ impl<'a> EntryReader<'a> {
             return Ok(());
         };
         let start = previous.path_start as usize;
-        let end = self.paths.len();
+        let end = start.saturating_add(previous.path_len as usize);
         let shared_end = usize::try_from(dropped)
             .ok()
             .and_then(|dropped| end.checked_sub(dropped))
@@ -324,16 +330,12 @@ impl<'a> EntryReader<'a> {
                 Ok(())
             }
             None => Err(ParseError::MalformedName(
-                self.paths.get(start..).unwrap_or_default().into(),
+                self.paths.get(start..end).unwrap_or_default().into(),
             )),
         }
     }
 
     fn finish(mut self) -> Result<(Vec<Entry>, Vec<u8>), ParseError> {
-        // A NUL within a path would cut it short in every system call.
-        if self.paths.find_byte(0).is_some() {
-            return Err(ParseError::Corrupt);
-        }
         self.paths.shrink_to_fit();
         Ok((self.entries, self.paths))
     }

@@ -47,6 +47,7 @@ impl Index {
             for file in files {
                 let path_start = old_paths_len.saturating_add(new_paths.len());
                 new_paths.extend_from_slice(&file.path);
+                new_paths.push(0);
                 entries.push(Entry {
                     stat: RecordedStat::default(),
                     mode: file.mode,

@@ -35,6 +35,10 @@ cases! {
     "submodule with settings of its own", |b| {
         b.submodule().write("dir/module/new", "x\n").git_in("work/dir/module", &["config", "status.showUntrackedFiles", "no"]);
     };
+    "submodule with shorter ids", |b| {
+        b.git_in(".", &["init", "-q", "--object-format=sha256", "work"]).files().commit("base");
+        b.library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]);
+    };
     "submodule summary", |b| { everything(b); b.git(&["config", "status.submoduleSummary", "true"]); };
 }
 

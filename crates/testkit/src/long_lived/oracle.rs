@@ -212,6 +212,12 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
     else {
         return Ok(Expected::Unknown);
     };
+    // Where changes are not counted, nor are these bits.
+    let (skipped, assumed) = if settings.is_off("bash.showdirtystate") {
+        (number(0), number(0))
+    } else {
+        (skipped, assumed)
+    };
     let tag = if is_unborn {
         Vec::new()
     } else {
@@ -361,8 +367,8 @@ struct IndexFacts {
     assumed: Vec<Vec<u8>>,
 }
 
-/// Counts the index's entries and their bits. `None` where git reads past the end of an index that was cut off, and
-/// takes what it finds there for entries.
+/// Counts the index's entries and their bits. `None` where git takes what is none for entries: past the end of an index that
+/// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`).
 ///
 /// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
 /// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
@@ -384,7 +390,7 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
             let Some((tag, rest)) = entry.split_first() else {
                 continue;
             };
-            if rest.starts_with(b" 000000 ") {
+            if rest.starts_with(b" 000000 ") || rest.ends_with(b"\t./") {
                 return Ok(None);
             }
             let [size, skipped, assumed] = &mut counts;
@@ -488,6 +494,17 @@ fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
         .unwrap_or_default();
     let directory = Path::new(std::ffi::OsStr::new("")).join(directory.to_path_lossy());
     let has = |name: &str| directory.join(name).exists();
+    // In a reftable, these two are no files.
+    let is_table = has("reftable");
+    let has_reference = |name: &str| {
+        if is_table {
+            Ok(asker
+                .line(&["rev-parse", "-q", "--verify", name])?
+                .is_some())
+        } else {
+            Ok::<_, SandboxError>(has(name))
+        }
+    };
     let sequence =
         |one: &'static str, many: &'static str| if has("sequencer/todo") { many } else { one };
     let name = if has("rebase-merge/interactive") {
@@ -502,9 +519,9 @@ fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
         "am/rebase"
     } else if has("MERGE_HEAD") {
         "merge"
-    } else if has("REVERT_HEAD") {
+    } else if has_reference("REVERT_HEAD")? {
         sequence("revert", "revert-seq")
-    } else if has("CHERRY_PICK_HEAD") {
+    } else if has_reference("CHERRY_PICK_HEAD")? {
         sequence("cherry", "cherry-seq")
     } else if has("BISECT_LOG") {
         "bisect"

@@ -57,6 +57,14 @@ pub fn random(m: &mut Maker, plan: &Plan) -> Question {
     }
     if plan.has("environment") && m.rng.chance(8) {
         environment(m, &mut invocation);
+        // The index of one repository is nonsense in another, whose ids may be of another kind.
+        if invocation
+            .variables
+            .iter()
+            .any(|(name, _)| name == "GIT_INDEX_FILE")
+        {
+            invocation.directory = "work".into();
+        }
     }
     if plan.has("places") && m.rng.chance(6) {
         places(m, &mut invocation);

@@ -44,8 +44,6 @@ pub(super) struct Reading<'a> {
     pub(super) origin: &'a BStr,
     /// Whether `[attr]` lines are allowed: not in directories below the top.
     pub(super) macros: bool,
-    /// `core.ignoreCase`.
-    pub(super) fold_case: bool,
 }
 
 impl Rules {
@@ -145,7 +143,7 @@ fn parse_line(
         return None;
     }
     Some(Line::Rule(Rule {
-        pattern: Pattern::new(until_nul(name), reading.fold_case),
+        pattern: Pattern::new(until_nul(name)),
         assignments,
     }))
 }
@@ -261,7 +259,6 @@ mod tests {
         let reading = Reading {
             origin: "f".into(),
             macros,
-            fold_case: false,
         };
         let rules = Rules::from_file(text.as_bytes(), reading, &mut complaints);
         (rules, complaints.into_lines())

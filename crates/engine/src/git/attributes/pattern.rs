@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::wildmatch::{Mode, Wildmatch};
+use crate::git::wildmatch::{Flags, is_special, literal_prefix_len, wildmatch};
 
 /// The pattern of one line.
 #[derive(Debug)]
@@ -18,11 +18,7 @@ pub(super) struct Pattern {
 enum Matcher {
     Literal(BString),
     EndsWith(BString),
-    Wild {
-        /// What stands before the first special character.
-        prefix: BString,
-        whole: Wildmatch,
-    },
+    Glob(BString),
 }
 
 /// The path whose attributes are looked up.
@@ -53,8 +49,8 @@ impl<'a> Candidate<'a> {
 }
 
 impl Pattern {
-    /// Reads a pattern without a leading `!`. With `fold_case`, letters match in both cases.
-    pub(super) fn new(text: &[u8], fold_case: bool) -> Self {
+    /// Reads a pattern without a leading `!`.
+    pub(super) fn new(text: &[u8]) -> Self {
         let body = text.strip_suffix(b"/").unwrap_or(text);
         let file_name = !body.contains(&b'/');
         let body_rooted = if file_name {
@@ -62,19 +58,10 @@ impl Pattern {
         } else {
             body.strip_prefix(b"/").unwrap_or(body)
         };
-        let mode = Mode {
-            pathname: !file_name,
-            fold_case,
-        };
-        let matcher = match body_rooted.iter().position(|byte| is_special(*byte)) {
-            None => Matcher::Literal(body_rooted.into()),
-            Some(0) if file_name && ends_with(body_rooted).is_some() => {
-                Matcher::EndsWith(ends_with(body_rooted).unwrap_or_default().into())
-            }
-            Some(at) => Matcher::Wild {
-                prefix: body_rooted.get(..at).unwrap_or_default().into(),
-                whole: Wildmatch::new(body_rooted, mode),
-            },
+        let matcher = match (literal_prefix_len(body_rooted), ends_with(body_rooted)) {
+            (len, _) if len == body_rooted.len() => Matcher::Literal(body_rooted.into()),
+            (_, Some(end)) if file_name => Matcher::EndsWith(end.into()),
+            _ => Matcher::Glob(body_rooted.into()),
         };
         Self {
             directory_only: body.len() != text.len(),
@@ -83,7 +70,8 @@ impl Pattern {
         }
     }
 
-    /// Whether it matches `candidate`, which lies below the directory `base` (the pattern's own).
+    /// Whether it matches `candidate`, which lies below the directory `base` (the pattern's own). With `fold_case`,
+    /// letters match in both cases.
     pub(super) fn matches(&self, candidate: Candidate<'_>, base: &BStr, fold_case: bool) -> bool {
         if self.directory_only && !candidate.is_dir {
             return false;
@@ -101,10 +89,12 @@ impl Pattern {
                 .checked_sub(text.len())
                 .and_then(|at| name.get(at..))
                 .is_some_and(|end| same(end, text, fold_case)),
-            Matcher::Wild { prefix, whole } => {
-                name.get(..prefix.len())
-                    .is_some_and(|start| same(start, prefix, fold_case))
-                    && whole.matches(name)
+            Matcher::Glob(glob) => {
+                let flags = Flags {
+                    pathname: !self.file_name,
+                    fold_case,
+                };
+                wildmatch(glob, name, flags)
             }
         }
     }
@@ -124,20 +114,12 @@ fn ends_with(body: &[u8]) -> Option<&[u8]> {
         .filter(|rest| !rest.iter().any(|byte| is_special(*byte)))
 }
 
-fn is_special(byte: u8) -> bool {
-    matches!(byte, b'*' | b'?' | b'[' | b'\\')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn matches(pattern: &str, base: &str, path: &str) -> bool {
-        Pattern::new(pattern.as_bytes(), false).matches(
-            Candidate::new(path.into()),
-            base.into(),
-            false,
-        )
+        Pattern::new(pattern.as_bytes()).matches(Candidate::new(path.into()), base.into(), false)
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Reading one attributes file, and knowing later whether it is still the same.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
 use super::IndexBlobs;
@@ -57,17 +58,12 @@ enum Seen {
 
 impl Source {
     /// Reads the place, or confirms that `earlier` still says what it holds.
-    pub(super) fn load(
-        &self,
-        earlier: Option<Arc<Loaded>>,
-        blobs: &dyn IndexBlobs,
-        fold_case: bool,
-    ) -> Arc<Loaded> {
+    pub(super) fn load(&self, earlier: Option<Arc<Loaded>>, blobs: &dyn IndexBlobs) -> Arc<Loaded> {
         if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
             return earlier;
         }
         let mut complaints = Complaints::default();
-        let (rules, seen) = self.read(blobs, fold_case, &mut complaints);
+        let (rules, seen) = self.read(blobs, &mut complaints);
         Arc::new(Loaded {
             rules: Arc::new(rules),
             complaints: complaints.into_lines(),
@@ -105,16 +101,10 @@ impl Source {
             .and_then(|path| blobs.blob(path.as_ref()))
     }
 
-    fn read(
-        &self,
-        blobs: &dyn IndexBlobs,
-        fold_case: bool,
-        complaints: &mut Complaints,
-    ) -> (Rules, Seen) {
+    fn read(&self, blobs: &dyn IndexBlobs, complaints: &mut Complaints) -> (Rules, Seen) {
         let reading = Reading {
             origin: self.origin.as_ref(),
             macros: self.macros,
-            fold_case,
         };
         let errno = match self
             .file
@@ -132,7 +122,7 @@ impl Source {
                         "unable to access '",
                         self.origin,
                         "': ",
-                        errno_text(&errno.into())
+                        errno::text(errno)
                     ));
                 }
                 Some(errno)
@@ -184,14 +174,5 @@ impl Source {
             bytes.clear();
         }
         Ok((Some(bytes), seen))
-    }
-}
-
-/// The system's text for an error, without Rust's "(os error N)".
-pub(in crate::git) fn errno_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.as_bytes().rfind(" (os error ") {
-        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
-        None => text,
     }
 }

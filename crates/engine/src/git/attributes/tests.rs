@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
-use super::fixture::{Fixture, Random};
+use super::testing::{Fixture, Random};
 use super::*;
 
 const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];

@@ -4,9 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_glob::wildmatch;
-use gix_glob::wildmatch::Mode;
-use vigil_linux::Errno;
+use vigil_linux::{Errno, errno};
 
 use super::parse::Text;
 use super::source::Source;
@@ -14,12 +12,17 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Branch, Config, Error, Scope, parameters, parse};
 use crate::environment::Environment;
 use crate::git::repository::RefFormat;
-use crate::git::repository::paths::{
-    absolute_path, bytes_of, errno_text, is_missing, path_of, real_path,
-};
+use crate::git::repository::paths::{absolute_path, bytes_of, is_missing, path_of, real_path};
+use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How deep includes may nest, in git.
 const INCLUDE_DEPTH_MAX: usize = 10;
+
+/// How conditions match: `*` stays between slashes.
+const PATHS: Flags = Flags {
+    pathname: true,
+    fold_case: false,
+};
 
 /// The system's file. git's own place for it depends on how it was built; this is that of distributions.
 const SYSTEM: &str = "/etc/gitconfig";
@@ -283,7 +286,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             Err(errno) => {
                 return Err(Stop::Fatal(Error::Bad(format!(
                     "unable to access '{name}': {}",
-                    errno_text(errno)
+                    errno::text(errno)
                 ))));
             }
         };
@@ -409,10 +412,13 @@ impl<'a, 'e> Loader<'a, 'e> {
 
     fn holds(&mut self, condition: &BStr, position: Position<'_>) -> Result<bool, Stop> {
         if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
-            self.is_git_dir(pattern.as_bstr(), position, Mode::NO_MATCH_SLASH_LITERAL)
+            self.is_git_dir(pattern.as_bstr(), position, PATHS)
         } else if let Some(pattern) = condition.strip_prefix(b"gitdir/i:") {
-            let mode = Mode::NO_MATCH_SLASH_LITERAL | Mode::IGNORE_CASE;
-            self.is_git_dir(pattern.as_bstr(), position, mode)
+            let flags = Flags {
+                fold_case: true,
+                ..PATHS
+            };
+            self.is_git_dir(pattern.as_bstr(), position, flags)
         } else if let Some(pattern) = condition.strip_prefix(b"onbranch:") {
             Ok(self.is_on_branch(pattern.as_bstr()))
         } else if let Some(pattern) = condition.strip_prefix(b"hasconfig:remote.*.url:") {
@@ -426,7 +432,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         &mut self,
         pattern: &BStr,
         position: Position<'_>,
-        mode: Mode,
+        flags: Flags,
     ) -> Result<bool, Stop> {
         let Some(place) = self.place else {
             return Ok(false);
@@ -458,12 +464,12 @@ impl<'a, 'e> Loader<'a, 'e> {
         let (prefix, rest) = pattern.split_at_checked(literal).unwrap_or_default();
         let matches = |text: &BStr| {
             text.split_at_checked(literal).is_some_and(|(start, end)| {
-                let is_prefix = if mode.contains(Mode::IGNORE_CASE) {
+                let is_prefix = if flags.fold_case {
                     start.eq_ignore_ascii_case(prefix)
                 } else {
                     start == prefix
                 };
-                is_prefix && wildmatch(rest.as_bstr(), end.as_bstr(), mode)
+                is_prefix && wildmatch(rest, end, flags)
             })
         };
         Ok(matches(bytes_of(&real))
@@ -490,11 +496,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         };
         let mut pattern = pattern.to_owned();
         match_trailing_folder(&mut pattern);
-        wildmatch(
-            pattern.as_bstr(),
-            name.as_bstr(),
-            Mode::NO_MATCH_SLASH_LITERAL,
-        )
+        wildmatch(&pattern, name, PATHS)
     }
 
     fn has_remote_url(&mut self, pattern: &BStr) -> Result<bool, Stop> {
@@ -512,9 +514,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             self.remote_urls = Some(inner.remote_urls.unwrap_or_default());
         }
         let urls = self.remote_urls.iter().flatten();
-        Ok(urls
-            .into_iter()
-            .any(|url| wildmatch(pattern, url.as_bstr(), Mode::NO_MATCH_SLASH_LITERAL)))
+        Ok(urls.into_iter().any(|url| wildmatch(pattern, url, PATHS)))
     }
 }
 

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::parse::is_key_byte;
 use crate::environment::Environment;
+use crate::git::space::{self, is_space};
 
 /// A key in its canonical form, and its value if there is an `=`.
 type Pair = (BString, Option<BString>);
@@ -84,13 +85,9 @@ fn read_quoted(list: &BStr, pairs: &mut Vec<Pair>) -> Result<(), String> {
             }
             Some(_) => return Err(BOGUS.into()),
         }
-        rest = rest.trim_start_with(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
+        rest = space::trim_start(rest);
     }
     Ok(())
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 fn unsplit(word: &BString) -> Result<Pair, String> {

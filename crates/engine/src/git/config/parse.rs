@@ -6,6 +6,8 @@
 
 use bstr::{BString, ByteSlice};
 
+use crate::git::space::is_space;
+
 /// One `name = value` line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -28,6 +30,12 @@ pub(crate) struct Text {
 
 struct Damaged;
 
+/// How many bytes the keys of a file of `len` bytes may have in all: each holds the name of its section, which one
+/// file may write once and use a million times.
+fn keys_len_max(len: usize) -> usize {
+    len.saturating_mul(64).max(1 << 20)
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -47,11 +55,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Text {
         text.bad_line = Some(reader.line);
     }
     text
-}
-
-/// What git takes for white space: not vertical tab, not form feed.
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 pub(super) fn is_key_byte(byte: u8) -> bool {
@@ -93,6 +96,7 @@ impl Reader<'_> {
         self.skip_byte_order_mark()?;
         let mut stem = Vec::new();
         let mut in_comment = false;
+        let mut keys_left = keys_len_max(self.bytes.len());
         loop {
             match self.next() {
                 b'\n' if self.at_end => return Ok(()),
@@ -111,7 +115,9 @@ impl Reader<'_> {
                 byte if byte.is_ascii_alphabetic() => {
                     let mut key = stem.clone();
                     key.push(byte.to_ascii_lowercase());
-                    lines.push(self.entry(key)?);
+                    let line = self.entry(key)?;
+                    keys_left = keys_left.checked_sub(line.key.len()).ok_or(Damaged)?;
+                    lines.push(line);
                 }
                 _ => return Err(Damaged),
             }
@@ -304,6 +310,14 @@ mod tests {
                 entry("a.e", Some(""), 6),
             ]
         );
+    }
+
+    #[test]
+    fn keys_may_not_fill_the_memory() {
+        let text = format!("[a \"{}\"]\n{}", "x".repeat(10_000), "b\n".repeat(10_000));
+        let text = parse(text.as_bytes());
+        assert!(text.bad_line.is_some());
+        assert!((100..200).contains(&text.lines.len()));
     }
 
     #[test]

@@ -197,16 +197,16 @@ mod tests {
 
     #[test]
     fn booleans_are_words_or_numbers() {
-        for (text, expected) in [
-            ("YES", Some(true)),
-            ("off", Some(false)),
-            ("", Some(false)),
-            ("2", Some(true)),
-            ("0", Some(false)),
-            ("1k", Some(true)),
-            ("maybe", None),
+        for text in [
+            "true", "YES", "on", "1", "-1", "2", "0x10", "1k", "010", " 7",
         ] {
-            assert_eq!(boolean(Some(text.into())), expected, "{text:?}");
+            assert_eq!(boolean(Some(text.into())), Some(true), "{text:?}");
+        }
+        for text in ["", "False", "no", "off", "OFF", "0", "00", "0k"] {
+            assert_eq!(boolean(Some(text.into())), Some(false), "{text:?}");
+        }
+        for text in ["maybe", "normal", "1x", "k", "9g", "1 ", "--1", "08", "0x"] {
+            assert_eq!(boolean(Some(text.into())), None, "{text:?}");
         }
         assert_eq!(boolean(None), Some(true));
         assert_eq!(boolean_word(Some("1".into())), None);

@@ -4,10 +4,11 @@
 use std::io::{self, Read, Write};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 
 use super::Error;
 use super::shell::Input;
-use crate::git::attributes::{Messages, errno_text};
+use crate::git::attributes::Messages;
 
 /// The most bytes one packet carries.
 const PACKET_DATA_MAX: usize = 65516;
@@ -198,7 +199,9 @@ impl<W: Write, R: Read> Conversation<W, R> {
                     .chunks(PACKET_DATA_MAX)
                     .try_for_each(|packet| self.write_packet(&[packet]))
             })
-            .map_err(|error| Fault::said(format!("packet write failed: {}", errno_text(&error))))?;
+            .map_err(|error| {
+                Fault::said(format!("packet write failed: {}", errno::text_of(&error)))
+            })?;
         self.write_flush()?;
 
         self.read_status(status)?;

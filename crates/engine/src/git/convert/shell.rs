@@ -12,9 +12,10 @@ use std::time::Duration;
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use vigil_linux::errno;
 
 use crate::environment::Environment;
-use crate::git::attributes::{Messages, bytes, errno_text};
+use crate::git::attributes::{Messages, bytes};
 use crate::git::repository::Repository;
 
 /// What happens to what filters write to their standard error.
@@ -104,7 +105,7 @@ impl Surroundings {
         match process.spawn() {
             Ok(child) => Some(child),
             Err(error) => {
-                messages.error(bytes!("cannot run ", command, ": ", errno_text(&error)));
+                messages.error(bytes!("cannot run ", command, ": ", errno::text_of(&error)));
                 None
             }
         }

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use gix_hash::Kind;
 
 use super::*;
-use crate::git::attributes::fixture::{Fixture, Random};
+use crate::git::attributes::testing::{Fixture, Random};
 
 impl Fixture {
     /// Settings without configuration, with `drivers` configured in git too.

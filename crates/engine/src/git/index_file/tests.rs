@@ -1,4 +1,4 @@
-use super::super::index_file::fixture::Repo;
+use super::super::index_file::testing::Repo;
 use super::*;
 
 fn load_from(repo: &Repo) -> Result<LoadedIndex, Error> {

@@ -7,6 +7,7 @@ use super::under_way::Error;
 use crate::git::config::Config;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
+use crate::git::space;
 use crate::objects::Objects;
 
 /// How many commands the long format shows of each list.
@@ -64,7 +65,7 @@ pub(super) fn read_todo(
 pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
     text.lines()
         .filter(|line| !line.starts_with(comment))
-        .map(|line| line.trim_ascii())
+        .map(space::trim)
         .filter(|line| !line.is_empty())
 }
 

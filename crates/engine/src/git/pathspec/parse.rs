@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
 use crate::environment::Environment;
+use crate::git::config;
 use crate::git::wildmatch;
 
 /// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
@@ -128,13 +130,10 @@ impl Settings {
     pub fn from_environment(environment: &Environment) -> Result<Self, Error> {
         let is_on = |name: &'static str| match environment.get(name) {
             None => Ok(false),
-            Some(value) => match gix_config_value::Boolean::try_from(value) {
-                Ok(boolean) => Ok(boolean.0),
-                Err(_) => Err(Error::BadSetting {
-                    value: value.to_owned(),
-                    name,
-                }),
-            },
+            Some(value) => config::boolean(value).ok_or_else(|| Error::BadSetting {
+                value: value.to_owned(),
+                name,
+            }),
         };
         Ok(Self {
             literal: is_on("GIT_LITERAL_PATHSPECS")?,
@@ -208,7 +207,7 @@ fn parse_item(
             },
             Failure::Invalid(path, error) => Error::InvalidPath {
                 path,
-                reason: os_text(&error),
+                reason: errno::text_of(&error),
             },
         })?
     };
@@ -246,15 +245,6 @@ fn item(
         literal_len,
         is_star_and_ending,
     })
-}
-
-/// The text of a system error as C prints it.
-fn os_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
-    }
 }
 
 /// `magic` as written, with what the settings add to it.

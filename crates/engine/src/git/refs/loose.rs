@@ -11,6 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
 
 use super::{Raw, name};
+use crate::git::space;
 
 /// More than any reference holds; what is longer is not one.
 const LENGTH_MAX: u64 = 64 * 1024;
@@ -75,18 +76,18 @@ fn link_target(path: &Path) -> Option<BString> {
 
 /// Parses the contents of a loose reference.
 pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
-    let content = content.trim_ascii_end();
+    let content = space::trim_end(content);
     // git reads the contents as a C string.
     let content = content.split(|byte| *byte == 0).next().unwrap_or_default();
     if let Some(target) = content.strip_prefix(b"ref:") {
-        return Raw::Symbolic(target.trim_ascii_start().into());
+        return Raw::Symbolic(space::trim_start(target).into());
     }
     // FETCH_HEAD and its like have more after the id.
     let Some((id, rest)) = content.split_at_checked(hash.len_in_hex()) else {
         return Raw::Broken;
     };
     match ObjectId::from_hex(id) {
-        Ok(id) if rest.first().is_none_or(u8::is_ascii_whitespace) => Raw::Direct(id),
+        Ok(id) if rest.first().is_none_or(|byte| space::is_space(*byte)) => Raw::Direct(id),
         _ => Raw::Broken,
     }
 }
@@ -149,6 +150,7 @@ mod tests {
         assert!(!direct(&format!("{id}0")));
         assert!(!direct(id.split_at(39).0));
         assert!(!direct(""));
+        assert!(!direct(&format!("{id}\x0c\n")));
         let symbolic = |text: &str| match parse(text.as_bytes(), Kind::Sha1) {
             Raw::Symbolic(target) => target.to_string(),
             other => format!("{other:?}"),
@@ -156,5 +158,6 @@ mod tests {
         assert_eq!(symbolic("ref: refs/heads/a\n"), "refs/heads/a");
         assert_eq!(symbolic("ref:\t refs/heads/a b \n"), "refs/heads/a b");
         assert_eq!(symbolic("ref:refs/heads/a\0b\n"), "refs/heads/a");
+        assert_eq!(symbolic("ref: refs/heads/a\x0c\n"), "refs/heads/a\x0c");
     }
 }

@@ -16,6 +16,12 @@ const BLOCK_LOG: u8 = b'g';
 /// Levels of the index; with a handful of records for each block this is more than a file can hold.
 const INDEX_DEPTH_MAX: usize = 16;
 
+/// How many bytes the names in a table of `len` bytes may have in all: a name costs next to nothing if it is like the
+/// one before, however long.
+fn names_len_max(len: usize) -> usize {
+    len.saturating_mul(64).max(1 << 20)
+}
+
 /// A table, read whole. Its sections are known to lie inside it.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -218,6 +224,7 @@ impl Table {
         let Some(mut at) = self.first_block(first)? else {
             return Ok(());
         };
+        let mut names_left = names_len_max(self.bytes.len());
         while at < self.refs_end {
             let block = self.block(at)?;
             match block.kind {
@@ -230,6 +237,9 @@ impl Table {
             while let Some((key, kind)) = records.next_key()? {
                 let is_reached = key >= first.as_bytes();
                 let value = self.value(&mut records.values, kind)?;
+                names_left = names_left
+                    .checked_sub(records.key().len())
+                    .ok_or("its names are too long")?;
                 if is_reached && !visit(records.key(), value) {
                     return Ok(());
                 }

@@ -87,6 +87,44 @@ fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() 
 }
 
 #[test]
+fn names_may_not_fill_the_memory() {
+    let varint = |value: usize| [0x80 | ((value >> 7) - 1) as u8, (value & 0x7f) as u8];
+    // A long name, and the same with other last letters: deletions, of which each takes five bytes.
+    let long = 1500;
+    let mut records = vec![0];
+    records.extend(varint(long << 3));
+    records.extend(vec![b'a'; long]);
+    records.push(0);
+    for n in 0..2000 {
+        records.extend(varint(long - 1));
+        records.extend([1 << 3, (b'b' + n as u8 % 20), 0]);
+    }
+    records.extend([0, 0]);
+    let mut table = b"REFT\x01\0\0\0".to_vec();
+    table.extend([0; 16]);
+    table.push(b'r');
+    let length = (24 + 4 + records.len()) as u32;
+    table.extend(&length.to_be_bytes()[1..]);
+    table.extend(records);
+    let mut footer = table[..24].to_vec();
+    footer.extend([0; 40]);
+    let mut crc = flate2::Crc::new();
+    crc.update(&footer);
+    footer.extend(crc.sum().to_be_bytes());
+    table.extend(footer);
+    let table = Table::parse("x".into(), table, Kind::Sha1).unwrap();
+    let mut names_len = 0;
+    let error = table.for_each_ref("".into(), |name, _| names_len += name.len());
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .ends_with("its names are too long")
+    );
+    assert!((1 << 20) - 2000 < names_len && names_len <= 1 << 20);
+}
+
+#[test]
 fn a_stack_that_lists_a_missing_table_is_an_error() {
     let sandbox = large(3, "0");
     let list = sandbox.git_dir().join("reftable/tables.list");

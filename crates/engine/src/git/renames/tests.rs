@@ -2,8 +2,8 @@ use bstr::ByteSlice;
 use gix_hash::Kind;
 
 use super::*;
-use crate::git::index_file::fixture::{CatFile, Random, Repo};
 use crate::git::index_file::load;
+use crate::git::index_file::testing::{CatFile, Random, Repo};
 use crate::git::staged;
 
 fn rule(copies: bool, min_percent: u32, limit: usize) -> RenameRule {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, access};
-use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::{Errno, errno};
 
 use super::gitfile::{self, read_gitfile};
-use super::paths::{bytes_of, errno_text, is_missing, path_of, real_path};
+use super::paths::{bytes_of, is_missing, path_of, real_path};
 use super::{Error, ownership};
 use crate::environment::Environment;
 use crate::git::config::load::Reader;
@@ -184,7 +184,7 @@ fn device(directory: &Path) -> Result<u64, Error> {
         Error::Refused(format!(
             "failed to stat '{}': {}",
             directory.display(),
-            errno_text(errno)
+            errno::text(errno)
         ))
     })
 }
@@ -256,7 +256,7 @@ pub(crate) fn common_dir_file(
         Ok(contents) if !contents.is_empty() => contents,
         Err(errno) if is_missing(errno) => return Ok(None),
         outcome => {
-            let why = outcome.err().map_or("Success".into(), errno_text);
+            let why = outcome.err().map_or("Success".into(), errno::text);
             return Err(Error::Refused(format!(
                 "failed to read {}: {why}",
                 file.display()

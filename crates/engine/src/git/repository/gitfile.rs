@@ -4,11 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
 use super::Error;
 use super::find::is_git_directory;
-use super::paths::{errno_text, is_missing, path_of, real_path};
+use super::paths::{is_missing, path_of, real_path};
 use crate::git::config::load::Reader;
 
 /// The most bytes of such a file that git reads.
@@ -91,7 +92,7 @@ pub(super) fn read_gitfile(
     }
     let contents = match reader.bytes(&path) {
         Ok(contents) => contents,
-        Err(errno) => return Ok(Err(Reason::OpenFailed(errno_text(errno)))),
+        Err(errno) => return Ok(Err(Reason::OpenFailed(errno::text(errno)))),
     };
     let target = match target(&contents) {
         Ok(target) => target,

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::{Errno, errno};
 
 use crate::environment::Environment;
 
@@ -21,15 +21,6 @@ pub(crate) fn path_of(bytes: &[u8]) -> &Path {
 /// A path as bytes.
 pub(crate) fn bytes_of(path: &Path) -> &BStr {
     path.as_os_str().as_bytes().as_bstr()
-}
-
-/// What the operating system calls this error, as git prints it after a colon.
-pub(crate) fn errno_text(errno: Errno) -> String {
-    let text = std::io::Error::from(errno).to_string();
-    match text.find(" (os error ") {
-        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
-        None => text,
-    }
 }
 
 /// Whether a failed look at a file means that there is none.
@@ -69,7 +60,7 @@ fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
                 return Err(format!(
                     "Invalid path '{}': {}",
                     resolved.display(),
-                    errno_text(errno)
+                    errno::text(errno)
                 ));
             }
             Ok(stat) if stat.is_symlink() => {

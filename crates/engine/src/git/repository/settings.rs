@@ -12,9 +12,6 @@ use crate::git::config::value::xdg_config;
 use crate::git::config::{BoolOrInt, Entry, Error};
 use crate::status::{IgnoreSubmodules, RenameRule, UntrackedMode};
 
-/// git's scale of similarity: half of its 60,000.
-const HALF_SIMILAR: u32 = 30_000;
-
 /// How many candidates git compares if nothing is configured.
 const RENAME_LIMIT: usize = 1000;
 
@@ -87,12 +84,21 @@ impl Settings {
     /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
     /// values that a later one overrides must be valid, since git looks at each.
     pub fn new(repository: &Repository) -> Result<Self, Error> {
+        Self::read_with(repository, |_| Ok(false))
+    }
+
+    /// As [`Self::new`], and offers each entry that is no setting here to `other`, which says whether it is one of
+    /// its own. So the first value that is refused is that of git, which reads all in one pass.
+    pub fn read_with(
+        repository: &Repository,
+        mut other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+    ) -> Result<Self, Error> {
         let config = &repository.config;
         checks::check_last_values(config)?;
         let mut settings = Self::default();
         let mut draft = Draft::default();
         for entry in config.entries() {
-            if !settings.read(&mut draft, repository, &entry)? {
+            if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
                 checks::check(config, &entry)?;
             }
         }
@@ -120,7 +126,7 @@ impl Settings {
     pub fn rename_rule(&self) -> Option<RenameRule> {
         (self.renames != Renames::No).then_some(RenameRule {
             copies: self.renames == Renames::Copies,
-            min_score: HALF_SIMILAR,
+            min_score: RenameRule::MIN_SCORE,
             limit: self.rename_limit,
         })
     }
@@ -223,18 +229,11 @@ impl Default for Settings {
 }
 
 fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
-    match (
-        entry.boolean().ok(),
-        entry.value.unwrap_or_default().as_bytes(),
-    ) {
-        (Some(false), _) | (_, b"no") => Ok(UntrackedMode::No),
-        (Some(true), _) | (_, b"normal") => Ok(UntrackedMode::Normal),
-        (_, b"all") => Ok(UntrackedMode::All),
-        (_, value) => {
-            let value = value.as_bstr();
-            Err(entry.complaint(format!("Invalid untracked files mode '{value}'")))
-        }
-    }
+    let Some(value) = entry.value else {
+        return Ok(UntrackedMode::Normal);
+    };
+    UntrackedMode::named(value)
+        .ok_or_else(|| entry.complaint(format!("Invalid untracked files mode '{value}'")))
 }
 
 fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
@@ -252,13 +251,6 @@ fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
 
 fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
     let value = entry.required()?;
-    match value.as_bytes() {
-        b"all" => Ok(IgnoreSubmodules::All),
-        b"untracked" => Ok(IgnoreSubmodules::Untracked),
-        b"dirty" => Ok(IgnoreSubmodules::Dirty),
-        b"none" => Ok(IgnoreSubmodules::None),
-        _ => Err(Error::Bad(format!(
-            "bad --ignore-submodules argument: {value}"
-        ))),
-    }
+    IgnoreSubmodules::named(value)
+        .ok_or_else(|| Error::Bad(format!("bad --ignore-submodules argument: {value}")))
 }

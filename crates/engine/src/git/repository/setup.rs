@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 
 use super::find::{Kind, Location, absolute, common_dir_file};
 use super::format::{Format, ref_format};
-use super::paths::{bytes_of, errno_text, part_inside, path_of, real_path};
+use super::paths::{bytes_of, part_inside, path_of, real_path};
 use super::{Error, Repository, join, name_from};
 use crate::git::config::load::{Place, Reader};
 use crate::git::config::value::environment_boolean;
@@ -211,7 +212,7 @@ fn configured_work_tree(cwd: &Path, git_dir: &BStr, path: &BStr) -> Result<PathB
         .map_err(|error| {
             let errno =
                 vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-            Error::Refused(format!("cannot chdir to '{path}': {}", errno_text(errno)))
+            Error::Refused(format!("cannot chdir to '{path}': {}", errno::text(errno)))
         })
 }
 

@@ -4,8 +4,8 @@ use bstr::ByteSlice;
 use vigil_model::ObjectId;
 
 use super::*;
-use crate::git::index_file::fixture::{CatFile, Random, Repo};
 use crate::git::index_file::load;
+use crate::git::index_file::testing::{CatFile, Random, Repo};
 
 fn index(repo: &Repo) -> Index {
     let loaded = load(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1);

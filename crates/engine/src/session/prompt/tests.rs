@@ -167,3 +167,52 @@ fn a_kind_that_is_settled_is_not_counted_again() {
     assert_eq!(counts(&mut session, 2), (1, 2));
     assert_eq!(counts(&mut session, usize::MAX), (1, 2));
 }
+
+#[test]
+fn contents_are_compared_again_when_they_are_converted_otherwise() {
+    let oracle = repository();
+    // As large as what is recorded, so that only the contents tell.
+    oracle.write("a/one", "recorded\r\n");
+    oracle.git(&["add", "."]);
+    oracle.git(&["commit", "-qm", "CRLF"]);
+    oracle.write("a/two", "RECORDED\n");
+    // Not as it was when it was recorded, so that it is looked at, and old enough to be remembered.
+    oracle.write("a/one", "recorded\r\n");
+    oracle.git(&["version"]);
+    oracle.git(&["version"]);
+    let mut session = session(&oracle);
+    for _ in 0..2 {
+        assert_eq!(counts(&mut session, usize::MAX), (1, 0));
+    }
+    for (attributes, is_changed) in [
+        ("* text\n", true),
+        ("* -text\n", false),
+        ("* text=auto\n", false),
+        ("* ident\n", false),
+        ("one text\n", true),
+        ("", false),
+    ] {
+        oracle.write("a/.gitattributes", attributes);
+        for _ in 0..2 {
+            assert_eq!(
+                counts(&mut session, usize::MAX),
+                (1 + usize::from(is_changed), 1),
+                "{attributes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_of_what_is_behind_a_link_to_itself() {
+    let oracle = repository();
+    let mut session = session(&oracle);
+    let dir = oracle.top().join("b");
+    std::fs::remove_dir_all(&dir).unwrap();
+    for (target, expected) in [("b", (0, 1)), ("a", (4, 1)), ("nowhere", (4, 1))] {
+        std::os::unix::fs::symlink(target, &dir).unwrap();
+        assert_eq!(counts(&mut session, usize::MAX), expected, "{target}");
+        assert_eq!(all(&oracle), expected, "{target}");
+        std::fs::remove_file(&dir).unwrap();
+    }
+}

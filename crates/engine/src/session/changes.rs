@@ -1,0 +1,183 @@
+//! One list of what changed: staged, in the working tree, and in conflict.
+
+use bstr::{BStr, BString};
+use gix_hash::ObjectId;
+use vigil_model::index::{Entry, Index};
+use vigil_model::mode::FileMode;
+
+use super::{Findings, SessionError};
+use crate::git::staged::StagedChange;
+use crate::scan::Observed;
+use crate::status::{
+    Change, ChangeKind, RenameSource, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
+};
+
+/// An index entry as it differs from the working tree.
+pub(super) struct Unstaged {
+    pub(super) number: usize,
+    pub(super) kind: ChangeKind,
+    pub(super) mode: FileMode,
+    pub(super) submodule: Option<SubmoduleState>,
+    /// Where it came from in the index, if it was renamed or copied.
+    pub(super) origin: Option<Origin>,
+}
+
+/// The file in the index that one in the working tree was renamed or copied from.
+pub(super) struct Origin {
+    pub(super) mode: FileMode,
+    pub(super) id: ObjectId,
+    pub(super) source: RenameSource,
+}
+
+/// One list of both kinds of changes to merged paths; `staged` and `unstaged` are in byte order of paths.
+pub(super) fn merge(
+    index: &Index,
+    staged: Vec<StagedChange>,
+    unstaged: Vec<Unstaged>,
+) -> Vec<(BString, Change)> {
+    let null = ObjectId::null(index.hash_kind());
+    let mut all = Vec::with_capacity(staged.len().saturating_add(unstaged.len()));
+    let mut unstaged = unstaged.into_iter().peekable();
+    let of = |change: &Unstaged| index.entries().get(change.number);
+    let only_unstaged = |change: Unstaged| {
+        let entry = of(&change)?;
+        // Only an intent to add is no place in the index, unless the file is gone again.
+        let is_new = change.kind == ChangeKind::Added;
+        let (mode, id) = match &change.origin {
+            Some(origin) => (origin.mode, origin.id),
+            None if is_new => (FileMode::NONE, null),
+            None => (entry.mode, entry.id),
+        };
+        let tracked = TrackedChange {
+            staged: None,
+            unstaged: Some(change.kind),
+            head_mode: mode,
+            index_mode: mode,
+            worktree_mode: change.mode,
+            head_id: id,
+            index_id: id,
+            staged_source: None,
+            unstaged_source: change.origin.map(|origin| origin.source),
+            submodule: submodule_of(&[mode, change.mode], change.submodule),
+        };
+        Some((index.path(entry).to_owned(), Change::Tracked(tracked)))
+    };
+    for change in staged {
+        while let Some(other) =
+            unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) < change.path))
+        {
+            all.extend(only_unstaged(other));
+        }
+        let same = unstaged
+            .next_if(|other| of(other).is_some_and(|entry| index.path(entry) == change.path));
+        let mut tracked = TrackedChange {
+            staged: Some(change.kind),
+            unstaged: None,
+            head_mode: change.head_mode,
+            index_mode: change.index_mode,
+            worktree_mode: change.index_mode,
+            head_id: change.head_id,
+            index_id: change.index_id,
+            staged_source: change.source,
+            unstaged_source: None,
+            submodule: None,
+        };
+        let mut submodule = None;
+        if let Some(same) = same {
+            tracked.unstaged = Some(same.kind);
+            tracked.worktree_mode = same.mode;
+            if tracked.index_mode == FileMode::NONE {
+                // Gone from the index as it is to be committed, but there is an intent to add it.
+                let recorded = of(&same).filter(|_| same.kind == ChangeKind::Deleted);
+                let recorded = recorded.map(|entry| (entry.mode, entry.id));
+                let origin = same.origin.as_ref().map(|origin| (origin.mode, origin.id));
+                if let Some((mode, id)) = origin.or(recorded) {
+                    tracked.index_mode = mode;
+                    tracked.index_id = id;
+                }
+            }
+            tracked.unstaged_source = same.origin.map(|origin| origin.source);
+            submodule = same.submodule;
+        }
+        let modes = [tracked.head_mode, tracked.index_mode, tracked.worktree_mode];
+        tracked.submodule = submodule_of(&modes, submodule);
+        all.push((change.path, Change::Tracked(tracked)));
+    }
+    all.extend(unstaged.filter_map(only_unstaged));
+    all
+}
+
+/// A path is shown as a submodule if it is one on any side.
+fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<SubmoduleState> {
+    modes
+        .iter()
+        .any(|mode| mode.is_gitlink())
+        .then(|| state.unwrap_or_default())
+}
+
+/// Adds the paths in conflict.
+pub(super) fn add_unmerged(
+    index: &Index,
+    findings: &Findings,
+    changes: &mut Vec<(BString, Change)>,
+    is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    mode_against: impl Fn(&Entry, FileMode, &BStr) -> FileMode,
+    submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
+) -> Result<(), SessionError> {
+    let mut entries = index
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, entry)| entry.flags.stage() > 0)
+        .peekable();
+    while let Some((number, first)) = entries.next() {
+        let path = index.path(first);
+        let mut stages = [None; 3];
+        let mut set = |entry: &Entry| {
+            if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
+                *side = Some((
+                    UnmergedSide {
+                        mode: entry.mode,
+                        id: entry.id,
+                    },
+                    *entry,
+                ));
+            }
+        };
+        set(first);
+        while let Some((_, entry)) = entries.next_if(|(_, entry)| index.path(entry) == path) {
+            set(entry);
+        }
+        if !is_asked_for(path, first.mode) {
+            continue;
+        }
+        let found = findings
+            .tracked
+            .binary_search_by_key(&number, |&(number, _)| number as usize);
+        let observed = found
+            .ok()
+            .and_then(|at| findings.tracked.get(at))
+            .map(|&(_, observed)| observed);
+        let worktree_mode = match observed {
+            Some(Observed::Present(mode)) => mode,
+            Some(Observed::Submodule) => FileMode::GITLINK,
+            _ => FileMode::NONE,
+        };
+        let ours = stages.get(1).copied().flatten();
+        let worktree_mode = match ours {
+            Some((_, entry)) => mode_against(&entry, worktree_mode, path),
+            None => worktree_mode,
+        };
+        let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
+        let stages = stages.map(|side| side.map(|(side, _)| side));
+        changes.push((
+            path.to_owned(),
+            Change::Unmerged(UnmergedChange {
+                stages,
+                worktree_mode,
+                submodule,
+            }),
+        ));
+    }
+    Ok(())
+}

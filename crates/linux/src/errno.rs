@@ -1,0 +1,32 @@
+//! What the system calls its errors.
+
+use std::io;
+
+use rustix::io::Errno;
+
+/// The text of `strerror(3)`: what C programs print after a colon.
+pub fn text(errno: Errno) -> String {
+    text_of(&errno.into())
+}
+
+/// The same for an error of the standard library, which puts a number behind it. One that is not the system's has its
+/// own text.
+pub fn text_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_named_without_a_number() {
+        assert_eq!(text(Errno::NOENT), "No such file or directory");
+        assert_eq!(text_of(&Errno::ACCESS.into()), "Permission denied");
+        assert_eq!(text_of(&io::Error::other("odd")), "odd");
+    }
+}

@@ -1,0 +1,62 @@
+//! What holds of the parsers whatever bytes they are given, one function for each.
+//!
+//! Each is run in two ways: for long by libFuzzer (`fuzz/run`, which needs a nightly compiler), and for a short time
+//! with each test run, on seeds and on random changes of them (`tests/fuzz_short.rs` of the testkit).
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod config;
+mod contents;
+mod index;
+mod input;
+pub mod mutation;
+mod objects;
+mod patterns;
+mod protocols;
+mod refs;
+
+/// A parser, and what must hold of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, which is also that of the folder with its seeds.
+    pub name: &'static str,
+    /// Panics where something does not hold.
+    pub run: fn(&[u8]),
+}
+
+macro_rules! targets {
+    ($($room:ident: $($name:ident)+;)+) => {
+        /// All targets.
+        pub const TARGETS: &[Target] = &[$($(Target { name: stringify!($name), run: $room::$name },)+)+];
+    };
+}
+
+targets! {
+    index: index split_index ewah cache_tree;
+    config: config_text config_parameters config_value gitfile;
+    refs: packed_refs loose_ref reflog reftable refspec;
+    patterns: wildmatch ignore attributes pathspec sparse_checkout;
+    objects: tree staged commit tag;
+    protocols: gitstatusd filter_process;
+    contents: line_endings ident path_quoting todo;
+}
+
+/// Runs the target `name` on `data`.
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name);
+    (target.expect("a target of that name").run)(data);
+}
+
+/// The table's target for a libFuzzer binary, whose name is that of its file.
+#[cfg(feature = "libfuzzer")]
+#[macro_export]
+macro_rules! fuzz {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::run($name, data));
+    };
+}
+
+#[cfg(feature = "libfuzzer")]
+#[doc(hidden)]
+pub use libfuzzer_sys;

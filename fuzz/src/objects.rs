@@ -1,0 +1,123 @@
+//! Objects.
+
+use bstr::{BStr, ByteSlice};
+use vigil_engine::fuzzing;
+use vigil_engine::git::staged::{self, SourceError, TreeSource};
+use vigil_model::index::Index;
+use vigil_model::{HashKind, ObjectId, oid};
+
+use crate::input::Input;
+
+/// Entries follow each other without a gap, each with a name, and are what is written there.
+pub(crate) fn tree(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    let mut rest = input.0;
+    while let Ok(Some((name, mode, id, len))) = fuzzing::tree_entry(rest, hash) {
+        assert!(!name.is_empty() && !name.contains(&0));
+        assert!(matches!(
+            mode,
+            0o100_644 | 0o100_755 | 0o040_000 | 0o120_000 | 0o160_000
+        ));
+        let (entry, after) = rest.split_at(len);
+        assert!(entry.ends_with(&[b" ", name.as_slice(), b"\0", id.as_slice()].concat()));
+        rest = after;
+    }
+    assert_eq!(
+        rest.is_empty(),
+        matches!(fuzzing::tree_entry(rest, hash), Ok(None))
+    );
+}
+
+/// Trees of random bytes: the first byte of an id says which one it is.
+struct Trees<'a> {
+    trees: Vec<&'a [u8]>,
+    left: std::cell::Cell<usize>,
+}
+
+impl TreeSource for Trees<'_> {
+    fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
+        // Trees of ours may lead to each other, as no real ones can.
+        self.left
+            .set(self.left.get().checked_sub(1).ok_or("enough")?);
+        let at = usize::from(id.first_byte());
+        let tree = self.trees.get(at % (self.trees.len() + 1));
+        tree.iter().for_each(|tree| buf.extend_from_slice(tree));
+        Ok(tree.is_some())
+    }
+}
+
+/// A comparison of any trees with any index ends; what it says differs does, and is in order.
+pub(crate) fn staged(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    let index = match Index::parse(input.part(), hash) {
+        Ok(parsed) => parsed.index,
+        Err(_) => Index::empty(hash),
+    };
+    let trees: Vec<&[u8]> = std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.part()))
+        .take(16)
+        .collect();
+    let source = || Trees {
+        trees: trees.clone(),
+        left: 256.into(),
+    };
+    let head = ObjectId::null(hash);
+    for head in [None, Some(head.as_ref())] {
+        let Ok(all) = staged::diff(head, &index, &source(), None) else {
+            continue;
+        };
+        assert!(all.changes.is_sorted_by(|a, b| a.path <= b.path));
+        assert!(all.unmerged.is_sorted_by(|a, b| a.path < b.path));
+        for change in &all.changes {
+            let sides = [
+                (change.head_mode, change.head_id),
+                (change.index_mode, change.index_id),
+            ];
+            assert_ne!(sides[0], sides[1]);
+        }
+        let first = staged::diff(head, &index, &source(), Some(1)).expect("all could be had");
+        assert_eq!(first.changes.len(), all.changes.len().min(1));
+    }
+    let expanded = staged::expand_sparse_directories(index, &source(), |_| true);
+    drop(expanded);
+}
+
+/// A commit's parts are parts of it.
+pub(crate) fn commit(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    let Ok(commit) = fuzzing::commit(input.0, hash) else {
+        return;
+    };
+    let tree = commit.tree.to_string();
+    let mut head = format!("tree {tree}\n");
+    for parent in &commit.parents {
+        head.push_str(&format!("parent {parent}\n"));
+    }
+    assert!(input.0.to_ascii_lowercase().starts_with(head.as_bytes()));
+    assert!(!input.0[head.len()..].starts_with(b"parent "));
+    assert!(input.0.ends_with(&commit.message));
+    assert!(commit.committer_time_s >= 0);
+    if let Some(encoding) = &commit.encoding {
+        assert!(
+            input
+                .0
+                .contains_str([b"encoding ", encoding.as_slice()].concat())
+        );
+    }
+    let summary = commit.summary();
+    assert!(!summary.contains(&b'\n') && !summary.contains(&0));
+    assert!(summary.len() <= commit.message.len());
+}
+
+/// A tag's target is the id in its first line.
+pub(crate) fn tag(data: &[u8]) {
+    let mut input = Input(data);
+    let hash: HashKind = input.hash();
+    if let Some(id) = fuzzing::tag_target(input.0, hash) {
+        let head = format!("object {id}\ntype ");
+        assert!(input.0.to_ascii_lowercase().starts_with(head.as_bytes()));
+        assert_eq!(fuzzing::tag_target(BStr::new(&head), hash), Some(id));
+    }
+}

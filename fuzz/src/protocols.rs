@@ -1,0 +1,69 @@
+//! What comes through pipes.
+
+use bstr::ByteSlice;
+use vigil_daemon::fuzzing::{RECORD_LEN_MAX, records, request};
+use vigil_engine::fuzzing;
+
+use crate::input::Input;
+
+const FIELD: u8 = 0x1f;
+const RECORD: u8 = 0x1e;
+
+/// Records are the same wherever the stream is cut, and those of a slow splitting; requests are parts of them.
+pub(crate) fn gitstatusd(data: &[u8]) {
+    let mut input = Input(data);
+    let size = 1 + input.up_to(300);
+    let whole = records([input.0]);
+    assert_eq!(records(input.0.chunks(size)), whole);
+    let mut slow: Vec<Vec<u8>> = input
+        .0
+        .split(|byte| *byte == RECORD)
+        .map(<[u8]>::to_vec)
+        .collect();
+    slow.pop();
+    for record in slow
+        .iter_mut()
+        .filter(|record| record.len() > RECORD_LEN_MAX)
+    {
+        record.truncate(RECORD_LEN_MAX);
+        let id = record.find_byte(FIELD).map_or(0, |at| at + 1);
+        record.truncate(id);
+    }
+    assert_eq!(whole, slow);
+    for record in &whole {
+        let fields: Vec<&[u8]> = record.splitn_str(3, &[FIELD]).collect();
+        let flag = *fields.get(2).unwrap_or(&b"0".as_slice());
+        let (true, b"0" | b"1") = (fields.len() > 1, flag) else {
+            assert_eq!(request(record), None);
+            continue;
+        };
+        let (id, dir, from_git_dir, skip_index) = request(record).expect("a request");
+        assert_eq!(id, fields[0]);
+        assert_eq!(skip_index, flag == b"1");
+        assert_eq!(from_git_dir, fields[1].starts_with(b":"));
+        let path = fields[1].strip_prefix(b":").unwrap_or(fields[1]);
+        assert_eq!(dir.is_some(), path.starts_with(b"/"));
+    }
+}
+
+/// A filter that says anything gives contents that it said, and is told the same whatever it says.
+pub(crate) fn filter_process(data: &[u8]) {
+    const FILES: [&[u8]; 3] = [b"one", b"", b"three"];
+    let conversed = fuzzing::converse(data, &FILES);
+    let given: usize = conversed.outcomes.iter().flatten().map(Vec::len).sum();
+    assert!(given <= data.len());
+    for contents in conversed.outcomes.iter().flatten() {
+        // Each packet of theirs is a run of what was said.
+        assert!(contents.len() > 65_516 || is_made_of_runs(contents, data));
+    }
+    assert!(conversed.outcomes.len() <= FILES.len());
+    let said = conversed.said.as_bstr();
+    assert!(said.starts_with(b"0016git-filter-client\n000eversion=2\n0000"));
+    let asked = said.find_iter("command=clean\n").count();
+    assert!(asked <= FILES.len() && asked <= conversed.outcomes.len() + 1);
+}
+
+/// Whether `contents` can be put together from runs of `data`: greedily, for a hint is enough.
+fn is_made_of_runs(contents: &[u8], data: &[u8]) -> bool {
+    contents.iter().all(|byte| data.contains(byte))
+}

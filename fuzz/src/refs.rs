@@ -1,0 +1,207 @@
+//! References and their logs.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::fuzzing::{self, PackedRefs, Reftable};
+
+use crate::input::Input;
+
+/// All records are given in order, and each is found by its name.
+pub(crate) fn packed_refs(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    let is_sorted_by_promise = input.0.lines().next().is_some_and(|line| {
+        line.starts_with(b"#") && line.split_str(" ").any(|word| word == b"sorted")
+    });
+    let Ok(packed) = PackedRefs::parse(input.0, hash) else {
+        return;
+    };
+    let mut records = Vec::new();
+    let mut is_whole = true;
+    for record in packed.from("".into()) {
+        match record {
+            Ok(record) => records.push(record),
+            Err(_) => is_whole = false,
+        }
+    }
+    assert!(records.len() * (hash.len_in_hex() + 2) <= input.0.len());
+    let is_sorted = records.is_sorted_by(|a, b| a.0 < b.0);
+    for (at, (name, id, _)) in records.iter().enumerate().take(50) {
+        let found = packed.find(name.as_ref());
+        if is_whole && is_sorted {
+            assert_eq!(found, Ok(Some(*id)));
+            let rest: Result<Vec<_>, _> = packed.from(name.as_ref()).collect();
+            assert_eq!(rest.as_deref(), Ok(&records[at..]));
+        }
+    }
+    if !is_sorted_by_promise {
+        assert!(is_whole);
+        assert!(records.is_sorted_by(|a, b| a.0 <= b.0));
+        // A slow search, line by line.
+        let ids: BTreeMap<&[u8], usize> = input
+            .0
+            .lines()
+            .filter(|line| !line.starts_with(b"^") && !line.starts_with(b"#"))
+            .fold(BTreeMap::new(), |mut counts, line| {
+                *counts.entry(&line[hash.len_in_hex() + 1..]).or_default() += 1;
+                counts
+            });
+        assert!(ids.values().sum::<usize>() >= records.len());
+    }
+}
+
+/// A loose reference is an id, a name or broken, and valid names are as git has them.
+pub(crate) fn loose_ref(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    match fuzzing::loose_reference(input.0, hash) {
+        Some(Ok(id)) => {
+            let written = format!("{id}\n");
+            assert!(
+                input
+                    .0
+                    .to_ascii_lowercase()
+                    .starts_with(written.trim_end().as_bytes())
+            );
+            assert_eq!(
+                fuzzing::loose_reference(written.as_bytes(), hash),
+                Some(Ok(id))
+            );
+        }
+        Some(Err(target)) => {
+            assert!(!target.contains(&0));
+            // White space at its end was hidden by a NUL.
+            let end = |c| matches!(c, ' ' | '\t' | '\r' | '\n');
+            let kept = BString::from(target.trim_end_with(end));
+            let written = [b"ref: ", target.as_slice(), b"\n"].concat();
+            assert_eq!(fuzzing::loose_reference(&written, hash), Some(Err(kept)));
+        }
+        None => {}
+    }
+    if fuzzing::is_reference_name(input.0) {
+        let name = input.0;
+        assert!(!name.is_empty() && !name.starts_with(b"/") && !name.ends_with(b"/"));
+        assert!(!name.contains_str("..") && !name.contains_str("//") && !name.contains(&0));
+        assert!(!name.contains_str("/.") && !name.ends_with(b".lock"));
+    }
+}
+
+/// Counting and listing agree, and a log that is cut between two lines has the records of both parts.
+pub(crate) fn reflog(data: &[u8]) {
+    let mut input = Input(data);
+    let hash = input.hash();
+    let cut = input.up_to(input.0.len().min(0xffff));
+    let records: Vec<_> = fuzzing::reflog_newest_first(input.0, hash).collect();
+    let count = |text: &[u8]| fuzzing::reflog_count(text, hash);
+    assert_eq!(count(input.0), records.len());
+    let cut = input.0[cut.min(input.0.len())..]
+        .find_byte(b'\n')
+        .map_or(0, |at| cut + at + 1);
+    let (first, second) = input.0.split_at(cut);
+    assert_eq!(count(first) + count(second), records.len());
+    for (_, message) in records {
+        assert!(!message.contains(&b'\n'));
+        if let Some(target) = fuzzing::switched_to(message) {
+            assert!(message.ends_with(target));
+        }
+    }
+}
+
+/// Each reference is found by its name; names and messages do not fill the memory.
+///
+/// The footer's checksum is set right, where the first byte says so: no change would ever get past it.
+pub(crate) fn reftable(data: &[u8]) {
+    let mut input = Input(data);
+    let choice = input.byte();
+    let hash = if choice & 1 == 0 {
+        vigil_model::HashKind::Sha1
+    } else {
+        vigil_model::HashKind::Sha256
+    };
+    let mut bytes = input.0.to_vec();
+    if choice & 2 == 0 {
+        mend_footer(&mut bytes);
+    }
+    let Some(table) = Reftable::parse(&bytes, hash) else {
+        return;
+    };
+    let mut found: Vec<(BString, fuzzing::Target)> = Vec::new();
+    let mut names_len = 0;
+    let is_whole = table.for_each("".into(), |name, target| {
+        names_len += name.len();
+        found.push((name.into(), target));
+    });
+    assert!(
+        names_len <= NAMES_LEN_MIN.max(bytes.len() * NAMES_GROWTH_MAX),
+        "names fill the memory"
+    );
+    let is_sorted = found.is_sorted_by(|a, b| a.0 < b.0);
+    for (name, target) in found.iter().take(50) {
+        let single = table.find(name.as_ref());
+        // An index may lead elsewhere; without one all names are seen.
+        if is_whole && is_sorted && single.is_some() {
+            assert_eq!(single.as_ref(), Some(target));
+        }
+    }
+    let mut below = 0;
+    let prefix = BStr::new("refs/heads/");
+    table.for_each(prefix, |name, _| {
+        assert!(name.starts_with(prefix));
+        below += 1;
+    });
+    assert!(below <= bytes.len());
+    for name in ["refs/stash", "HEAD"] {
+        let mut records = 0;
+        table.for_each_log(name.into(), |_, _| records += 1);
+        // A log is compressed, at best by a thousand.
+        assert!(records <= bytes.len() * 1100);
+    }
+}
+
+/// How many times a table's length the names in it may take.
+const NAMES_GROWTH_MAX: usize = 64;
+const NAMES_LEN_MIN: usize = 1 << 20;
+
+/// Makes footer and header alike, and sets the footer's checksum (CRC-32).
+fn mend_footer(bytes: &mut [u8]) {
+    let (header, footer) = match bytes.get(4) {
+        Some(1) => (24, 68),
+        Some(2) => (28, 72),
+        _ => return,
+    };
+    let Some(end) = bytes.len().checked_sub(footer).filter(|end| *end >= header) else {
+        return;
+    };
+    bytes.copy_within(..header, end);
+    let crc_at = bytes.len() - 4;
+    let crc = crc32(&bytes[end..crc_at]);
+    bytes[crc_at..].copy_from_slice(&crc.to_be_bytes());
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
+        })
+    })
+}
+
+/// A name is mapped only to what its refspecs can make of it.
+pub(crate) fn refspec(data: &[u8]) {
+    let mut input = Input(data);
+    let name = input.field();
+    let refspecs: Vec<&BStr> =
+        std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.field())).collect();
+    let (tracked, valid) = fuzzing::tracked(&refspecs, name);
+    assert!(valid <= refspecs.len());
+    if let Some(tracked) = tracked {
+        assert!(valid > 0);
+        let longest = refspecs
+            .iter()
+            .map(|text| text.len())
+            .max()
+            .unwrap_or_default();
+        assert!(tracked.len() <= name.len() + longest);
+    }
+}
