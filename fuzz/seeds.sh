@@ -141,10 +141,11 @@ texts ignore '\000a/b.o\377*.o\n!b.o\377/a/*\377a/\n# c\n**/b.?\\ \n\377!b.o\n*.
 texts attributes '\000a/b.c\377*.c text eol=lf\n[attr]m x -y\n"a b" diff\n\377b.? -text !eol m=1\n\377a/**/b.c' \
     '\003A\377a binary -m\n\377\377a/' '\000x\377[attr]a b\n[attr]b a x\n* a\n\377\377[x-z]'
 texts pathspec '\000a/b.c\377\377*.c\377:!a/x' '\020a/b\377a\377../a/\377:(top,icase)A/*' \
-    '\001a\377\377a' '\000d/e\377d\377:(glob)**/e\377:(exclude,attr:-text)x\377:/d' '\010A/B\377\377:(prefix:1)a/b'
+    '\001a\377\377a' '\000d/e\377d\377:(glob)**/e\377:(exclude,attr:-text)x\377:/d' '\010A/B\377\377:(prefix:1)a/b' '\010A/B.C\377\377*.c' '\002a/B/c\377\377a/**/[a-c]'
 texts sparse_checkout '\001a/b/c\377/*\n!/*/\n/a/\n!/a/*/\n/a/b/\n' '\000a/b\377/*\n!a\n/a/b\n' \
     '\003A/x\377/*\n!/*/\n/a/\n' '\001a/x\377/\\*/\n*.c\n'
-texts gitstatusd '\000\0017\037/a b\0361\037:/x\0371\036\036x\037/y\0372\036rest' '\000\100id\037\036id\037/a\0370\036'
+texts gitstatusd '\000\0017\037/a b\0361\037:/x\0371\036\036x\037/y\0372\036rest' '\000\100id\037\036id\037/a\0370\036' \
+    '\001\000id\037/\375\375\036\375\036x\037/y\036'
 texts filter_process \
     '0016git-filter-server\n000eversion=2\n00000015capability=clean\n00000013status=success\n00000008one\n00000000' \
     '0016git-filter-server\n000eversion=2\n00000015capability=clean\n0000000fstatus=abort\n0000' \

@@ -342,12 +342,29 @@ pub(crate) fn pathspec(data: &[u8]) {
         Relation::Itself | Relation::Some => assert!(spec.may_concern(path.as_bstr())),
         Relation::None => {}
     }
-    if let ([only], true, true) = (specs.as_slice(), settings.literal, prefix.is_empty())
+    if let [only] = specs.as_slice()
+        && prefix.is_empty()
         && inside(only) == only.as_slice()
+        && (settings.literal || !only.starts_with(b":"))
     {
-        let below = [only.as_slice(), b"/"].concat();
-        assert_eq!(matches, path == only.as_slice() || path.starts_with(&below));
+        assert_eq!(matches, slow_pathspec(only, &path, settings));
     }
+}
+
+/// Whether `spec`, which is a path or glob without magic from the top, is about `path`.
+fn slow_pathspec(spec: &[u8], path: &[u8], settings: pathspec::Settings) -> bool {
+    let equal = |a: &[u8], b: &[u8]| a == b || (settings.icase && a.eq_ignore_ascii_case(b));
+    let (start, rest) = path.split_at(spec.len().min(path.len()));
+    if equal(start, spec) && (rest.is_empty() || rest.starts_with(b"/")) {
+        return true;
+    }
+    let literal_len = wildmatch::literal_prefix_len(spec);
+    let (literal, glob) = spec.split_at(literal_len);
+    let is_glob = !glob.is_empty() && !settings.literal && !settings.noglob;
+    is_glob
+        && path.len() >= literal_len
+        && equal(&path[..literal_len], literal)
+        && slow_match(glob, &path[literal_len..], settings.glob, settings.icase)
 }
 
 /// Patterns decide as in the slow reading; of a cone, files at the top and what lies below its directories is in.

@@ -8,15 +8,21 @@ use crate::input::Input;
 
 const FIELD: u8 = 0x1f;
 const RECORD: u8 = 0x1e;
+/// More than half of what is kept of a record.
+const LONG: usize = RECORD_LEN_MAX / 2 + 100;
 
 /// Records are the same wherever the stream is cut, and those of a slow splitting; requests are parts of them.
 pub(crate) fn gitstatusd(data: &[u8]) {
     let mut input = Input(data);
-    let size = 1 + input.up_to(300);
-    let whole = records([input.0]);
-    assert_eq!(records(input.0.chunks(size)), whole);
-    let mut slow: Vec<Vec<u8>> = input
-        .0
+    let mut size = 1 + input.up_to(300);
+    // A byte for many, so that records of any length are in reach.
+    let stream = input.0.replacen([0xfd], [b'x'; LONG], 3);
+    if stream.len() > input.0.len() {
+        size *= 100;
+    }
+    let whole = records([stream.as_slice()]);
+    assert_eq!(records(stream.chunks(size)), whole);
+    let mut slow: Vec<Vec<u8>> = stream
         .split(|byte| *byte == RECORD)
         .map(<[u8]>::to_vec)
         .collect();
