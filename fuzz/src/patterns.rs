@@ -364,7 +364,14 @@ fn slow_pathspec(spec: &[u8], path: &[u8], settings: pathspec::Settings) -> bool
     is_glob
         && path.len() >= literal_len
         && equal(&path[..literal_len], literal)
-        && slow_match(glob, &path[literal_len..], settings.glob, settings.icase)
+        && wildmatch::wildmatch(
+            glob,
+            &path[literal_len..],
+            Flags {
+                pathname: settings.glob,
+                fold_case: settings.icase,
+            },
+        )
 }
 
 /// Patterns decide as in the slow reading; of a cone, files at the top and what lies below its directories is in.
