@@ -98,7 +98,9 @@ impl SessionError {
     /// What git puts before the text.
     pub fn label(&self) -> &'static str {
         match self {
-            Self::BadHeadTree => "error: ",
+            Self::BadHeadTree | Self::Repository(repository::Error::LinkedSubmodule(_)) => {
+                "error: "
+            }
             _ => "fatal: ",
         }
     }

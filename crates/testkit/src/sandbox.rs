@@ -103,7 +103,10 @@ impl Sandbox {
         let root = directory
             .path()
             .canonicalize()
-            .map_err(while_doing("resolving the sandbox's path"))?;
+            .map_err(while_doing("resolving the sandbox's path"))?
+            // One further down, so that what is asked from above sees nothing but this sandbox.
+            .join("root");
+        std::fs::create_dir(&root).map_err(while_doing("making the sandbox's root"))?;
         let home = root.join("home");
         std::fs::create_dir(&home).map_err(while_doing("making the home directory"))?;
         std::fs::write(home.join(".gitconfig"), HOME_CONFIG)

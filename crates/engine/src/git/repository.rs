@@ -36,6 +36,9 @@ pub enum Error {
     /// A repository that git refuses to use: unsafe ownership, unknown format, broken `.git` file.
     #[error("{0}")]
     Refused(String),
+    /// A submodule behind a symbolic link, of which git says no more than an "error: ".
+    #[error("{0}")]
+    LinkedSubmodule(String),
     /// The same, where git says more before it gives up.
     #[error("{text}")]
     Explained {
@@ -53,7 +56,7 @@ impl Error {
     /// The lines that git writes to stderr before the one that begins with "fatal: ".
     pub fn said(&self) -> &[String] {
         match self {
-            Self::NotFound(_) | Self::Refused(_) => &[],
+            Self::NotFound(_) | Self::Refused(_) | Self::LinkedSubmodule(_) => &[],
             Self::Explained { said, .. } => said,
             Self::Config(error) => error.said(),
         }

@@ -30,7 +30,7 @@ pub(super) struct SubmoduleRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ignored {
     pub(super) all: bool,
-    dirty: bool,
+    pub(super) dirty: bool,
     untracked: bool,
 }
 

@@ -9,6 +9,7 @@ use vigil_model::verdict::worktree_mode;
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
+use crate::git::repository::submodule as submodule_repository;
 use crate::scan::Observed;
 use crate::status::{ChangeKind, SubmoduleState};
 
@@ -47,6 +48,10 @@ impl Session {
                 let ignored = rules.ignored(path)?;
                 if ignored.all {
                     continue;
+                }
+                if mode.is_symlink() && !is_new && !ignored.dirty {
+                    // git looks for the submodule whatever is in its place, and not behind a link.
+                    submodule_repository(&self.repository, path)?;
                 }
                 if is_new {
                     submodule = Some(SubmoduleState::default());
@@ -144,6 +149,9 @@ impl Session {
         }
         let ignored = self.submodule_rules(request, index)?.ignored(path)?;
         if !is_in_worktree {
+            if worktree_mode.is_symlink() && !ignored.all && !ignored.dirty {
+                submodule_repository(&self.repository, path)?;
+            }
             return Ok((!ignored.all).then_some(unchanged));
         }
         let state = state(

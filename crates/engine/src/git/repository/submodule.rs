@@ -101,10 +101,7 @@ fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Erro
 fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
     let is_link =
         |path: &[u8]| lstat_path(&top.join(path_of(path))).is_ok_and(|stat| stat.is_symlink());
-    let complain = |complaint: String| {
-        // git says no last word here, and exits with the same code.
-        Err(Error::Refused(complaint))
-    };
+    let complain = |complaint: String| Err(Error::LinkedSubmodule(complaint));
     for slash in path.find_iter("/") {
         let part = path.get(..slash).unwrap_or_default().as_bstr();
         if is_link(part) {
