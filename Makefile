@@ -6,7 +6,7 @@ CARGO ?= cargo
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 
-.PHONY: run build test test-tools test-plugins random fuzz bench docs
+.PHONY: run build test test-tools test-plugins test-repositories random fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -27,6 +27,10 @@ test-tools:
 #   make test-plugins GITSTATUS_DIR=/path/to/gitstatus POWERLEVEL10K_DIR=/path/to/powerlevel10k
 test-plugins: build
 	sh tests/plugins/run "$(GITSTATUS_DIR)" "$(POWERLEVEL10K_DIR)"
+
+# Real repositories, cloned, clean and edited:  make test-repositories REPOSITORIES="/path/one /path/two"
+test-repositories: build
+	tests/repositories/run target/release/vigil git $(REPOSITORIES)
 
 # Random operations, each step compared with every git that is installed.
 random: build

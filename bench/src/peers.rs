@@ -46,7 +46,7 @@ pub(crate) struct Attendance {
 impl Attendance {
     pub(crate) fn sentence(&self) -> String {
         match &self.version {
-            Some(version) => format!("- {}: {version} (`{}`)", self.name, self.place),
+            Some(version) => format!("- {}: {version}", self.name),
             None => format!("- {}: **absent** ({})", self.name, self.place),
         }
     }
@@ -106,7 +106,8 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
                 name: name.to_owned(),
                 place: program
                     .as_ref()
-                    .map_or(place, |program| program.display().to_string()),
+                    .and_then(|program| program.file_name())
+                    .map_or(place, |name| name.to_string_lossy().into_owned()),
                 version,
             });
             for (name, manner) in manners {
