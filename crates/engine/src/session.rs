@@ -362,8 +362,8 @@ fn head_id(head: &Head) -> Option<ObjectId> {
     }
 }
 
+/// Whether there is anything at `path`; a directory, or a link to one, where it ends in `/`.
 fn is_present(top: &Path, path: &BStr) -> bool {
-    let path = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
     path.to_path()
         .is_ok_and(|path| lstat_path(&top.join(path)).is_ok())
 }

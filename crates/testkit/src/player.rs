@@ -315,6 +315,7 @@ fn messages(outcome: &Outcome) -> Vec<&[u8]> {
         .filter(|line| {
             !OWN_AFFAIRS.iter().any(|start| line.starts_with(start))
                 && !line.contains_str(": unmerged (")
+                && !line.contains_str("hint: ")
         })
         .collect();
     if outcome.ending == Ending::Exit(0) {

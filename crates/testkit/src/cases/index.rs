@@ -21,6 +21,7 @@ cases! {
         b.empty().write("dir/none/x", "x\n").write("dir/none/deep/y", "y\n").git(&["add", "-A"]);
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir/sub/other"]);
     };
+    "sparse index with a file in the place of a directory", |b| { sparse(b); b.write("other", "x\n"); };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {
