@@ -276,8 +276,9 @@ impl Session {
         }
         if loaded.index.is_sparse() {
             let trees = &self.objects;
+            let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                is_present(&top, path)
+                is_present(&top, path) || crowded.iter().any(|other| other == path)
             })?;
         }
         let tree = DirTree::new(&loaded.index);
@@ -360,6 +361,20 @@ fn head_id(head: &Head) -> Option<ObjectId> {
         Head::Branch { id, .. } => *id,
         Head::Detached(id) => Some(*id),
     }
+}
+
+/// The sparse directories below which the index has entries of their own, as a conflict leaves them.
+fn crowded_sparse_directories(index: &vigil_model::index::Index) -> Vec<BString> {
+    let mut entries = index.entries().iter().peekable();
+    let mut crowded = Vec::new();
+    while let Some(entry) = entries.next() {
+        let path = index.path(entry);
+        let is_below = |other: &&vigil_model::index::Entry| index.path(other).starts_with(path);
+        if entry.is_sparse_directory() && entries.peek().is_some_and(is_below) {
+            crowded.push(path.to_owned());
+        }
+    }
+    crowded
 }
 
 /// Whether there is anything at `path`; a directory, or a link to one, where it ends in `/`.

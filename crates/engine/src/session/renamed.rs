@@ -1,13 +1,11 @@
 //! What was renamed or copied in the working tree without the index knowing.
 
-use std::os::unix::ffi::OsStringExt;
-
 use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
 use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
-use super::surroundings::RenameBlobs;
+use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
 use crate::scan::Observed;
@@ -65,7 +63,7 @@ impl Session {
         changes.sort_by(|left, right| left.path.cmp(&right.path));
         for change in &mut changes {
             if change.kind == ChangeKind::Added {
-                change.index_id = self.id_on_disk(top, change.path.as_bstr(), change.index_mode);
+                change.index_id = self.id_on_disk(top, change.path.as_bstr());
             }
         }
         let blobs = RenameBlobs {
@@ -102,23 +100,14 @@ impl Session {
     }
 
     /// The id that the file at `path` would get; null where it cannot be read.
-    fn id_on_disk(&self, top: &Path, path: &BStr, mode: FileMode) -> ObjectId {
+    fn id_on_disk(&self, top: &Path, path: &BStr) -> ObjectId {
         let hash = self.repository.hash;
-        let Ok(on_disk) = path.to_path().map(|path| top.join(path)) else {
-            return ObjectId::null(hash);
-        };
-        let id = if mode.is_symlink() {
-            std::fs::read_link(&on_disk)
-                .ok()
-                .map(|target| objects::hash_blob(hash, &target.into_os_string().into_vec()))
-        } else {
-            std::fs::File::open(&on_disk).ok().and_then(|file| {
-                let size = file.metadata().ok()?.len();
-                let contents = self.converter.read_file(path, &file, size).ok()?;
-                Some(objects::hash_blob(hash, &contents))
+        path.to_path()
+            .ok()
+            .and_then(|on_disk| contents_on_disk(&top.join(on_disk), path, &self.converter))
+            .map_or(ObjectId::null(hash), |contents| {
+                objects::hash_blob(hash, &contents)
             })
-        };
-        id.unwrap_or(ObjectId::null(hash))
     }
 }
 

@@ -223,6 +223,24 @@ pub(super) struct RenameBlobs<'a> {
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
 }
 
+/// What would be recorded of the file or link at `on_disk`; `None` where there is neither.
+pub(super) fn contents_on_disk(
+    on_disk: &std::path::Path,
+    path: &BStr,
+    converter: &Converter,
+) -> Option<Vec<u8>> {
+    let stat = vigil_linux::stat::lstat_path(on_disk).ok()?;
+    if stat.is_symlink() {
+        let target = std::fs::read_link(on_disk).ok()?.into_os_string();
+        return Some(std::os::unix::ffi::OsStringExt::into_vec(target));
+    }
+    if !stat.is_file() {
+        return None;
+    }
+    let file = File::open(on_disk).ok()?;
+    converter.read_file(path, &file, stat.size).ok()
+}
+
 impl BlobSource for RenameBlobs<'_> {
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
         let mut contents = Vec::new();
@@ -234,14 +252,8 @@ impl BlobSource for RenameBlobs<'_> {
         match (blob.side, self.files) {
             (crate::git::renames::FileSide::Later, Some((top, converter))) => {
                 let path = top.join(blob.path.to_path()?);
-                let stat = vigil_linux::stat::lstat_path(&path)?;
-                *buf = if stat.is_symlink() {
-                    std::os::unix::ffi::OsStringExt::into_vec(
-                        std::fs::read_link(&path)?.into_os_string(),
-                    )
-                } else {
-                    converter.read_file(blob.path, &File::open(&path)?, stat.size)?
-                };
+                // What cannot be read, or is no file at all, is like nothing.
+                *buf = contents_on_disk(&path, blob.path, converter).unwrap_or_default();
                 Ok(())
             }
             _ => {

@@ -28,6 +28,10 @@ cases! {
         b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
         b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n100644 {ID} 2\ta\n"));
     };
+    "conflict of a socket with a file that is gone", |b| {
+        b.base().remove("a").git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\tz\n100644 {ID} 3\tz\n"));
+        b.act(Action::Socket { path: "work/z".into() });
+    };
     "file against directory", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).write("x/y", "y\n").commit("theirs");
         b.git(&["checkout", "-q", "main"]).write("x", "x\n").commit("ours").git_stops(&["merge", "-q", "topic"]);

@@ -22,6 +22,14 @@ cases! {
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir/sub/other"]);
     };
     "sparse index with a file in the place of a directory", |b| { sparse(b); b.write("other", "x\n"); };
+    "sparse index with a conflict outside", |b| {
+        sparse(b);
+        b.git_input(&["update-index", "--index-info"], "100644 1111111111111111111111111111111111111111 2\tother/h\n");
+    };
+    "cache tree of more than the index has", |b| {
+        b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
+        b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {

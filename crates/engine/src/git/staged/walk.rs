@@ -192,8 +192,8 @@ impl<'t> Walker<'t> {
         let is_same = match (head, &later) {
             (None, _) | (_, Child::Absent) => false,
             (Some(head), Child::Tree(id)) => head == *id,
-            (Some(head), Child::Index { node, .. }) => {
-                node.is_some_and(|node| is_tree(node, &head))
+            (Some(head), Child::Index { node, range, .. }) => {
+                node.is_some_and(|node| is_tree(node, &head, range.len()))
             }
         };
         if is_same {
@@ -399,10 +399,11 @@ enum Child<'i> {
     },
 }
 
-/// Whether the cache-tree says that the directory is the tree `id`.
-fn is_tree(node: &CacheTree, id: &oid) -> bool {
+/// Whether the cache-tree says that the directory, of which the index has `len` entries, is the tree `id`. git itself
+/// may leave one that does not fit.
+fn is_tree(node: &CacheTree, id: &oid, len: usize) -> bool {
     node.tree
-        .is_some_and(|(count, tree)| count > 0 && *tree == *id)
+        .is_some_and(|(count, tree)| count > 0 && usize::try_from(count) == Ok(len) && *tree == *id)
 }
 
 /// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number
