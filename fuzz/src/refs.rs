@@ -11,9 +11,10 @@ use crate::input::Input;
 pub(crate) fn packed_refs(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
-    let is_sorted_by_promise = input.0.lines().next().is_some_and(|line| {
-        line.starts_with(b"#") && line.split_str(" ").any(|word| word == b"sorted")
-    });
+    let traits = input.0.lines().next().unwrap_or_default();
+    let traits = traits.strip_prefix(b"# pack-refs with:");
+    let is_sorted_by_promise =
+        traits.is_some_and(|traits| traits.split_str(" ").any(|word| word == b"sorted"));
     let Ok(packed) = PackedRefs::parse(input.0, hash) else {
         return;
     };
