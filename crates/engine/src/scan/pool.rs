@@ -181,7 +181,10 @@ impl<T: Send> Pool<T> {
             return 0;
         };
         let wall = sample.at.elapsed();
-        if wall < SAMPLE_INTERVAL {
+        let workers = self.workers.load(Ordering::Relaxed);
+        // The more there are, the longer it takes until those that were added last show in the figures.
+        let generations = u32::try_from(workers / self.cores.max(1)).unwrap_or(u32::MAX);
+        if wall < SAMPLE_INTERVAL.saturating_mul(generations.max(1)) {
             return 0;
         }
         let now = usage();
@@ -192,7 +195,6 @@ impl<T: Send> Pool<T> {
             usage: now,
         };
         drop(sample);
-        let workers = self.workers.load(Ordering::Relaxed);
         let usable = u32::try_from(self.cores.min(workers)).unwrap_or(1);
         let idle = self.idle.load(Ordering::Relaxed);
         if idle > 0 {
