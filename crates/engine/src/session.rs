@@ -150,10 +150,19 @@ pub struct Session {
 struct IndexState {
     loaded: Arc<LoadedIndex>,
     tree: DirTree,
+    /// What of the index was written as a sparse one, if it was.
+    written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember, and of which kind of question.
     memory: Option<(Question, ScanMemory)>,
     staged: Option<StagedMemory>,
     counted: Option<MarkCounts>,
+}
+
+/// An index that was written as a sparse one.
+#[derive(Clone, Copy)]
+struct WrittenSparse {
+    /// A directory that is one entry is in the working tree: git then works with all entries.
+    has_present_directory: bool,
 }
 
 /// The kind of question that a memory of scans holds for.
@@ -274,17 +283,25 @@ impl Session {
             let text = "cannot use split index with a sparse index".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
+        let mut written_sparse = None;
         if loaded.index.is_sparse() {
+            let mut has_present_directory = false;
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                is_present(&top, path) || crowded.iter().any(|other| other == path)
+                let is_present = is_present(&top, path);
+                has_present_directory |= is_present;
+                is_present || crowded.iter().any(|other| other == path)
             })?;
+            written_sparse = Some(WrittenSparse {
+                has_present_directory,
+            });
         }
         let tree = DirTree::new(&loaded.index);
         self.index = Some(IndexState {
             loaded: Arc::new(loaded),
             tree,
+            written_sparse,
             memory: None,
             staged: None,
             counted: None,

@@ -18,6 +18,9 @@ use crate::shrink::shrink;
 /// After how many comparisons a line of progress is written to standard error.
 const PROGRESS_PERIOD: usize = 5_000;
 
+/// How many lines alike are shown before and after those that differ.
+const LINES_ALIKE_MAX: usize = 6;
+
 /// How much is played.
 #[derive(Clone, Debug)]
 pub struct Campaign {
@@ -222,18 +225,33 @@ fn say(output: &Mutex<dyn Write + Send>, text: &str) {
     }
 }
 
-/// The differences for people.
+/// The differences for people; of long texts the part in which they differ.
 pub fn describe_differences(differences: &[Difference]) -> String {
     let mut out = String::new();
     for difference in differences {
         out.push_str(&format!("  {}\n", difference.what));
-        for (who, text) in [
-            ("candidate", &difference.candidate),
-            ("oracle", &difference.oracle),
-        ] {
+        let texts = [&difference.candidate, &difference.oracle].map(|text| shell::escaped(text));
+        let [candidate, oracle] = texts
+            .each_ref()
+            .map(|text| text.lines().collect::<Vec<&str>>());
+        let pairs = || candidate.iter().zip(&oracle);
+        let is_same = |(left, right): &(&&str, &&str)| left == right;
+        let before = pairs().take_while(is_same).count();
+        let shortest = candidate.len().min(oracle.len());
+        let after = candidate.iter().rev().zip(oracle.iter().rev());
+        let after = after.take_while(is_same).take(shortest - before).count();
+        for (who, lines) in [("candidate", &candidate), ("oracle", &oracle)] {
             out.push_str(&format!("    {who}:\n"));
-            for line in shell::escaped(text).lines() {
-                out.push_str(&format!("      {line}\n"));
+            let first = before.saturating_sub(LINES_ALIKE_MAX);
+            let last = lines
+                .len()
+                .saturating_sub(after.saturating_sub(LINES_ALIKE_MAX));
+            for (number, line) in lines.iter().enumerate() {
+                if (first..last).contains(&number) {
+                    out.push_str(&format!("      {line}\n"));
+                } else if number == 0 || number == last {
+                    out.push_str("      (lines alike)\n");
+                }
             }
         }
     }

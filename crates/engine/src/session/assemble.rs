@@ -8,12 +8,11 @@ use bstr::{BStr, BString, ByteVec};
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
-use super::long::collapsed_above;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, IgnoreSubmodules, SubmoduleState};
+use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
 
 /// How much of the working tree is looked at.
 pub(super) struct Part {
@@ -62,7 +61,7 @@ impl Session {
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
                 .as_ref()
-                .and_then(|checkout| collapsed_above(index, checkout, path));
+                .and_then(|sparse| sparse.directory_above(index, path));
             // git asks for a directory that is one entry of the index as one.
             match directory {
                 Some(directory) => question.matches(directory, true),
@@ -98,9 +97,17 @@ impl Session {
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
         // A damaged index may hold a path twice.
-        status
-            .changes
-            .dedup_by(|(later, _), (earlier, _)| later == earlier);
+        status.changes.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if let (true, Change::Tracked(later), Change::Tracked(earlier)) =
+                (is_same, &later.1, &mut earlier.1)
+                && earlier.index_mode == FileMode::NONE
+            {
+                earlier.index_mode = later.index_mode;
+                earlier.index_id = later.index_id;
+            }
+            is_same
+        });
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);

@@ -89,11 +89,11 @@ impl Session {
         Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
     }
 
-    /// The rules of the checkout, if git works with a sparse index by them all the time.
+    /// How the index is sparse, if git works with a sparse one all the time.
     pub(super) fn collapsed(
         &self,
         warnings: &mut Vec<BString>,
-    ) -> Result<Option<SparseCheckout>, SessionError> {
+    ) -> Result<Option<Collapsed>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
@@ -104,8 +104,15 @@ impl Session {
             == Some(true);
         let (index, top) = (&state.loaded.index, self.top()?);
         let checkout = self.collapsing_rules(&state.loaded, warnings)?;
-        Ok(checkout.filter(|checkout| {
-            expects_present || !has_present_sparse_directory(index, checkout, top)
+        Ok(checkout.and_then(|checkout| {
+            let (collapsed, has_present) = match state.written_sparse {
+                Some(written) => (Collapsed::AsWritten, written.has_present_directory),
+                None => {
+                    let has_present = has_present_sparse_directory(index, &checkout, top);
+                    (Collapsed::By(checkout), has_present)
+                }
+            };
+            (expects_present || !has_present).then_some(collapsed)
         }))
     }
 
@@ -135,19 +142,38 @@ impl Session {
     }
 }
 
+/// A sparse index with which git works.
+pub(super) enum Collapsed {
+    /// It was written so, and git collapses no more of it.
+    AsWritten,
+    /// git collapses what these rules leave out.
+    By(SparseCheckout),
+}
+
+impl Collapsed {
+    /// The directory above `path`, with a `/` at its end, that is one entry.
+    pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
+        match self {
+            Self::AsWritten => path.find_iter("/").find_map(|slash| {
+                let directory = path.get(..=slash)?.as_bstr();
+                let entry = index.find(directory, 0)?;
+                entry.is_sparse_directory().then_some(directory)
+            }),
+            Self::By(checkout) => collapsed_above(index, checkout, path),
+        }
+    }
+}
+
 fn has_conflicts(index: &Index) -> bool {
     index.entries().iter().any(|entry| entry.flags.stage() > 0)
 }
 
-/// Whether a directory that is, or would be, one entry of the sparse index is in the working tree: git then works
-/// with all entries.
+/// Whether a directory that would be one entry of the sparse index is in the working tree: git then works with all
+/// entries.
 fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &Path) -> bool {
     let mut last: Option<BString> = None;
     index.entries().iter().any(|entry| {
         let path = index.path(entry);
-        if entry.mode.is_tree() {
-            return is_present(top, path);
-        }
         if !entry.flags.is_skip_worktree()
             || last.as_ref().is_some_and(|last| path.starts_with(last))
         {
@@ -162,7 +188,7 @@ fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &
 }
 
 /// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
-pub(super) fn collapsed_above<'p>(
+fn collapsed_above<'p>(
     index: &Index,
     checkout: &SparseCheckout,
     path: &'p BStr,

@@ -93,6 +93,11 @@ impl Session {
                     source,
                 });
                 change.kind = pair.kind;
+            } else if change.kind == ChangeKind::Added
+                && let Some(submodule) = &mut change.submodule
+            {
+                // The search gives it an id, as git sees it.
+                submodule.new_commits = change.mode.is_gitlink();
             }
             kept.push(change);
         }

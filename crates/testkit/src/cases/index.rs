@@ -30,6 +30,14 @@ cases! {
         b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
         b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);
     };
+    "sparse index with an intent to add what is in it", |b| {
+        sparse(b);
+        b.git(&["read-tree", "--empty"]).git_stops(&["add", "-N", "a", "other"]).git_stops(&["add", "a"]);
+    };
+    "sparse index by rules that came later", |b| {
+        sparse(b);
+        b.write(".git/info/sparse-checkout", "/*\n!/*/\n").git(&["read-tree", "-m", "-u", "HEAD"]).write("dir/x", "x\n");
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {

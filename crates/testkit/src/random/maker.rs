@@ -26,8 +26,8 @@ pub struct Maker {
     pub reftable: bool,
     /// Whether repositories of unusual formats may be made.
     pub formats: bool,
-    /// Whether indexes may be split; if not, their checksum may be left out. git cannot read its own index where both
-    /// are done.
+    /// Whether indexes may be split; if not, their checksum may be left out, and they may be sparse. git cannot read its
+    /// own index where both are done.
     splits: bool,
     actions: Vec<Action>,
     clock: u64,
@@ -182,9 +182,14 @@ impl Maker {
     /// Runs git with a later date than any commit before, whatever comes of it.
     pub fn git_run(&mut self, mut run: GitRun) {
         let words = if self.splits {
-            ["index.skipHash", "feature.manyFiles"]
+            &[
+                "index.skipHash",
+                "feature.manyFiles",
+                "index.sparse",
+                "--sparse-index",
+            ][..]
         } else {
-            ["core.splitIndex", "--split-index"]
+            &["core.splitIndex", "--split-index"]
         };
         if run
             .arguments
