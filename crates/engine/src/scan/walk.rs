@@ -15,7 +15,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
 use super::cache::{DirMemory, Listed, Others};
-use super::entries::{Comparisons, Place, check, name_of};
+use super::entries::{Comparisons, Place, check, is_gitlink_on_any_side, name_of};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
@@ -632,7 +632,7 @@ impl<'a> Walk<'a> {
                 };
             };
             let is_dir = entry.kind == EntryKind::Dir;
-            if tracked.is_some_and(|file| !is_dir || file.mode.is_gitlink()) {
+            if tracked.is_some_and(|file| !is_dir || is_gitlink_on_any_side(index, file)) {
                 continue;
             }
             let subdir = loop {
