@@ -105,14 +105,14 @@ impl Session {
         let (index, top) = (&state.loaded.index, self.top()?);
         let checkout = self.collapsing_rules(&state.loaded, warnings)?;
         Ok(checkout.and_then(|checkout| {
-            let (collapsed, has_present) = match state.written_sparse {
-                Some(written) => (Collapsed::AsWritten, written.has_present_directory),
-                None => {
-                    let has_present = has_present_sparse_directory(index, &checkout, top);
-                    (Collapsed::By(checkout), has_present)
-                }
+            let has_present = match state.written_sparse {
+                Some(written) => written.has_present_directory,
+                None => has_present_sparse_directory(index, &checkout, top),
             };
-            (expects_present || !has_present).then_some(collapsed)
+            (expects_present || !has_present).then_some(Collapsed {
+                checkout,
+                is_written: state.written_sparse.is_some(),
+            })
         }))
     }
 
@@ -143,24 +143,28 @@ impl Session {
 }
 
 /// A sparse index with which git works.
-pub(super) enum Collapsed {
-    /// It was written so, and git collapses no more of it.
-    AsWritten,
-    /// git collapses what these rules leave out.
-    By(SparseCheckout),
+pub(super) struct Collapsed {
+    checkout: SparseCheckout,
+    /// It was written as a sparse one, and git collapses no more of it.
+    is_written: bool,
 }
 
 impl Collapsed {
-    /// The directory above `path`, with a `/` at its end, that is one entry.
+    /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
     pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
-        match self {
-            Self::AsWritten => path.find_iter("/").find_map(|slash| {
-                let directory = path.get(..=slash)?.as_bstr();
-                let entry = index.find(directory, 0)?;
-                entry.is_sparse_directory().then_some(directory)
-            }),
-            Self::By(checkout) => collapsed_above(index, checkout, path),
+        if !self.is_written {
+            return collapsed_above(index, &self.checkout, path);
         }
+        path.find_iter("/").find_map(|slash| {
+            let directory = path.get(..=slash)?.as_bstr();
+            let below = index.range_of_directory(path.get(..slash)?.as_bstr());
+            let is_one = match index.entries().get(below)? {
+                [] => !self.checkout.in_checkout(directory),
+                [only] => only.is_sparse_directory() && index.path(only) == directory,
+                _ => false,
+            };
+            is_one.then_some(directory)
+        })
     }
 }
 

@@ -135,6 +135,7 @@ const PATHSPECS: &[&[&str]] = &[
     &["dir/no/such/file"],
     &["dir/new/", "."],
     &[":!dir/*"],
+    &["other/deep/f"],
 ];
 
 /// All states, by subject.
