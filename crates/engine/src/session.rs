@@ -15,13 +15,14 @@ mod unstaged;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 
 use self::excludes::Excludes;
-use self::surroundings::ObjectPool;
+use self::surroundings::{ObjectPool, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
@@ -31,7 +32,7 @@ use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
 use crate::git::repository::{self, Repository};
 use crate::git::tags::{self, TagIndex};
-use crate::git::{branch, config, refs, renames, staged};
+use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{DirTree, Findings, Scan, ScanError, ScanMemory};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
@@ -137,6 +138,8 @@ pub struct Session {
     converter: Converter,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
+    /// Attributes were asked for that should come from a tree that is not there.
+    missed_attributes: Arc<AtomicBool>,
     excludes: Excludes,
     index: Option<IndexState>,
     tags: TagIndex,
@@ -214,7 +217,7 @@ impl Session {
         let nothing = Arc::new(LoadedIndex::none(repository.hash));
         let attributes = Arc::new(Attributes::new(
             attributes::Settings::of(&repository)?,
-            surroundings::blobs(&nothing, &objects, None),
+            surroundings::blobs(&nothing, &objects, SourceOfAttributes::Index),
             messages.clone(),
         ));
         let converter = Converter::new(
@@ -231,6 +234,7 @@ impl Session {
             converter,
             attributes,
             messages,
+            missed_attributes: Arc::default(),
             excludes,
             index: None,
             tags: TagIndex::default(),
@@ -324,28 +328,34 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(());
         };
+        self.missed_attributes.store(false, Ordering::Relaxed);
         let tree = match SourceTree::of(&self.repository) {
-            None => None,
-            Some(source) => match self.tree_named(source.name.as_bstr())? {
-                None if source.required => {
-                    let text = SourceTree::UNRESOLVED.to_owned();
-                    return Err(repository::Error::Refused(text).into());
+            None => SourceOfAttributes::Index,
+            Some(source) => {
+                match revision::resolve(source.name.as_bstr(), &self.refs, &self.objects) {
+                    Ok(Some(id)) => {
+                        SourceOfAttributes::Tree(self.objects.peel_to_tree(&id).unwrap_or(id))
+                    }
+                    _ if source.required => {
+                        SourceOfAttributes::Missing(self.missed_attributes.clone())
+                    }
+                    _ => SourceOfAttributes::Index,
                 }
-                tree => tree,
-            },
+            }
         };
         self.converter
             .refresh(surroundings::blobs(&state.loaded, &self.objects, tree));
         Ok(())
     }
 
-    /// The tree that a reference or an id leads to.
-    fn tree_named(&self, name: &BStr) -> Result<Option<ObjectId>, SessionError> {
-        let id = match self.refs.expand(name, false)? {
-            Some(reference) => self.refs.resolve(reference.as_bstr())?,
-            None => ObjectId::from_hex(name).ok(),
-        };
-        Ok(id.and_then(|id| self.objects.peel_to_tree(&id).ok()))
+    /// An error if attributes were asked for, and the tree that they come from is not there. git finds out when it looks
+    /// at the first path, and so it does without where nothing asks.
+    fn check_attributes(&self) -> Result<(), SessionError> {
+        if self.missed_attributes.load(Ordering::Relaxed) {
+            let text = SourceTree::UNRESOLVED.to_owned();
+            return Err(repository::Error::Refused(text).into());
+        }
+        Ok(())
     }
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:

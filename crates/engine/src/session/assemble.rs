@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
+use vigil_linux::errno;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
@@ -108,6 +109,8 @@ impl Session {
             }
             is_same
         });
+        self.check_attributes()?;
+        self.check_order_file(head_id(&head).is_some(), &status.changes)?;
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
@@ -136,6 +139,31 @@ impl Session {
             status.long = Some(long);
         }
         Ok(status)
+    }
+
+    /// git reads `diff.orderFile` wherever something changed, though nothing of the order shows here.
+    fn check_order_file(
+        &self,
+        has_head: bool,
+        changes: &[(BString, Change)],
+    ) -> Result<(), SessionError> {
+        let Some(name) = &self.settings.order_file else {
+            return Ok(());
+        };
+        let is_compared = changes.iter().any(|(_, change)| match change {
+            Change::Tracked(change) => {
+                change.unstaged.is_some() || has_head && change.staged.is_some()
+            }
+            Change::Unmerged(_) => true,
+        });
+        match crate::file::read(&self.top()?.join(name)) {
+            Err(error) if is_compared => {
+                let (name, reason) = (name.display(), errno::text_of(&error));
+                let text = format!("failed to read orderfile '{name}': {reason}");
+                Err(repository::Error::Refused(text).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {

@@ -103,7 +103,11 @@ impl Session {
             .boolean("sparse.expectFilesOutsideOfPatterns")?
             == Some(true);
         let (index, top) = (&state.loaded.index, self.top()?);
-        let checkout = self.collapsing_rules(&state.loaded, warnings)?;
+        let checkout = match state.written_sparse {
+            // git makes no empty index a sparse one.
+            None if index.entries().is_empty() => None,
+            _ => self.collapsing_rules(&state.loaded, warnings)?,
+        };
         Ok(checkout.and_then(|checkout| {
             let has_present = match state.written_sparse {
                 Some(written) => written.has_present_directory,

@@ -31,6 +31,7 @@ pub struct Maker {
     splits: bool,
     actions: Vec<Action>,
     clock: u64,
+    names: u64,
 }
 
 impl Maker {
@@ -50,7 +51,14 @@ impl Maker {
             splits: seed.is_multiple_of(2),
             actions: Vec::new(),
             clock: 0,
+            names: 0,
         }
+    }
+
+    /// A name that no other has.
+    pub fn fresh(&mut self, name: &str) -> String {
+        self.names += 1;
+        format!("{name}-{}", self.names)
     }
 
     /// The actions since the last call.

@@ -67,6 +67,8 @@ pub struct Settings {
     pub rename_limit: usize,
     /// `diff.ignoreSubmodules`.
     pub ignore_submodules: Option<IgnoreSubmodules>,
+    /// `diff.orderFile`, as it is named there. It says nothing that shows in an answer, but must be readable.
+    pub order_file: Option<PathBuf>,
     /// `vigil.threads`: the most threads that a scan may use.
     pub threads_max: Option<usize>,
 }
@@ -99,7 +101,7 @@ impl Settings {
         let mut draft = Draft::default();
         for entry in config.entries() {
             if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
-                checks::check(config, &entry)?;
+                checks::check(&entry)?;
             }
         }
         let place = |path: Option<PathBuf>, default| {
@@ -190,6 +192,7 @@ impl Settings {
                 }
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
+            b"diff.orderfile" => self.order_file = config.path_of(entry)?,
             b"vigil.threads" => {
                 self.threads_max = usize::try_from(entry.int()?)
                     .ok()
@@ -223,6 +226,7 @@ impl Default for Settings {
             renames: Renames::Renames,
             rename_limit: RENAME_LIMIT,
             ignore_submodules: None,
+            order_file: None,
             threads_max: None,
         }
     }
