@@ -281,6 +281,11 @@ impl Session {
             &top,
             repository.hash,
         )?;
+        if loaded.stat.is_some()
+            && let Some(threads) = self.repository.config.entry("index.threads")
+        {
+            threads.bool_or_int()?;
+        }
         if self.repository.config.boolean("core.splitIndex")? == Some(true)
             && self.collapsing_rules(&loaded, &mut Vec::new())?.is_some()
         {

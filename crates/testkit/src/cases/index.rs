@@ -6,6 +6,7 @@ use super::cases;
 cases! {
     "index version 4", |b| { dirty(b.base().git(&["update-index", "--index-version", "4"])); };
     "split index", |b| { b.base().git(&["update-index", "--split-index"]); dirty(b); b.git(&["add", "n"]).git(&["rm", "-q", "--cached", "dir/c"]); };
+    "index.threads that is no number", |b| { b.base().git(&["config", "index.threads", "many"]); };
     "no index", |b| { b.base().remove(".git/index"); };
     "skipped hash", |b| { b.base().git(&["config", "index.skipHash", "true"]).write("a", "x\n").git(&["add", "a"]); };
     "many files", |b| { b.empty().git(&["config", "feature.manyFiles", "true"]).files().commit("base"); dirty(b); };
