@@ -271,6 +271,7 @@ impl Objects {
     }
 
     fn read_commit(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(), Error> {
+        self.history.check()?;
         match self.read(id, buf)? {
             Some(kind) => expect_kind(id, kind, Kind::Commit),
             None => Err(Error::Missing { id: id.to_owned() }),
