@@ -39,6 +39,12 @@ cases! {
         sparse(b);
         b.write(".git/info/sparse-checkout", "/*\n!/*/\n").git(&["read-tree", "-m", "-u", "HEAD"]).write("dir/x", "x\n");
     };
+    "cache tree of a directory that the index has not", |b| {
+        b.base().remove(".git/index").git_stops(&["rebase", "-q", "-i", "main"]);
+    };
+    "cache tree of a directory of which the index has less", |b| {
+        b.base().remove(".git/index").git_stops(&["rebase", "-q", "-i", "main"]).git(&["add", "b", "dir.x"]);
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {
