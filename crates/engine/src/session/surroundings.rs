@@ -233,6 +233,10 @@ impl AttributeLookup for PathQuestion<'_> {
 }
 
 impl TreeSource for Objects {
+    fn depth_max(&self) -> i64 {
+        self.tree_depth_max()
+    }
+
     fn tree(&self, id: &gix_hash::oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
         match Self::tree(self, id, buf) {
             Ok(()) => Ok(true),

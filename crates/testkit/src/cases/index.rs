@@ -6,6 +6,13 @@ use super::cases;
 cases! {
     "index version 4", |b| { dirty(b.base().git(&["update-index", "--index-version", "4"])); };
     "split index", |b| { b.base().git(&["update-index", "--split-index"]); dirty(b); b.git(&["add", "n"]).git(&["rm", "-q", "--cached", "dir/c"]); };
+    "deeper than trees may be", |b| {
+        b.base().git(&["config", "core.maxTreeDepth", "1"]).write("x/y/z/new", "x\n").git(&["add", "x", "--sparse"]);
+        b.write("dir/sub/d", "x\n").git(&["add", "dir"]);
+    };
+    "deep only in the index", |b| {
+        b.empty().write("a", "a\n").commit("a").git(&["config", "core.maxTreeDepth", "0"]).write("x/y/z/new", "x\n").git(&["add", "x"]);
+    };
     "index.threads that is no number", |b| { b.base().git(&["config", "index.threads", "many"]); };
     "no index", |b| { b.base().remove(".git/index"); };
     "skipped hash", |b| { b.base().git(&["config", "index.skipHash", "true"]).write("a", "x\n").git(&["add", "a"]); };

@@ -11,9 +11,6 @@ use vigil_model::index::{CacheTree, Entry, Index};
 use super::tree::{Key, TreeEntry};
 use super::{Error, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath};
 
-/// git's own limit (`core.maxTreeDepth`, git-config(1)).
-const DEPTH_MAX: usize = 2048;
-
 /// Why a walk ends early.
 pub(super) enum Stop {
     /// As many changes as were asked for are found.
@@ -155,15 +152,17 @@ impl<'t> Walker<'t> {
         let Step::Enter(top) = self.open(b"", head, later, node)? else {
             return Ok(());
         };
+        let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
+            return Err(self.too_deep(&top).into());
+        };
         let mut stack = vec![top];
         while let Some(frame) = stack.last_mut() {
             match self.step(frame)? {
                 Step::Next => {}
-                Step::Enter(frame) if stack.len() <= DEPTH_MAX => stack.push(frame),
-                Step::Enter(frame) => {
-                    let id = frame.head.map_or_else(|| self.hash.null(), |head| head.id);
-                    return Err(Error::TooDeep { id }.into());
+                Step::Enter(frame) if stack.len() <= depth_max || !frame.has_tree() => {
+                    stack.push(frame);
                 }
+                Step::Enter(frame) => return Err(self.too_deep(&frame).into()),
                 Step::SkipTo(position) => {
                     for frame in &mut stack {
                         frame.later.skip_to(position);
@@ -176,6 +175,13 @@ impl<'t> Walker<'t> {
             }
         }
         Ok(())
+    }
+
+    fn too_deep(&self, frame: &Frame<'_>) -> Error {
+        let head = frame.head.as_ref();
+        Error::TooDeep {
+            id: head.map_or_else(|| self.hash.null(), |head| head.id),
+        }
     }
 
     /// Compares what comes next in a directory.
@@ -319,6 +325,11 @@ impl<'t> Walker<'t> {
 }
 
 impl Frame<'_> {
+    /// Whether a tree object is read for it, whose depth is limited.
+    fn has_tree(&self) -> bool {
+        self.head.is_some() || matches!(self.later, Later::Tree(_))
+    }
+
     fn advance(&mut self, (head_len, later_len): (usize, usize)) {
         if let Some(cursor) = &mut self.head {
             cursor.at = cursor.at.saturating_add(head_len);
