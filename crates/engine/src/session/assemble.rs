@@ -86,7 +86,10 @@ impl Session {
             is_asked_for,
             |ours, mode, path| self.mode_against(ours, mode, path),
             |ours, worktree, path| match ours {
-                Some(ours) => self.submodule_in_conflict(request, index, ours, worktree, path),
+                Some(ours) => {
+                    let search = searches_renames;
+                    self.submodule_in_conflict(request, index, ours, worktree, path, search)
+                }
                 // Where git looks for renames, it gives a repository without a side of its own an id.
                 None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
                     new_commits: searches_renames,
@@ -272,7 +275,8 @@ impl Session {
             index_written_at: state.loaded.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,
-            looks_at_present_skipped_files: self.settings.sparse_checkout,
+            looks_at_present_skipped_files: self.settings.sparse_checkout
+                && !self.settings.expects_files_outside,
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),

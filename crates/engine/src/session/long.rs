@@ -12,7 +12,7 @@ use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
 use crate::git::staged;
-use crate::status::{Head, LongStatus, SparseState, StatusRequest};
+use crate::status::{Head, LongStatus, SparseState, StatusRequest, UntrackedMode};
 
 impl Session {
     /// What only the long format tells of the index that was read last, and of everything else as it is now.
@@ -23,7 +23,7 @@ impl Session {
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
         let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
-        let sparse = self.sparse_state(warnings)?;
+        let sparse = self.sparse_state(request, warnings)?;
         let comparison_start = Instant::now();
         let compared = match head {
             Head::Branch { name, id: Some(id) } => compared_branches(
@@ -48,6 +48,7 @@ impl Session {
 
     fn sparse_state(
         &self,
+        request: &StatusRequest,
         warnings: &mut Vec<BString>,
     ) -> Result<Option<SparseState>, SessionError> {
         let Some(state) = &self.index else {
@@ -58,12 +59,13 @@ impl Session {
             return Ok(None);
         }
         let top = self.top()?;
-        let expects_present = self
-            .repository
-            .config
-            .boolean("sparse.expectFilesOutsideOfPatterns")?
-            == Some(true);
-        if self.collapsed(warnings)?.is_some() {
+        let expects_present = self.settings.expects_files_outside;
+        // The search for untracked files in a directory that is one entry needs all entries.
+        let is_searched = |collapsed: &Collapsed| {
+            collapsed.has_present_directory && request.untracked != UntrackedMode::No
+        };
+        let collapsed = self.collapsed(warnings)?;
+        if collapsed.is_some_and(|collapsed| !is_searched(&collapsed)) {
             return Ok(Some(SparseState::SparseIndex));
         }
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
@@ -97,11 +99,7 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(None);
         };
-        let expects_present = self
-            .repository
-            .config
-            .boolean("sparse.expectFilesOutsideOfPatterns")?
-            == Some(true);
+        let expects_present = self.settings.expects_files_outside;
         let (index, top) = (&state.loaded.index, self.top()?);
         let checkout = match state.written_sparse {
             // git makes no empty index a sparse one.
@@ -115,6 +113,7 @@ impl Session {
             };
             (expects_present || !has_present).then_some(Collapsed {
                 checkout,
+                has_present_directory: has_present,
                 is_written: state.written_sparse.is_some(),
             })
         }))
@@ -151,6 +150,8 @@ pub(super) struct Collapsed {
     checkout: SparseCheckout,
     /// It was written as a sparse one, and git collapses no more of it.
     is_written: bool,
+    /// A directory that is one entry is in the working tree nevertheless.
+    has_present_directory: bool,
 }
 
 impl Collapsed {

@@ -61,6 +61,14 @@ cases! {
     "intent to add what is committed, and gone", |b| { b.base().git(&["rm", "-q", "--cached", "a"]).git(&["add", "-N", "a"]).remove("a"); };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
+    "skip-worktree files that exist and are expected to", |b| {
+        b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n");
+        b.git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index with files outside that are expected", |b| {
+        sparse(b);
+        b.write("other/deep/f", "x\n").write("other/new", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
     "staged as a cache tree does not show", |b| { b.base().write("dir/sub/d", "x\n").git(&["add", "-A"]).git(&["write-tree"]); };
 }
 

@@ -45,6 +45,8 @@ pub struct Settings {
     pub sparse_checkout: bool,
     /// `core.sparseCheckoutCone`.
     pub sparse_checkout_cone: bool,
+    /// `sparse.expectFilesOutsideOfPatterns`: files that a sparse checkout leaves out are left out though they are there.
+    pub expects_files_outside: bool,
     /// `status.showUntrackedFiles`.
     pub untracked: UntrackedMode,
     /// `status.relativePaths`.
@@ -163,6 +165,9 @@ impl Settings {
             b"core.excludesfile" => draft.excludes_file = config.path_of(entry)?,
             b"core.attributesfile" => draft.attributes_file = config.path_of(entry)?,
             b"core.sparsecheckout" => self.sparse_checkout = entry.boolean()?,
+            b"sparse.expectfilesoutsideofpatterns" => {
+                self.expects_files_outside = entry.boolean()?;
+            }
             b"core.sparsecheckoutcone" => self.sparse_checkout_cone = entry.boolean()?,
             b"status.showuntrackedfiles" => self.untracked = untracked(entry)?,
             b"status.relativepaths" => self.relative_paths = entry.boolean()?,
@@ -215,6 +220,7 @@ impl Default for Settings {
             attributes_file: None,
             sparse_checkout: false,
             sparse_checkout_cone: false,
+            expects_files_outside: false,
             untracked: UntrackedMode::default(),
             relative_paths: true,
             short: false,
