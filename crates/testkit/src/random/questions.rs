@@ -470,7 +470,7 @@ fn environment(m: &mut Maker, invocation: &mut Invocation) {
         &[("GIT_ADVICE", "0")],
         &[("GIT_ATTR_SOURCE", "HEAD")],
         &[("GIT_NO_REPLACE_OBJECTS", "1")],
-        &[("GIT_REPLACE_REF_BASE", "refs/other")],
+        &[("GIT_REPLACE_REF_BASE", "refs/other/")],
         &[("GIT_NAMESPACE", "x")],
         &[
             ("GIT_PAGER_IN_USE", "1"),

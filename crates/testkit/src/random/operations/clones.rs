@@ -13,7 +13,7 @@ table! {
     "deepen the history", 1, |m| m.git(&["fetch", "-q", "--depth=3"]);
     "fetch all of the history", 1, |m| m.git(&["fetch", "-q", "--unshallow"]);
     "make the history shallow", 1, |m| {
-        m.git(&["-c", "alias.x=!git rev-parse HEAD~1 > \"$(git rev-parse --git-common-dir)/shallow\"", "x"]);
+        m.git(&["-c", "alias.x=!git rev-parse -q --verify HEAD~1 > /dev/null && git rev-parse HEAD~1 > \"$(git rev-parse --git-common-dir)/shallow\"", "x"]);
     };
 }
 
