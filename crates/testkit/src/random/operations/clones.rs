@@ -17,34 +17,25 @@ table! {
     };
 }
 
-/// Clones `work` and puts the clone in its place. What it was stays beside it, since the clone may need it.
+/// Puts a clone of `work` in its place. What it was stays beside it, since the clone may need it.
 fn clone(m: &mut Maker, options: &[&str]) {
     if m.git_directory != "work/.git" {
         return;
     }
-    m.act(Action::Remove {
-        path: "clone".into(),
-    });
-    m.git_in(
-        ".",
-        &["clone", "-q", "-o", "origin"]
-            .iter()
-            .chain(options)
-            .chain(&["file://{ROOT}/work", "clone"])
-            .copied()
-            .collect::<Vec<_>>(),
-    );
     let source = m.fresh("source");
-    for (from, to) in [("work", source.as_str()), ("clone", "work")] {
-        m.act(Action::Rename {
-            from: from.into(),
-            to: to.into(),
-        });
-    }
+    let from = if options.contains(&"--no-local") {
+        format!("file://{{ROOT}}/{source}")
+    } else {
+        format!("{{ROOT}}/{source}")
+    };
+    m.act(Action::Rename {
+        from: "work".into(),
+        to: source.as_str().into(),
+    });
+    m.git_in(".", &[&["clone", "-q"], options, &[&from, "work"]].concat());
     // Where there was nothing to clone, all stays as it was.
     m.act(Action::Rename {
         from: source.into(),
         to: "work".into(),
     });
-    m.git(&["remote", "set-url", "origin", "{ROOT}/work"]);
 }
