@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use parking_lot::Mutex;
 
@@ -28,6 +28,8 @@ pub(crate) struct History {
     parents: HashMap<ObjectId, Vec<ObjectId>>,
     replacements: HashMap<ObjectId, ObjectId>,
     is_shallow: bool,
+    /// A line of the `shallow` file that is no id, which matters once a commit is read.
+    bad_shallow_line: Option<BString>,
     /// The two commits of a pair, and how many commits only each of them has.
     distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
 }
@@ -37,6 +39,7 @@ impl PartialEq for History {
         self.parents == other.parents
             && self.replacements == other.replacements
             && self.is_shallow == other.is_shallow
+            && self.bad_shallow_line == other.bad_shallow_line
     }
 }
 
@@ -66,10 +69,11 @@ impl History {
         if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
             history.is_shallow = true;
             for line in lines.lines() {
-                let id = line
-                    .get(..repo.hash.len_in_hex())
-                    .and_then(|hex| ObjectId::from_hex(hex).ok())
-                    .ok_or_else(|| Error::BadShallowLine { line: line.into() })?;
+                let hex = line.get(..repo.hash.len_in_hex());
+                let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
+                    history.bad_shallow_line = Some(line.into());
+                    break;
+                };
                 history.parents.insert(id, Vec::new());
             }
         }
@@ -87,6 +91,14 @@ impl History {
             })?;
         }
         Ok(history)
+    }
+
+    /// An error if commits cannot be read, since it is not known which have parents.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match &self.bad_shallow_line {
+            Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Whether a commit-graph, which records the commits as they are, tells the history that holds.

@@ -263,6 +263,7 @@ impl Session {
             ..StatusRequest::default()
         };
         let findings = self.scan_part(&question, &Pathspec::default(), &mut Vec::new(), part)?;
+        self.check_attributes()?;
         let unstaged = match &self.index {
             Some(state) => self.unstaged(&question, &state.loaded.index, &findings)?,
             None => Vec::new(),

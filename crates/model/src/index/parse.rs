@@ -213,6 +213,7 @@ impl IndexParser {
                 paths,
                 cache_tree: None,
                 is_sparse: false,
+                is_expanded: false,
             },
             link: None,
             checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
