@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
+use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
 use super::long::collapsed_above;
+use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::staged::{StagedChange, StagedDiff};
@@ -44,6 +46,10 @@ impl Session {
             return Err(repository::Error::Refused(text).into());
         }
         self.refresh_index()?;
+        if let Some(state) = &self.index {
+            let index = &state.loaded.index;
+            self.question(&pathspec, index)?.check_index(index)?;
+        }
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
         let search_start = Instant::now();
@@ -53,7 +59,7 @@ impl Session {
             return Ok(status);
         };
         let index = &loaded.index;
-        let question = PathQuestion::new(&pathspec, &self.attributes);
+        let question = self.question(&pathspec, index)?;
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let sparse = match pathspec.is_empty() {
             true => None,
@@ -75,6 +81,7 @@ impl Session {
             head_id(&head).is_some(),
             is_asked_for_staged,
         )?;
+        question.check()?;
         let unstaged = self.unstaged(request, index, &findings)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, index, &findings, unstaged)?;
@@ -143,6 +150,16 @@ impl Session {
             self.repository.work_tree.as_deref(),
             settings,
         )?)
+    }
+
+    /// Which paths of `index`, or beside it, `pathspec` asks for.
+    fn question<'a>(
+        &'a self,
+        pathspec: &'a Pathspec,
+        index: &'a Index,
+    ) -> Result<PathQuestion<'a>, SessionError> {
+        let modes = ObjectModes::new(self.top()?, &self.repository, index);
+        Ok(PathQuestion::new(pathspec, &self.attributes, modes))
     }
 
     fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {
@@ -224,7 +241,8 @@ impl Session {
         {
             state.memory = Some((question, ScanMemory::new(state.tree.len())));
         }
-        let filter = PathQuestion::new(pathspec, &self.attributes);
+        let modes = ObjectModes::new(&top, &self.repository, &state.loaded.index);
+        let filter = PathQuestion::new(pathspec, &self.attributes, modes);
         let host = Host {
             repository: &self.repository,
             objects: &self.object_pool,

@@ -1,0 +1,7 @@
+//! `vigil status` against git.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+mod long_format;
+mod pathspecs;
+mod sandbox;
