@@ -193,7 +193,8 @@ impl<'t> Walker<'t> {
             (None, _) | (_, Child::Absent) => false,
             (Some(head), Child::Tree(id)) => head == *id,
             (Some(head), Child::Index { node, range, .. }) => {
-                node.is_some_and(|node| is_tree(node, &head, range.len()))
+                let is_top = self.path.is_empty() && name.is_empty();
+                node.is_some_and(|node| is_tree(node, &head, range.len(), is_top))
             }
         };
         if is_same {
@@ -400,10 +401,16 @@ enum Child<'i> {
 }
 
 /// Whether the cache-tree says that the directory, of which the index has `len` entries, is the tree `id`. git itself
-/// may leave one that does not fit.
-fn is_tree(node: &CacheTree, id: &oid, len: usize) -> bool {
-    node.tree
-        .is_some_and(|(count, tree)| count > 0 && usize::try_from(count) == Ok(len) && *tree == *id)
+/// may leave one that knows of more entries than there are, and believes it of any directory but the top.
+fn is_tree(node: &CacheTree, id: &oid, len: usize, is_top: bool) -> bool {
+    node.tree.is_some_and(|(count, tree)| {
+        let fits = match usize::try_from(count) {
+            Ok(count) if is_top => count == len,
+            Ok(count) => count >= len,
+            Err(_) => false,
+        };
+        count > 0 && fits && *tree == *id
+    })
 }
 
 /// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number
