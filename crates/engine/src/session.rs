@@ -158,6 +158,8 @@ pub struct Session {
 /// An index and what was made of it.
 struct IndexState {
     loaded: Arc<LoadedIndex>,
+    /// Whether it had sparse directories when it was read: those that are there have been expanded.
+    was_sparse: bool,
     tree: DirTree,
     /// What scans of this index remember, and of which kind of question.
     memory: Option<(Question, ScanMemory)>,
@@ -283,7 +285,8 @@ impl Session {
             let text = "cannot use split index with a sparse index".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
-        if loaded.index.is_sparse() {
+        let was_sparse = loaded.index.is_sparse();
+        if was_sparse {
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
@@ -293,6 +296,7 @@ impl Session {
         let tree = DirTree::new(&loaded.index);
         self.index = Some(IndexState {
             loaded: Arc::new(loaded),
+            was_sparse,
             tree,
             memory: None,
             staged: None,

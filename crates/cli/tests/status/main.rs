@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod complaints;
 mod long_format;
 mod pathspecs;
 mod sandbox;

@@ -13,9 +13,24 @@ use super::long::collapsed_above;
 use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
+use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, IgnoreSubmodules, SubmoduleState};
+
+const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
+    name: "sparseIndexExpanded",
+    lines: &[
+        "The sparse index is expanding to a full index, a slow operation.",
+        "Your working directory likely has contents that are outside of",
+        "your sparse-checkout patterns. Use 'git sparse-checkout list' to",
+        "see your sparse-checkout definition and compare it to your working",
+        "directory contents. Cleaning up any merge conflicts or staged",
+        "changes before running 'git sparse-checkout clean' or 'git",
+        "sparse-checkout reapply' may assist in this cleanup.",
+    ],
+    is_explained: true,
+};
 
 /// How much of the working tree is looked at.
 pub(super) struct Part {
@@ -55,16 +70,25 @@ impl Session {
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
         let searched_in = search_start.elapsed();
-        let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
+        let Some(state) = &self.index else {
             return Ok(status);
         };
+        let (loaded, was_sparse) = (state.loaded.clone(), state.was_sparse);
         let index = &loaded.index;
+        let mut notices: Vec<BString> = loaded
+            .notices
+            .iter()
+            .map(|text| text.as_str().into())
+            .collect();
+        if head_id(&head).is_some() {
+            notices.extend_from_slice(self.objects.history().notices());
+        }
+        let sparse = self.collapsed(&mut notices)?;
+        if sparse.is_none() && was_sparse && loaded.shared.is_none() {
+            notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
+        }
         let question = self.question(&pathspec, index)?;
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let sparse = match pathspec.is_empty() {
-            true => None,
-            false => self.collapsed(&mut Vec::new())?,
-        };
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
                 .as_ref()
@@ -114,10 +138,8 @@ impl Session {
         for text in &mut status.warnings {
             text.insert_str(0, "warning: ");
         }
-        let notices = loaded.notices.iter().map(|text| text.as_str().into());
-        status
-            .warnings
-            .splice(..0, notices.chain(findings.messages));
+        notices.extend(findings.messages);
+        status.warnings.splice(..0, notices);
         let mut crlf = HashSet::new();
         let messages = self.messages.take().into_iter().filter(|text| {
             // git looks at each file once.
@@ -131,7 +153,8 @@ impl Session {
             status.stash_count = Some(self.refs.stash_count()?);
         }
         if request.long {
-            let mut long = self.long_status(request, &head, &mut status.warnings)?;
+            let mut long =
+                self.long_status(request, &head, sparse.is_some(), &mut status.warnings)?;
             long.searched_in = searched_in;
             status.long = Some(long);
         }

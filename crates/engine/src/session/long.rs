@@ -15,15 +15,17 @@ use crate::git::staged;
 use crate::status::{Head, LongStatus, SparseState, StatusRequest};
 
 impl Session {
-    /// What only the long format tells of the index that was read last, and of everything else as it is now.
+    /// What only the long format tells of the index that was read last, and of everything else as it is now;
+    /// `is_collapsed` as [`Self::collapsed`] finds.
     pub(super) fn long_status(
         &self,
         request: &StatusRequest,
         head: &Head,
+        is_collapsed: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
         let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
-        let sparse = self.sparse_state(warnings)?;
+        let sparse = self.sparse_state(is_collapsed)?;
         let comparison_start = Instant::now();
         let compared = match head {
             Head::Branch { name, id: Some(id) } => compared_branches(
@@ -46,10 +48,7 @@ impl Session {
         })
     }
 
-    fn sparse_state(
-        &self,
-        warnings: &mut Vec<BString>,
-    ) -> Result<Option<SparseState>, SessionError> {
+    fn sparse_state(&self, is_collapsed: bool) -> Result<Option<SparseState>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
@@ -63,7 +62,7 @@ impl Session {
             .config
             .boolean("sparse.expectFilesOutsideOfPatterns")?
             == Some(true);
-        if self.collapsed(warnings)?.is_some() {
+        if is_collapsed {
             return Ok(Some(SparseState::SparseIndex));
         }
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
