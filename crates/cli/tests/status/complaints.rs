@@ -105,3 +105,34 @@ fn a_sparse_index_that_grows_is_advised_against() {
         "\x1b[34mhint: The sparse index is expanding to a full index, a slow operation.\x1b[m";
     assert!(advice(&sandbox, &colored).starts_with(line));
 }
+
+#[test]
+fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
+    let mut sandbox = Sandbox::with_history();
+    sandbox.git(&["update-index", "--force-untracked-cache"]);
+    sandbox.git(&["status"]);
+    sandbox.same(&["--no-optional-locks", "status", "-s"]);
+    let elsewhere = sandbox.top.with_file_name("elsewhere");
+    std::fs::rename(&sandbox.top, &elsewhere).unwrap();
+    sandbox.top = elsewhere;
+    for arguments in [
+        &["status"][..],
+        &["status", "-s", "-uall"],
+        &["status", "-uno"],
+        &["status", "--ignored"],
+        &["status", "dir"],
+        &["-c", "core.untrackedCache=keep", "status"],
+        &["-c", "core.untrackedCache=true", "status"],
+        &["-c", "core.untrackedCache=false", "status"],
+        &["-c", "feature.manyFiles", "status"],
+        &[
+            "-c",
+            "feature.manyFiles",
+            "-c",
+            "core.untrackedCache=keep",
+            "status",
+        ],
+    ] {
+        sandbox.same(&[&["--no-optional-locks"], arguments].concat());
+    }
+}

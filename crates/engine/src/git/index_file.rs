@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use bstr::BString;
 use gix_hash::{Kind, ObjectId};
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
@@ -111,6 +112,8 @@ pub struct LoadedIndex {
     pub shared: Option<SeenFile>,
     /// What git would say on stderr, with no prefix.
     pub notices: Vec<String>,
+    /// Where the untracked cache was made, if there is one: working tree and system, in a sentence.
+    pub untracked_cache_origin: Option<BString>,
     path: PathBuf,
     read_at: Timestamp,
 }
@@ -123,6 +126,7 @@ impl LoadedIndex {
             stat: None,
             shared: None,
             notices: Vec::new(),
+            untracked_cache_origin: None,
             path: PathBuf::new(),
             read_at: Timestamp::default(),
         }
@@ -167,6 +171,7 @@ pub fn load(
         stat: None,
         shared: None,
         notices: Vec::new(),
+        untracked_cache_origin: None,
         path: path.to_owned(),
         read_at,
     };
@@ -179,6 +184,7 @@ pub fn load(
     let (parsed, stat) = reader.read(path, &file)?;
     loaded.stat = Some(stat);
     loaded.notice(&parsed);
+    loaded.untracked_cache_origin = parsed.untracked_cache_origin.clone();
     let Some(link) = &parsed.link else {
         loaded.index = parsed.index;
         return Ok(loaded);

@@ -1,6 +1,7 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
 use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -132,6 +133,10 @@ impl Session {
         status
             .changes
             .dedup_by(|(later, _), (earlier, _)| later == earlier);
+        if !self.uses_untracked_cache(request, &loaded)? {
+            let text = "untracked cache is disabled on this system or location";
+            status.warnings.push(text.into());
+        }
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
@@ -173,6 +178,34 @@ impl Session {
             self.repository.work_tree.as_deref(),
             settings,
         )?)
+    }
+
+    /// Whether git would use the untracked cache, if there is one: it was not made elsewhere, and neither made anew
+    /// nor left alone for other reasons.
+    fn uses_untracked_cache(
+        &self,
+        request: &StatusRequest,
+        loaded: &LoadedIndex,
+    ) -> Result<bool, SessionError> {
+        let (Some(origin), Some(top)) =
+            (&loaded.untracked_cache_origin, &self.repository.work_tree)
+        else {
+            return Ok(true);
+        };
+        let repository = &self.repository;
+        let is_asked = request.untracked != UntrackedMode::No
+            && request.ignored == IgnoredMode::No
+            && request.pathspecs.is_empty();
+        let configured = repository.config.string("core.untrackedCache");
+        let is_kept = configured.is_none_or(|value| config::boolean(value.as_bstr()).is_none())
+            && repository.config.boolean("feature.manyFiles")? != Some(true);
+        let is_off = repository
+            .environment
+            .get("GIT_DISABLE_UNTRACKED_CACHE")
+            .and_then(config::boolean)
+            == Some(true);
+        let here = [b"Location ", top.as_os_str().as_bytes(), b", system Linux"].concat();
+        Ok(!is_asked || !is_kept || is_off || *origin == here)
     }
 
     /// Which paths of `index`, or beside it, `pathspec` asks for.
