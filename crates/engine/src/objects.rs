@@ -22,6 +22,7 @@ pub use self::hash::{BlobHasher, hash_blob};
 pub(crate) use self::history::History;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
+use crate::git::staged::DEPTH_MAX;
 
 /// The largest object that is read, in bytes: a corrupt size must not take all memory.
 const OBJECT_SIZE_MAX: usize = 4 << 30;
@@ -143,6 +144,8 @@ struct Places {
     /// Messages name files below it relative to it.
     work_tree: Option<PathBuf>,
     uses_commit_graph: bool,
+    /// `core.maxTreeDepth`.
+    tree_depth_max: i64,
 }
 
 impl std::fmt::Debug for Objects {
@@ -176,6 +179,10 @@ impl Objects {
             working_directory,
             work_tree: repo.work_tree.clone(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
+            tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
+                Some(entry) => entry.int()?.into(),
+                None => DEPTH_MAX,
+            },
         };
         Ok(Self {
             stores: RefCell::new(places.open()?),
@@ -271,6 +278,7 @@ impl Objects {
     }
 
     fn read_commit(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(), Error> {
+        self.history.check()?;
         match self.read(id, buf)? {
             Some(kind) => expect_kind(id, kind, Kind::Commit),
             None => Err(Error::Missing { id: id.to_owned() }),
@@ -318,6 +326,11 @@ impl Objects {
                 expected: Kind::Tree,
             }),
         }
+    }
+
+    /// How deep directories may lie in each other.
+    pub(crate) fn tree_depth_max(&self) -> i64 {
+        self.places.tree_depth_max
     }
 
     /// What changes history, and what is remembered of it.

@@ -16,13 +16,14 @@ mod unstaged;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 
 use self::excludes::Excludes;
-use self::surroundings::ObjectPool;
+use self::surroundings::{ObjectPool, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
@@ -32,7 +33,7 @@ use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
 use crate::git::repository::{self, Repository};
 use crate::git::tags::{self, TagIndex};
-use crate::git::{branch, config, refs, renames, staged};
+use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{DirTree, Findings, Scan, ScanError, ScanMemory};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
@@ -136,6 +137,10 @@ impl SessionError {
     }
 }
 
+/// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
+/// disk, and a thread costs less than that.
+const LARGE_INDEX_LEN: u64 = 4 << 20;
+
 /// One working copy and what is known of it.
 pub struct Session {
     repository: Repository,
@@ -146,6 +151,8 @@ pub struct Session {
     converter: Converter,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
+    /// Attributes were asked for that should come from a tree that is not there.
+    missed_attributes: Arc<AtomicBool>,
     excludes: Excludes,
     index: Option<IndexState>,
     tags: TagIndex,
@@ -158,13 +165,20 @@ pub struct Session {
 /// An index and what was made of it.
 struct IndexState {
     loaded: Arc<LoadedIndex>,
-    /// Whether it had sparse directories when it was read: those that are there have been expanded.
-    was_sparse: bool,
     tree: DirTree,
+    /// What of the index was written as a sparse one, if it was.
+    written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember, and of which kind of question.
     memory: Option<(Question, ScanMemory)>,
     staged: Option<StagedMemory>,
     counted: Option<MarkCounts>,
+}
+
+/// An index that was written as a sparse one.
+#[derive(Clone, Copy)]
+struct WrittenSparse {
+    /// A directory that is one entry is in the working tree: git then works with all entries.
+    has_present_directory: bool,
 }
 
 /// The kind of question that a memory of scans holds for.
@@ -216,7 +230,7 @@ impl Session {
         let nothing = Arc::new(LoadedIndex::none(repository.hash));
         let attributes = Arc::new(Attributes::new(
             attributes::Settings::of(&repository)?,
-            surroundings::blobs(&nothing, &objects, None),
+            surroundings::blobs(&nothing, &objects, SourceOfAttributes::Index),
             messages.clone(),
         ));
         let converter = Converter::new(
@@ -233,6 +247,7 @@ impl Session {
             converter,
             attributes,
             messages,
+            missed_attributes: Arc::default(),
             excludes,
             index: None,
             tags: TagIndex::default(),
@@ -273,31 +288,58 @@ impl Session {
         }
         let top = self.top()?.to_owned();
         let repository = &self.repository;
-        let mut loaded = index_file::load(
-            &repository.index_path,
-            &repository.git_dir,
-            &top,
-            repository.hash,
-        )?;
+        let load = || {
+            index_file::load(
+                &repository.index_path,
+                &repository.git_dir,
+                &top,
+                repository.hash,
+            )
+        };
+        let is_large = || {
+            vigil_linux::stat::stat_path(&repository.index_path)
+                .is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
+        };
+        let mut loaded = match self.index.is_none() && is_large() {
+            true => {
+                let (refs, pool) = (&self.refs, &self.object_pool);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| read_head_ahead(refs, pool));
+                    load()
+                })
+            }
+            false => load(),
+        }?;
+        if loaded.stat.is_some()
+            && let Some(threads) = self.repository.config.entry("index.threads")
+        {
+            threads.bool_or_int()?;
+        }
         if self.repository.config.boolean("core.splitIndex")? == Some(true)
             && self.collapsing_rules(&loaded, &mut Vec::new())?.is_some()
         {
             let text = "cannot use split index with a sparse index".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
-        let was_sparse = loaded.index.is_sparse();
-        if was_sparse {
+        let mut written_sparse = None;
+        if loaded.index.is_sparse() {
+            let mut has_present_directory = false;
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                is_present(&top, path) || crowded.iter().any(|other| other == path)
+                let is_present = is_present(&top, path);
+                has_present_directory |= is_present;
+                is_present || crowded.iter().any(|other| other == path)
             })?;
+            written_sparse = Some(WrittenSparse {
+                has_present_directory,
+            });
         }
         let tree = DirTree::new(&loaded.index);
         self.index = Some(IndexState {
             loaded: Arc::new(loaded),
-            was_sparse,
             tree,
+            written_sparse,
             memory: None,
             staged: None,
             counted: None,
@@ -320,28 +362,34 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(());
         };
+        self.missed_attributes.store(false, Ordering::Relaxed);
         let tree = match SourceTree::of(&self.repository) {
-            None => None,
-            Some(source) => match self.tree_named(source.name.as_bstr())? {
-                None if source.required => {
-                    let text = SourceTree::UNRESOLVED.to_owned();
-                    return Err(repository::Error::Refused(text).into());
+            None => SourceOfAttributes::Index,
+            Some(source) => {
+                match revision::resolve(source.name.as_bstr(), &self.refs, &self.objects) {
+                    Ok(Some(id)) => {
+                        SourceOfAttributes::Tree(self.objects.peel_to_tree(&id).unwrap_or(id))
+                    }
+                    _ if source.required => {
+                        SourceOfAttributes::Missing(self.missed_attributes.clone())
+                    }
+                    _ => SourceOfAttributes::Index,
                 }
-                tree => tree,
-            },
+            }
         };
         self.converter
             .refresh(surroundings::blobs(&state.loaded, &self.objects, tree));
         Ok(())
     }
 
-    /// The tree that a reference or an id leads to.
-    fn tree_named(&self, name: &BStr) -> Result<Option<ObjectId>, SessionError> {
-        let id = match self.refs.expand(name, false)? {
-            Some(reference) => self.refs.resolve(reference.as_bstr())?,
-            None => ObjectId::from_hex(name).ok(),
-        };
-        Ok(id.and_then(|id| self.objects.peel_to_tree(&id).ok()))
+    /// An error if attributes were asked for, and the tree that they come from is not there. git finds out when it looks
+    /// at the first path, and so it does without where nothing asks.
+    fn check_attributes(&self) -> Result<(), SessionError> {
+        if self.missed_attributes.load(Ordering::Relaxed) {
+            let text = SourceTree::UNRESOLVED.to_owned();
+            return Err(repository::Error::Refused(text).into());
+        }
+        Ok(())
     }
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
@@ -373,6 +421,19 @@ fn head_id(head: &Head) -> Option<ObjectId> {
     match head {
         Head::Branch { id, .. } => *id,
         Head::Detached(id) => Some(*id),
+    }
+}
+
+/// Has HEAD's tree brought into memory. Whatever is wrong with it is said when it is used.
+fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
+    if let Ok(head) = refs.head()
+        && let Some(id) = head_id(&head)
+    {
+        pool.with(|objects| {
+            let tree = objects.peel_to_tree(&id);
+            tree.and_then(|tree| objects.read(&tree, &mut Vec::new()))
+                .is_ok()
+        });
     }
 }
 

@@ -17,7 +17,7 @@ use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
 pub use self::cache_tree::CacheTree;
-pub use self::parse::{ParseError, ParsedIndex, Prepare};
+pub use self::parse::{IndexParser, ParseError, ParsedIndex, Prepare};
 pub use self::sparse::FlatEntry;
 pub use self::split::Link;
 
@@ -100,6 +100,7 @@ pub struct Index {
     paths: Vec<u8>,
     cache_tree: Option<CacheTree>,
     is_sparse: bool,
+    is_expanded: bool,
 }
 
 impl Index {
@@ -111,6 +112,7 @@ impl Index {
             paths: Vec::new(),
             cache_tree: None,
             is_sparse: false,
+            is_expanded: false,
         }
     }
 
@@ -150,6 +152,11 @@ impl Index {
     /// Whether entries may be sparse directories (`sdir` extension).
     pub fn is_sparse(&self) -> bool {
         self.is_sparse
+    }
+
+    /// Whether sparse directories were expanded, so that the cache-tree's counts are not those of the entries.
+    pub fn is_expanded(&self) -> bool {
+        self.is_expanded
     }
 
     /// The position of the entry of `path` and `stage`, or where it would be inserted.

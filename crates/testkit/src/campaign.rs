@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 
@@ -14,6 +15,12 @@ use crate::scenario::{Item, Question, Scenario, Step, describe};
 use crate::shell;
 use crate::shrink::shrink;
 
+/// After how many comparisons a line of progress is written to standard error.
+const PROGRESS_PERIOD: usize = 5_000;
+
+/// How many lines alike are shown before and after those that differ.
+const LINES_ALIKE_MAX: usize = 6;
+
 /// How much is played.
 #[derive(Clone, Debug)]
 pub struct Campaign {
@@ -23,6 +30,8 @@ pub struct Campaign {
     pub runs: u64,
     /// The number of comparisons after which no run is begun.
     pub comparisons_max: usize,
+    /// The time after which no run is begun.
+    pub time_max: Duration,
     /// The number of failures after which no run is begun.
     pub failures_max: usize,
     /// The number of threads.
@@ -55,8 +64,8 @@ pub struct Totals {
     pub comparisons: usize,
     /// The answers that equal another git's, not the oracle's.
     pub version_differences: usize,
-    /// The questions refused more clearly than by the oracle.
-    pub clearer_refusals: usize,
+    /// The answers that could not be judged, since git itself crashed or has none.
+    pub unjudged: usize,
     /// The runs that failed.
     pub mismatches: usize,
     /// The failures.
@@ -80,10 +89,10 @@ impl Totals {
                 self.version_differences
             ));
         }
-        if self.clearer_refusals > 0 {
+        if self.unjudged > 0 {
             line.push_str(&format!(
-                " ({} refused more clearly than git)",
-                self.clearer_refusals
+                " ({} not judged: git itself crashed or has no answer)",
+                self.unjudged
             ));
         }
         line
@@ -95,6 +104,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
     let next = AtomicU64::new(0);
     let done = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
+    let begin = Instant::now();
     let totals = Mutex::new(Totals::default());
     std::thread::scope(|scope| {
         for _ in 0..campaign.jobs.max(1) {
@@ -103,6 +113,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= campaign.runs
                         || done.load(Ordering::Relaxed) >= campaign.comparisons_max
+                        || begin.elapsed() >= campaign.time_max
                     {
                         return;
                     }
@@ -115,14 +126,18 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                         Ok(one) => {
                             totals.comparisons += one.comparisons;
                             totals.version_differences += one.version_differences;
-                            totals.clearer_refusals += one.clearer_refusals;
+                            totals.unjudged += one.unjudged;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
                             totals.hung.extend(one.hung);
                         }
                         Err(error) => totals.errors.push(format!("{}: {error}", scenario.name)),
                     }
-                    done.store(totals.comparisons, Ordering::Relaxed);
+                    let before = done.swap(totals.comparisons, Ordering::Relaxed);
+                    if totals.comparisons / PROGRESS_PERIOD > before / PROGRESS_PERIOD {
+                        let seconds = begin.elapsed().as_secs();
+                        eprintln!("{}, {seconds} s: {}", scenario.name, totals.summary());
+                    }
                     if totals.mismatches >= campaign.failures_max || totals.errors.len() > 10 {
                         stop.store(true, Ordering::Relaxed);
                     }
@@ -148,7 +163,7 @@ fn run_one(
             .iter()
             .map(|what| format!("{}: {what}", scenario.name))
             .collect(),
-        clearer_refusals: played.clearer_refusals,
+        unjudged: played.unjudged,
         ..Totals::default()
     };
     let Some((index, differences)) = played.mismatches.pop() else {
@@ -210,18 +225,33 @@ fn say(output: &Mutex<dyn Write + Send>, text: &str) {
     }
 }
 
-/// The differences for people.
+/// The differences for people; of long texts the part in which they differ.
 pub fn describe_differences(differences: &[Difference]) -> String {
     let mut out = String::new();
     for difference in differences {
         out.push_str(&format!("  {}\n", difference.what));
-        for (who, text) in [
-            ("candidate", &difference.candidate),
-            ("oracle", &difference.oracle),
-        ] {
+        let texts = [&difference.candidate, &difference.oracle].map(|text| shell::escaped(text));
+        let [candidate, oracle] = texts
+            .each_ref()
+            .map(|text| text.lines().collect::<Vec<&str>>());
+        let pairs = || candidate.iter().zip(&oracle);
+        let is_same = |(left, right): &(&&str, &&str)| left == right;
+        let before = pairs().take_while(is_same).count();
+        let shortest = candidate.len().min(oracle.len());
+        let after = candidate.iter().rev().zip(oracle.iter().rev());
+        let after = after.take_while(is_same).take(shortest - before).count();
+        for (who, lines) in [("candidate", &candidate), ("oracle", &oracle)] {
             out.push_str(&format!("    {who}:\n"));
-            for line in shell::escaped(text).lines() {
-                out.push_str(&format!("      {line}\n"));
+            let first = before.saturating_sub(LINES_ALIKE_MAX);
+            let last = lines
+                .len()
+                .saturating_sub(after.saturating_sub(LINES_ALIKE_MAX));
+            for (number, line) in lines.iter().enumerate() {
+                if (first..last).contains(&number) {
+                    out.push_str(&format!("      {line}\n"));
+                } else if number == 0 || number == last {
+                    out.push_str("      (lines alike)\n");
+                }
             }
         }
     }

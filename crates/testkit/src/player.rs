@@ -78,8 +78,9 @@ pub enum Verdict {
     Same,
     /// The oracle disagrees, another version of git agrees.
     SameAsOther,
-    /// The oracle breaks off or makes something up where the candidate says clearly that it cannot answer.
-    RefusedMoreClearly,
+    /// git itself crashed, in every version that was asked, and the candidate did not; or git has no answer to a
+    /// prompt. Nothing says what is right.
+    Unjudged,
     /// They differ.
     Different(Vec<Difference>),
 }
@@ -102,8 +103,8 @@ pub struct Played {
     pub comparisons: usize,
     /// How many answers equal another git's, not the oracle's.
     pub version_differences: usize,
-    /// How many questions were refused more clearly than by the oracle.
-    pub clearer_refusals: usize,
+    /// How many answers could not be judged, since git itself crashed or has none.
+    pub unjudged: usize,
     /// The indexes of the questions whose answers are wrong, and how.
     pub mismatches: Vec<(usize, Vec<Difference>)>,
     /// Commands that did not end in time.
@@ -127,7 +128,7 @@ pub fn play(
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
-        clearer_refusals: 0,
+        unjudged: 0,
         mismatches: Vec::new(),
         hung: Vec::new(),
         failed_actions: Vec::new(),
@@ -186,7 +187,7 @@ pub fn play(
                 match verdict {
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += 1,
-                    Verdict::RefusedMoreClearly => played.clearer_refusals += 1,
+                    Verdict::Unjudged => played.unjudged += 1,
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
                         if judge != Judge::All {
@@ -218,14 +219,38 @@ fn ask(
     })
 }
 
-/// Asks candidate, then oracle. Neither may write; the candidate goes first and sees the tree as it was left.
+/// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are
+/// asked again: a machine that stood still is no fault of theirs.
 fn compare_status(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
     thorough: bool,
 ) -> Result<Verdict, SandboxError> {
-    let before = (thorough && !settings.may_write).then(|| listing(sandbox.root()));
+    let verdict = compare_status_once(settings, sandbox, invocation, thorough)?;
+    let took_long = |text: &[u8]| text == b"TimedOut" || text.contains_str("\nIt took ");
+    match &verdict {
+        Verdict::Different(differences)
+            if differences
+                .iter()
+                .any(|it| took_long(&it.candidate) || took_long(&it.oracle)) =>
+        {
+            compare_status_once(settings, sandbox, invocation, thorough)
+        }
+        _ => Ok(verdict),
+    }
+}
+
+/// Asks candidate, then oracle. Neither may write; the candidate goes first and sees the tree as it was left.
+fn compare_status_once(
+    settings: &Settings,
+    sandbox: &Sandbox,
+    invocation: &Invocation,
+    thorough: bool,
+) -> Result<Verdict, SandboxError> {
+    // The installed git, which patches come from, writes the trees that it needs for a sparse index.
+    let may_write = settings.may_write || invocation.may_be_long();
+    let before = (thorough && !may_write).then(|| listing(sandbox.root()));
     let index = sandbox.path("work/.git/index");
     let index_before = std::fs::read(&index).ok();
     let candidate = ask(settings, sandbox, invocation, &settings.candidate)?;
@@ -252,19 +277,24 @@ fn compare_status(
             Verdict::Different(differences)
         });
     }
-    if differences.is_empty() && is_clearer_refusal(&candidate, &oracle) {
-        return Ok(Verdict::RefusedMoreClearly);
-    }
+    let mut right = oracle;
     for other in &settings.others {
-        if differences.is_empty()
-            && is_same(
-                settings,
-                &candidate,
-                &ask(settings, sandbox, invocation, other)?,
-            )
-        {
+        if !differences.is_empty() {
+            break;
+        }
+        let other = ask(settings, sandbox, invocation, other)?;
+        if is_same(settings, &candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
+        if is_crash(&right) {
+            right = other;
+        }
+    }
+    if differences.is_empty()
+        && is_crash(&right)
+        && matches!(candidate.ending, Ending::Exit(0..=1 | 128))
+    {
+        return Ok(Verdict::Unjudged);
     }
     let mut compare = |what: &str, candidate: &[u8], oracle: &[u8]| {
         if candidate != oracle {
@@ -276,13 +306,13 @@ fn compare_status(
             });
         }
     };
-    compare("stdout", &candidate.stdout, &oracle.stdout);
+    compare("stdout", &candidate.stdout, &right.stdout);
     compare(
         "ending",
         format!("{:?}", candidate.ending).as_bytes(),
-        format!("{:?}", oracle.ending).as_bytes(),
+        format!("{:?}", right.ending).as_bytes(),
     );
-    compare("stderr", &candidate.stderr, &oracle.stderr);
+    compare("stderr", &candidate.stderr, &right.stderr);
     Ok(Verdict::Different(differences))
 }
 
@@ -295,7 +325,8 @@ fn written(what: &str) -> Difference {
 }
 
 fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
-    candidate.ending == oracle.ending
+    !matches!(candidate.ending, Ending::Signal(_))
+        && candidate.ending == oracle.ending
         && candidate.stdout == oracle.stdout
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
 }
@@ -314,22 +345,14 @@ fn messages(outcome: &Outcome) -> Vec<&[u8]> {
     lines
 }
 
-/// Whether the candidate refuses in words what the oracle takes for a mistake of its own.
-fn is_clearer_refusal(candidate: &Outcome, oracle: &Outcome) -> bool {
-    refuses(candidate)
-        && oracle.ending == Ending::Signal(6)
-        && last_line(&oracle.stderr).starts_with(b"BUG: ")
-}
-
-/// Whether `outcome` is a refusal with a reason, and nothing else.
-pub fn refuses(outcome: &Outcome) -> bool {
-    outcome.ending == Ending::Exit(128)
-        && outcome.stdout.is_empty()
-        && last_line(&outcome.stderr).starts_with(b"fatal: ")
-}
-
-fn last_line(text: &[u8]) -> &[u8] {
-    text.lines().next_back().unwrap_or_default()
+/// Whether a program broke off by a mistake of its own: `BUG()` of git aborts, and git reports as an error when
+/// another git that it started did so.
+pub fn is_crash(outcome: &Outcome) -> bool {
+    matches!(outcome.ending, Ending::Signal(_))
+        || outcome
+            .stderr
+            .lines()
+            .any(|line| line.starts_with(b"BUG: "))
 }
 
 /// All files below `root` with what writing them would change. Vigil's own state folders are left out.

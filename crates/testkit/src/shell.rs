@@ -54,6 +54,9 @@ fn plain_word(bytes: &[u8]) -> BString {
 
 /// A command that prints exactly `bytes`, with [`ROOT`] filled in.
 pub fn print(bytes: &[u8]) -> BString {
+    if let Some(command) = print_numbered(bytes) {
+        return command;
+    }
     let mut out = BString::from("printf ");
     let mut format = Vec::new();
     let mut roots = 0;
@@ -80,6 +83,28 @@ pub fn print(bytes: &[u8]) -> BString {
         out.extend_from_slice(b" \"$ROOT\"");
     }
     out
+}
+
+/// A short command that prints many numbered lines, of which one may differ: `None` for anything else.
+fn print_numbered(bytes: &[u8]) -> Option<BString> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b' ';
+    let lines: Vec<&[u8]> = bytes.strip_suffix(b"\n")?.split_str("\n").collect();
+    let (before, after) = lines.first()?.split_once_str(" 0 ")?;
+    if lines.len() < 8 || !lines.iter().all(|line| line.iter().all(is_plain)) {
+        return None;
+    }
+    let (before, after) = (before.to_str().ok()?, after.to_str().ok()?);
+    let mut odd = lines
+        .iter()
+        .enumerate()
+        .filter(|(number, line)| **line != format!("{before} {number} {after}").as_bytes());
+    let last = lines.len() - 1;
+    let mut command = format!("seq -f '{before} %.0f {after}' 0 {last}");
+    if let Some((number, line)) = odd.next() {
+        let line = line.to_str().ok()?;
+        command.push_str(&format!(" | sed '{}s/.*/{line}/'", number + 1));
+    }
+    odd.next().is_none().then(|| command.into())
 }
 
 /// `bytes` for a person to read: one line per line, everything unprintable escaped.
@@ -134,5 +159,27 @@ mod tests {
         let mut expected = HARD.to_vec();
         expected.extend_from_slice(b"\0-/r-");
         assert_eq!(bash(&print(&data)).as_bstr(), expected.as_bstr());
+    }
+
+    #[test]
+    fn many_numbered_lines_make_a_short_command() {
+        let mut text: Vec<String> = (0..400)
+            .map(|number| format!("line {number} of x"))
+            .collect();
+        for changed in [None, Some(17)] {
+            if let Some(number) = changed {
+                text[number] = "another one".to_owned();
+            }
+            let text = format!("{}\n", text.join("\n"));
+            let command = print(text.as_bytes());
+            assert!(command.len() < 80, "{command}");
+            assert_eq!(bash(&command).as_bstr(), text.as_bytes().as_bstr());
+        }
+        text[3] = "a second one".to_owned();
+        let text = format!("{}\n", text.join("\n"));
+        assert_eq!(
+            bash(&print(text.as_bytes())).as_bstr(),
+            text.as_bytes().as_bstr()
+        );
     }
 }

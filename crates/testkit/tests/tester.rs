@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use vigil_testkit::campaign::{Campaign, Totals, run};
 use vigil_testkit::cases;
@@ -34,6 +35,7 @@ fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
         seed,
         runs,
         comparisons_max: usize::MAX,
+        time_max: Duration::MAX,
         failures_max: 1,
         jobs: 1,
         plan,
@@ -75,6 +77,36 @@ fn git_equals_itself() {
     let (totals, report) = play(Path::new("git"), &campaign(1, 4, false));
     assert_eq!(totals.mismatches, 0, "{report}");
     assert!(totals.comparisons >= 4 * 13 * 2);
+}
+
+#[test]
+fn a_git_that_crashes_is_no_judge_but_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let broken = script(
+        directory.path(),
+        "for word; do [ \"$word\" = status ] && kill -ABRT $$; done; exec git \"$@\"",
+    );
+    let play = |candidate: &Path, others: Vec<PathBuf>| {
+        let settings = Settings {
+            oracle: broken.clone(),
+            others,
+            ..settings(candidate)
+        };
+        let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        run(&settings, &campaign(1, 1, false), &output)
+    };
+    let totals = play(Path::new("git"), Vec::new());
+    assert_eq!(
+        (totals.mismatches, totals.unjudged),
+        (0, totals.comparisons)
+    );
+    assert!(totals.summary().contains("not judged"));
+    // A further git that does not crash is a judge, and a candidate that crashes is never right.
+    let totals = play(Path::new("git"), vec!["git".into()]);
+    assert_eq!((totals.mismatches, totals.unjudged), (0, 0));
+    let totals = play(Path::new("true"), vec!["git".into()]);
+    assert_eq!((totals.mismatches, totals.unjudged), (1, 0));
+    assert_eq!(play(&broken, Vec::new()).mismatches, 1);
 }
 
 #[test]
@@ -144,7 +176,7 @@ fn a_candidate_that_hangs_is_caught() {
     let mut campaign = campaign(1, 1, false);
     campaign.shrinks = false;
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    let limit = std::time::Duration::from_millis(50);
+    let limit = Duration::from_millis(50);
     let totals = run(
         &Settings {
             limit,

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::cases;
@@ -73,6 +74,7 @@ fn play(prompts: bool, seed: u64, comparisons_max: usize) {
         seed,
         runs: u64::MAX,
         comparisons_max,
+        time_max: Duration::MAX,
         failures_max: 1,
         jobs: 2,
         plan,

@@ -112,7 +112,9 @@ impl Wanted {
         };
         let color = if self.colors { "always" } else { "never" };
         let color = format!("--color={color}");
-        let mut arguments = vec!["--no-pager", "diff", what, "--no-ext-diff", "--no-relative"];
+        // With it git would write the index, and leave files out that are like what is recorded.
+        let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
+        arguments.extend(["diff", what, "--no-ext-diff", "--no-relative"]);
         arguments.extend(["--ita-invisible-in-index", &color]);
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));

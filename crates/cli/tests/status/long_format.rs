@@ -207,6 +207,11 @@ fn commits_that_are_edited_or_split() {
     );
     sandbox.same_status();
     sandbox.same_in("dir", &["status"]);
+    // The list of commands is named as the repository is.
+    let git_dir = format!("--git-dir={}", sandbox.top.join(".git").display());
+    sandbox.same(&[&git_dir, "status", "-uno"]);
+    sandbox.same_in("dir", &["--git-dir=../.git", "--work-tree=..", "status"]);
+    sandbox.same_in(".git", &["--work-tree=..", "status"]);
     std::fs::remove_file(sandbox.top.join(".git/rebase-merge/git-rebase-todo")).unwrap();
     sandbox.same_status();
 }

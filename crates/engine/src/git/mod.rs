@@ -13,6 +13,7 @@ pub mod refs;
 pub mod reftable;
 pub mod renames;
 pub mod repository;
+pub mod revision;
 pub(crate) mod space;
 pub mod sparse;
 pub mod staged;

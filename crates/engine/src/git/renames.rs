@@ -103,13 +103,17 @@ pub fn detect(
         .filter_map(|(change, fate)| match fate {
             Fate::Kept => Some(change),
             Fate::Gone => None,
-            Fate::Paired(origin) => Some(StagedChange {
-                kind: origin.kind,
-                head_mode: origin.mode,
-                head_id: origin.id,
-                source: Some(origin.source),
-                ..change
-            }),
+            Fate::Paired(origin) => {
+                let is_other = origin.source.path != change.path;
+                let is_same = origin.mode == change.index_mode && origin.id == change.index_id;
+                (is_other || !is_same).then(|| StagedChange {
+                    kind: origin.kind,
+                    head_mode: origin.mode,
+                    head_id: origin.id,
+                    source: is_other.then_some(origin.source),
+                    ..change
+                })
+            }
         })
         .collect())
 }
@@ -500,7 +504,10 @@ impl<'a> Search<'a> {
             };
             source.used = source.used.saturating_sub(1);
             let origin = Origin {
-                kind: if source.used > 0 {
+                // A path that an index at odds with itself holds twice may have come from itself.
+                kind: if source.file.blob.path == target.file.blob.path {
+                    ChangeKind::Modified
+                } else if source.used > 0 {
                     ChangeKind::Copied
                 } else {
                     ChangeKind::Renamed

@@ -77,6 +77,9 @@ pub enum RefFormat {
 pub struct Repository {
     /// The repository's folder, of a linked worktree its own (`GIT_DIR`).
     pub git_dir: PathBuf,
+    /// git's own name for that folder, absolute or relative to the top of the working tree: it depends on how the
+    /// repository was found.
+    pub git_dir_name: BString,
     /// The folder shared by all worktrees (`GIT_COMMON_DIR`).
     pub common_dir: PathBuf,
     /// The top of the working tree; `None` in a bare repository.
@@ -129,7 +132,8 @@ impl Repository {
 
     /// git's name for `name` in the repository's folder, as messages have it.
     pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
-        name_from(&self.git_dir.join(name), self.directory())
+        let full = join(self.git_dir_name.as_bstr(), name);
+        full.strip_prefix(b"./").map_or(full.clone(), BString::from)
     }
 
     /// Where a path that the configuration gives relates to: git's working directory.

@@ -23,7 +23,15 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 pub trait TreeSource {
     /// Replaces the contents of `buf` by those of the tree `id`; false where there is no such object.
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError>;
+
+    /// How deep directories may lie in each other (`core.maxTreeDepth`).
+    fn depth_max(&self) -> i64 {
+        DEPTH_MAX
+    }
 }
+
+/// git's own limit of how deep directories may lie in each other (`core.maxTreeDepth`, git-config(1)).
+pub const DEPTH_MAX: i64 = 2048;
 
 /// Why HEAD and index cannot be compared. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

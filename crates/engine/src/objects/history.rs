@@ -47,6 +47,8 @@ pub(crate) struct History {
     is_shallow: bool,
     /// What git says on stderr where it reads the grafts, each line whole.
     notices: Vec<BString>,
+    /// A line of the `shallow` file that is no id, which matters once a commit is read.
+    bad_shallow_line: Option<BString>,
     /// The two commits of a pair, and how many commits only each of them has.
     distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
 }
@@ -56,6 +58,7 @@ impl PartialEq for History {
         self.parents == other.parents
             && self.replacements == other.replacements
             && self.is_shallow == other.is_shallow
+            && self.bad_shallow_line == other.bad_shallow_line
     }
 }
 
@@ -83,10 +86,11 @@ impl History {
         if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
             history.is_shallow = true;
             for line in lines.lines() {
-                let id = line
-                    .get(..repo.hash.len_in_hex())
-                    .and_then(|hex| ObjectId::from_hex(hex).ok())
-                    .ok_or_else(|| Error::BadShallowLine { line: line.into() })?;
+                let hex = line.get(..repo.hash.len_in_hex());
+                let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
+                    history.bad_shallow_line = Some(line.into());
+                    break;
+                };
                 history.parents.insert(id, Vec::new());
             }
         }
@@ -129,6 +133,14 @@ impl History {
     /// What git says on stderr where it reads the grafts, each line whole.
     pub(crate) fn notices(&self) -> &[BString] {
         &self.notices
+    }
+
+    /// An error if commits cannot be read, since it is not known which have parents.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match &self.bad_shallow_line {
+            Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Whether a commit-graph, which records the commits as they are, tells the history that holds.

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_at};
 use vigil_model::facts::ObservedStat;
-use vigil_model::index::Entry;
+use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Verdict, compare, worktree_mode};
@@ -215,4 +215,13 @@ fn observed(stat: &Stat) -> ObservedStat {
 /// The name of a file whose path is `path` and whose name starts at `start`.
 pub(super) fn name_of(path: &BStr, start: usize) -> &[u8] {
     path.as_bytes().get(start..).unwrap_or_default()
+}
+
+/// Whether an entry, or another side of its conflict, is a submodule.
+pub(super) fn is_gitlink_on_any_side(index: &Index, first: &Entry) -> bool {
+    let is_gitlink = |stage| {
+        let side = index.find(index.path(first), stage);
+        side.is_some_and(|side| side.mode.is_gitlink())
+    };
+    first.mode.is_gitlink() || first.flags.stage() > 0 && (2..=3).any(is_gitlink)
 }

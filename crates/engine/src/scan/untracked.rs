@@ -46,6 +46,8 @@ pub(super) struct Found {
     pub(super) untracked: Vec<BString>,
     pub(super) ignored: Vec<BString>,
     pub(super) warnings: Vec<BString>,
+    /// Directories with tracked files in which nothing untracked is shown, with a `/` at the end.
+    pub(super) hidden: Vec<BString>,
     /// Directories and ignore files below, if these are to be remembered.
     pub(super) witnesses: Vec<Witness>,
     /// False where it rests on something that no witness can stand for.
@@ -61,6 +63,12 @@ impl Found {
             can_be_remembered: is_remembered,
             ..Self::default()
         }
+    }
+
+    /// Hides what is untracked in a directory that a conflict has for a submodule, too: git takes it for one.
+    pub(super) fn hide(&mut self, dir: BString) {
+        self.hidden.push(dir);
+        self.can_be_remembered = false;
     }
 }
 

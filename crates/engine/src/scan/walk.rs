@@ -15,7 +15,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
 use super::cache::{DirMemory, Listed, Others};
-use super::entries::{Comparisons, Place, check, name_of};
+use super::entries::{Comparisons, Place, check, is_gitlink_on_any_side, name_of};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
@@ -50,6 +50,8 @@ pub(super) struct Walk<'a> {
 pub(super) struct Worker {
     listing: Listing,
     pub(super) findings: Findings,
+    /// Directories, with a `/` at the end, in which nothing untracked is shown.
+    hidden: Vec<BString>,
 }
 
 impl Worker {
@@ -129,12 +131,19 @@ impl Scan<'_> {
             return Err(error);
         }
         let mut all = Findings::default();
+        let mut hidden: Vec<BString> = Vec::new();
         for worker in workers {
             all.tracked.extend(worker.findings.tracked);
             all.untracked.extend(worker.findings.untracked);
             all.ignored.extend(worker.findings.ignored);
             all.warnings.extend(worker.findings.warnings);
             all.messages.extend(worker.findings.messages);
+            hidden.extend(worker.hidden);
+        }
+        if !hidden.is_empty() {
+            let is_shown = |path: &BString| !hidden.iter().any(|dir| path.starts_with(dir));
+            all.untracked.retain(is_shown);
+            all.ignored.retain(is_shown);
         }
         all.tracked.sort_unstable_by_key(|&(number, _)| number);
         all.untracked.sort_unstable();
@@ -549,6 +558,7 @@ impl<'a> Walk<'a> {
         worker.listing = listing;
         self.push_subdirs(id, dir, &rules, is_excluded, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);
+        worker.hidden.append(&mut found.hidden);
         let gitignore_holds = gitignore.is_none_or(|stamp| stamp.is_some());
         let others = Others {
             untracked: found.untracked,
@@ -632,7 +642,13 @@ impl<'a> Walk<'a> {
                 };
             };
             let is_dir = entry.kind == EntryKind::Dir;
-            if tracked.is_some_and(|file| !is_dir || file.mode.is_gitlink()) {
+            if let Some(file) = tracked
+                && (!is_dir || is_gitlink_on_any_side(index, file))
+            {
+                let has_name = |sub: &&DirId| tree.name(index, **sub).as_bytes() == name;
+                if is_dir && file.flags.stage() > 0 && subdirs.clone().any(|sub| has_name(&sub)) {
+                    found.hide(vigil_model::path::join(index.path(file), BStr::new("")));
+                }
                 continue;
             }
             let subdir = loop {

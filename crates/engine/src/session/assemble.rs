@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
+use vigil_linux::errno;
 use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
-use super::long::collapsed_above;
 use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, IgnoreSubmodules, SubmoduleState};
+use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -74,7 +74,8 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(status);
         };
-        let (loaded, was_sparse) = (state.loaded.clone(), state.was_sparse);
+        let loaded = state.loaded.clone();
+        let is_written_sparse = state.written_sparse.is_some() && loaded.shared.is_none();
         let index = &loaded.index;
         let mut notices: Vec<BString> = loaded
             .notices
@@ -85,7 +86,10 @@ impl Session {
             notices.extend_from_slice(self.objects.history().notices());
         }
         let sparse = self.collapsed(&mut notices)?;
-        if sparse.is_none() && was_sparse && loaded.shared.is_none() {
+        let stays_sparse = sparse
+            .as_ref()
+            .is_some_and(|sparse| sparse.stays_sparse(request));
+        if is_written_sparse && !stays_sparse {
             notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
         }
         let question = self.question(&pathspec, index)?;
@@ -93,7 +97,7 @@ impl Session {
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
                 .as_ref()
-                .and_then(|checkout| collapsed_above(index, checkout, path));
+                .and_then(|sparse| sparse.directory_above(index, path));
             // git asks for a directory that is one entry of the index as one.
             match directory {
                 Some(directory) => question.matches(directory, true),
@@ -118,7 +122,10 @@ impl Session {
             is_asked_for,
             |ours, mode, path| self.mode_against(ours, mode, path),
             |ours, worktree, path| match ours {
-                Some(ours) => self.submodule_in_conflict(request, index, ours, worktree, path),
+                Some(ours) => {
+                    let search = searches_renames;
+                    self.submodule_in_conflict(request, index, ours, worktree, path, search)
+                }
                 // Where git looks for renames, it gives a repository without a side of its own an id.
                 None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
                     new_commits: searches_renames,
@@ -130,9 +137,19 @@ impl Session {
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
         // A damaged index may hold a path twice.
-        status
-            .changes
-            .dedup_by(|(later, _), (earlier, _)| later == earlier);
+        status.changes.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if let (true, Change::Tracked(later), Change::Tracked(earlier)) =
+                (is_same, &later.1, &mut earlier.1)
+                && earlier.index_mode == FileMode::NONE
+            {
+                earlier.index_mode = later.index_mode;
+                earlier.index_id = later.index_id;
+            }
+            is_same
+        });
+        self.check_attributes()?;
+        self.check_order_file(head_id(&head).is_some(), &status.changes)?;
         if !self.uses_untracked_cache(request, &loaded)? {
             let text = "untracked cache is disabled on this system or location";
             status.warnings.push(text.into());
@@ -158,12 +175,36 @@ impl Session {
             status.stash_count = Some(self.refs.stash_count()?);
         }
         if request.long {
-            let mut long =
-                self.long_status(request, &head, sparse.is_some(), &mut status.warnings)?;
+            let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
             status.long = Some(long);
         }
         Ok(status)
+    }
+
+    /// git reads `diff.orderFile` wherever something changed, though nothing of the order shows here.
+    fn check_order_file(
+        &self,
+        has_head: bool,
+        changes: &[(BString, Change)],
+    ) -> Result<(), SessionError> {
+        let Some(name) = &self.settings.order_file else {
+            return Ok(());
+        };
+        let is_compared = changes.iter().any(|(_, change)| match change {
+            Change::Tracked(change) => {
+                change.unstaged.is_some() || has_head && change.staged.is_some()
+            }
+            Change::Unmerged(_) => true,
+        });
+        match crate::file::read(&self.top()?.join(name)) {
+            Err(error) if is_compared => {
+                let (name, reason) = (name.display(), errno::text_of(&error));
+                let text = format!("failed to read orderfile '{name}': {reason}");
+                Err(repository::Error::Refused(text).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
@@ -311,7 +352,8 @@ impl Session {
             index_written_at: state.loaded.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,
-            looks_at_present_skipped_files: self.settings.sparse_checkout,
+            looks_at_present_skipped_files: self.settings.sparse_checkout
+                && !self.settings.expects_files_outside,
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),

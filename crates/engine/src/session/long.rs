@@ -12,20 +12,20 @@ use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
 use crate::git::staged;
-use crate::status::{Head, LongStatus, SparseState, StatusRequest};
+use crate::status::{Head, LongStatus, SparseState, StatusRequest, UntrackedMode};
 
 impl Session {
     /// What only the long format tells of the index that was read last, and of everything else as it is now;
-    /// `is_collapsed` as [`Self::collapsed`] finds.
+    /// `stays_sparse` if git works with a sparse index to the end.
     pub(super) fn long_status(
         &self,
         request: &StatusRequest,
         head: &Head,
-        is_collapsed: bool,
+        stays_sparse: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
         let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
-        let sparse = self.sparse_state(is_collapsed)?;
+        let sparse = self.sparse_state(stays_sparse)?;
         let comparison_start = Instant::now();
         let compared = match head {
             Head::Branch { name, id: Some(id) } => compared_branches(
@@ -48,7 +48,7 @@ impl Session {
         })
     }
 
-    fn sparse_state(&self, is_collapsed: bool) -> Result<Option<SparseState>, SessionError> {
+    fn sparse_state(&self, stays_sparse: bool) -> Result<Option<SparseState>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
@@ -57,12 +57,8 @@ impl Session {
             return Ok(None);
         }
         let top = self.top()?;
-        let expects_present = self
-            .repository
-            .config
-            .boolean("sparse.expectFilesOutsideOfPatterns")?
-            == Some(true);
-        if is_collapsed {
+        let expects_present = self.settings.expects_files_outside;
+        if stays_sparse {
             return Ok(Some(SparseState::SparseIndex));
         }
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
@@ -88,23 +84,31 @@ impl Session {
         Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
     }
 
-    /// The rules of the checkout, if git works with a sparse index by them all the time.
+    /// How the index is sparse, if git works with a sparse one all the time.
     pub(super) fn collapsed(
         &self,
         warnings: &mut Vec<BString>,
-    ) -> Result<Option<SparseCheckout>, SessionError> {
+    ) -> Result<Option<Collapsed>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
-        let expects_present = self
-            .repository
-            .config
-            .boolean("sparse.expectFilesOutsideOfPatterns")?
-            == Some(true);
+        let expects_present = self.settings.expects_files_outside;
         let (index, top) = (&state.loaded.index, self.top()?);
-        let checkout = self.collapsing_rules(&state.loaded, warnings)?;
-        Ok(checkout.filter(|checkout| {
-            expects_present || !has_present_sparse_directory(index, checkout, top)
+        let checkout = match state.written_sparse {
+            // git makes no empty index a sparse one.
+            None if index.entries().is_empty() => None,
+            _ => self.collapsing_rules(&state.loaded, warnings)?,
+        };
+        Ok(checkout.and_then(|checkout| {
+            let has_present = match state.written_sparse {
+                Some(written) => written.has_present_directory,
+                None => has_present_sparse_directory(index, &checkout, top),
+            };
+            (expects_present || !has_present).then_some(Collapsed {
+                checkout,
+                has_present_directory: has_present,
+                is_written: state.written_sparse.is_some(),
+            })
         }))
     }
 
@@ -134,19 +138,49 @@ impl Session {
     }
 }
 
+/// A sparse index with which git works.
+pub(super) struct Collapsed {
+    checkout: SparseCheckout,
+    /// It was written as a sparse one, and git collapses no more of it.
+    is_written: bool,
+    /// A directory that is one entry is in the working tree nevertheless.
+    has_present_directory: bool,
+}
+
+impl Collapsed {
+    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries.
+    pub(super) fn stays_sparse(&self, request: &StatusRequest) -> bool {
+        !self.has_present_directory || request.untracked == UntrackedMode::No
+    }
+
+    /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
+    pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
+        if !self.is_written {
+            return collapsed_above(index, &self.checkout, path);
+        }
+        path.find_iter("/").find_map(|slash| {
+            let directory = path.get(..=slash)?.as_bstr();
+            let below = index.range_of_directory(path.get(..slash)?.as_bstr());
+            let is_one = match index.entries().get(below)? {
+                [] => !self.checkout.in_checkout(directory),
+                [only] => only.is_sparse_directory() && index.path(only) == directory,
+                _ => false,
+            };
+            is_one.then_some(directory)
+        })
+    }
+}
+
 fn has_conflicts(index: &Index) -> bool {
     index.entries().iter().any(|entry| entry.flags.stage() > 0)
 }
 
-/// Whether a directory that is, or would be, one entry of the sparse index is in the working tree: git then works
-/// with all entries.
+/// Whether a directory that would be one entry of the sparse index is in the working tree: git then works with all
+/// entries.
 fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &Path) -> bool {
     let mut last: Option<BString> = None;
     index.entries().iter().any(|entry| {
         let path = index.path(entry);
-        if entry.mode.is_tree() {
-            return is_present(top, path);
-        }
         if !entry.flags.is_skip_worktree()
             || last.as_ref().is_some_and(|last| path.starts_with(last))
         {
@@ -161,7 +195,7 @@ fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &
 }
 
 /// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
-pub(super) fn collapsed_above<'p>(
+fn collapsed_above<'p>(
     index: &Index,
     checkout: &SparseCheckout,
     path: &'p BStr,

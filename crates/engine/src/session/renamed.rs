@@ -25,7 +25,7 @@ impl Session {
         let Some(rule) = request.renames else {
             return Ok((unstaged, false));
         };
-        let in_conflict = conflicts(index, findings);
+        let in_conflict = self.conflicts(index, findings);
         let has = |kind: ChangeKind| {
             unstaged.iter().any(|change| change.kind == kind)
                 || in_conflict.iter().any(|change| change.kind == kind)
@@ -93,6 +93,11 @@ impl Session {
                     source,
                 });
                 change.kind = pair.kind;
+            } else if change.kind == ChangeKind::Added
+                && let Some(submodule) = &mut change.submodule
+            {
+                // The search gives it an id, as git sees it.
+                submodule.new_commits = change.mode.is_gitlink();
             }
             kept.push(change);
         }
@@ -109,45 +114,50 @@ impl Session {
                 objects::hash_blob(hash, &contents)
             })
     }
-}
 
-/// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
-/// there is one, and against its stage 2, if it has that.
-fn conflicts(index: &Index, findings: &Findings) -> Vec<StagedChange> {
-    let null = ObjectId::null(index.hash_kind());
-    let mut all = Vec::new();
-    for &(number, observed) in &findings.tracked {
-        let Some(entry) = index.entries().get(number as usize) else {
-            continue;
-        };
-        if entry.flags.stage() == 0 {
-            continue;
-        }
-        let path = index.path(entry);
-        let mode = match observed {
-            Observed::Missing => FileMode::NONE,
-            Observed::Present(mode) => mode,
-            Observed::Submodule => FileMode::GITLINK,
-        };
-        let change = |kind, head_mode, head_id| StagedChange {
-            path: path.to_owned(),
-            kind,
-            head_mode,
-            head_id,
-            index_mode: mode,
-            index_id: null,
-            source: None,
-        };
-        if mode != FileMode::NONE {
-            all.push(change(ChangeKind::Added, FileMode::NONE, null));
-        }
-        if let Some(ours) = index.find(path, 2) {
-            let kind = match mode == FileMode::NONE {
-                true => ChangeKind::Deleted,
-                false => ChangeKind::Modified,
+    /// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
+    /// there is one, and against its stage 2, if it has that.
+    fn conflicts(&self, index: &Index, findings: &Findings) -> Vec<StagedChange> {
+        let null = ObjectId::null(index.hash_kind());
+        let mut all = Vec::new();
+        for &(number, observed) in &findings.tracked {
+            let Some(entry) = index.entries().get(number as usize) else {
+                continue;
             };
-            all.push(change(kind, ours.mode, ours.id));
+            if entry.flags.stage() == 0 {
+                continue;
+            }
+            let path = index.path(entry);
+            let mode = match observed {
+                Observed::Missing => FileMode::NONE,
+                Observed::Present(mode) => mode,
+                Observed::Submodule => FileMode::GITLINK,
+            };
+            let change = |kind, head_mode, head_id| StagedChange {
+                path: path.to_owned(),
+                kind,
+                head_mode,
+                head_id,
+                index_mode: mode,
+                index_id: null,
+                source: None,
+            };
+            if mode != FileMode::NONE {
+                all.push(change(ChangeKind::Added, FileMode::NONE, null));
+            }
+            if let Some(ours) = index.find(path, 2) {
+                let is_mere_directory = || {
+                    mode.is_gitlink()
+                        && !ours.mode.is_gitlink()
+                        && !self.repository.has_nested_repository(path)
+                };
+                let kind = match mode == FileMode::NONE || is_mere_directory() {
+                    true => ChangeKind::Deleted,
+                    false => ChangeKind::Modified,
+                };
+                all.push(change(kind, ours.mode, ours.id));
+            }
         }
+        all
     }
-    all
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
@@ -29,7 +30,7 @@ impl ObjectPool {
         Self(Mutex::new(vec![objects.clone()]))
     }
 
-    fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
         let mut free = self.0.lock();
         let reader = match free.pop() {
             // The last one stays, to be cloned.
@@ -122,20 +123,46 @@ impl IndexBlobs for TreeBlobs {
     }
 }
 
-/// What attributes and conversion take from the repository: the index, or the tree that was named for attributes.
-pub(super) fn blobs(loaded: &Arc<LoadedIndex>, objects: &Objects, tree: Option<ObjectId>) -> Blobs {
+/// The place of a tree that is not there: notes that somebody asked.
+struct MissingTree(Arc<AtomicBool>);
+
+impl IndexBlobs for MissingTree {
+    fn blob(&self, _: &BStr) -> Option<Vec<u8>> {
+        self.0.store(true, Ordering::Relaxed);
+        None
+    }
+}
+
+/// Where attributes come from that are not those of the working tree.
+pub(super) enum SourceOfAttributes {
+    /// The index, where the working tree has no file.
+    Index,
+    /// A tree, instead of both.
+    Tree(ObjectId),
+    /// A tree that is not there; who asks is noted.
+    Missing(Arc<AtomicBool>),
+}
+
+/// What attributes and conversion take from the repository.
+pub(super) fn blobs(
+    loaded: &Arc<LoadedIndex>,
+    objects: &Objects,
+    source: SourceOfAttributes,
+) -> Blobs {
     let pool = || ObjectPool::new(objects);
     Blobs {
         index: Arc::new(IndexedBlobs {
             loaded: loaded.clone(),
             objects: pool(),
         }),
-        tree: tree.map(|tree| {
-            Arc::new(TreeBlobs {
+        tree: match source {
+            SourceOfAttributes::Index => None,
+            SourceOfAttributes::Tree(tree) => Some(Arc::new(TreeBlobs {
                 tree,
                 objects: pool(),
-            }) as Arc<dyn IndexBlobs>
-        }),
+            })),
+            SourceOfAttributes::Missing(asked) => Some(Arc::new(MissingTree(asked))),
+        },
     }
 }
 
@@ -247,6 +274,10 @@ impl AttributeLookup for PathQuestion<'_> {
 }
 
 impl TreeSource for Objects {
+    fn depth_max(&self) -> i64 {
+        self.tree_depth_max()
+    }
+
     fn tree(&self, id: &gix_hash::oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
         match Self::tree(self, id, buf) {
             Ok(()) => Ok(true),

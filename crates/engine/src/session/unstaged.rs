@@ -129,7 +129,8 @@ impl Session {
         }
     }
 
-    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree.
+    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree. Where git
+    /// `searches_renames`, it gives a directory without a recorded commit an id.
     pub(super) fn submodule_in_conflict(
         &self,
         request: &StatusRequest,
@@ -137,13 +138,15 @@ impl Session {
         ours: &Entry,
         worktree_mode: FileMode,
         path: &BStr,
+        searches_renames: bool,
     ) -> Result<Option<SubmoduleState>, SessionError> {
         let is_in_worktree = worktree_mode.is_gitlink();
         let unchanged = SubmoduleState::default();
         if !ours.mode.is_gitlink() {
-            // A repository in place of a file has other commits than the file, as git sees it.
-            return Ok(is_in_worktree.then_some(SubmoduleState {
-                new_commits: true,
+            // A repository in place of a file has other commits than the file, as git sees it. Of any other directory
+            // it knows only that some side has a submodule there.
+            return Ok(is_in_worktree.then(|| SubmoduleState {
+                new_commits: searches_renames || self.repository.has_nested_repository(path),
                 ..unchanged
             }));
         }

@@ -62,6 +62,7 @@ impl Index {
         paths.append(&mut new_paths);
         Ok(Self {
             is_sparse: entries.iter().any(Entry::is_sparse_directory),
+            is_expanded: true,
             entries,
             paths,
             ..self

@@ -180,6 +180,7 @@ impl Index {
             paths,
             cache_tree: split.cache_tree,
             is_sparse: split.is_sparse,
+            is_expanded: false,
         };
         let added: Vec<Entry> = added.collect();
         joined.entries = joined.merge_entries(kept, added);

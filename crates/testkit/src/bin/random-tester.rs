@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use vigil_testkit::campaign::{self, Campaign};
 use vigil_testkit::cases;
@@ -21,8 +21,9 @@ An answer that only a further --git gives is counted apart and is no mismatch.
 
   --mode status|gitstatusd|cases|prompt-cases   what is asked (status)
   --seed N             seed of the first run (1)
-  --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons is given)
+  --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons or --minutes is given)
   --comparisons N      begin no run after this many comparisons
+  --minutes N          begin no run after this many minutes
   --steps S            operations per run (40)
   --questions Q        questions after each operation (4)
   --jobs J             threads (2)
@@ -81,6 +82,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         seed: 1,
         runs: 10,
         comparisons_max: usize::MAX,
+        time_max: Duration::MAX,
         failures_max: 5,
         jobs: 2,
         plan,
@@ -105,6 +107,9 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             "--seed" => campaign.seed = number(&value()?)?,
             "--runs" => runs = Some(number(&value()?)?),
             "--comparisons" => campaign.comparisons_max = number(&value()?)?,
+            "--minutes" => {
+                campaign.time_max = Duration::from_secs(60 * number::<u64>(&value()?)?);
+            }
             "--steps" => campaign.plan.steps = number(&value()?)?,
             "--questions" => campaign.plan.questions = number(&value()?)?,
             "--jobs" => campaign.jobs = number(&value()?)?,
@@ -128,7 +133,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
                     .push((name.into(), value.into()));
             }
             "--root" => settings.parent = value()?.into(),
-            "--limit" => settings.limit = std::time::Duration::from_secs(number(&value()?)?),
+            "--limit" => settings.limit = Duration::from_secs(number(&value()?)?),
             "--keep" => campaign.keeps = true,
             other => return Err(format!("unknown argument {other}")),
         }
@@ -138,7 +143,9 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     }
     campaign.runs = match runs {
         Some(runs) => runs,
-        None if campaign.comparisons_max < usize::MAX => u64::MAX,
+        None if campaign.comparisons_max < usize::MAX || campaign.time_max < Duration::MAX => {
+            u64::MAX
+        }
         None => campaign.runs,
     };
     let mut gits = gits.into_iter();

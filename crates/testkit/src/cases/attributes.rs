@@ -30,6 +30,10 @@ cases! {
         b.base().write(".gitattributes", "* text\n[attr]mine -text\n").write("dir/.gitattributes", "* mine\n").write(".git/info/attributes", "dir/sub/* text eol=crlf\n");
         b.write("crlf", "a\r\n").write("dir/crlf", "a\r\n").write("dir/sub/crlf", "a\r\n").commit("crlf").write("crlf", "a\n").write("dir/crlf", "a\n").write("dir/sub/crlf", "a\n");
     };
+    "attributes of an older commit", |b| {
+        b.base().write(".gitattributes", "* text=auto\n").commit("attributes").write(".gitattributes", "* -text\n").commit("none");
+        b.git(&["config", "attr.tree", "HEAD~1"]).write("a", "crlf\r\n").git(&["add", "a"]).write("b", "mixed\r\nlf\n").time("b", 3);
+    };
     "unsafe line ends", |b| { b.base().git(&["config", "core.autocrlf", "true"]).git(&["config", "core.safecrlf", "true"]).write("a", "lf\n").write("b", "mixed\r\nlf\n"); };
 }
 

@@ -32,6 +32,14 @@ cases! {
         b.base().remove("a").git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\tz\n100644 {ID} 3\tz\n"));
         b.act(Action::Socket { path: "work/z".into() });
     };
+    "conflict of a link and a submodule, a directory", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\tdir/z\n160000 {ID} 3\tdir/z\n"));
+        b.write("dir/z/inside", "x\n");
+    };
+    "conflict of a submodule with a directory", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n100644 {ID} 2\tdir\n"));
+        b.write("dir/inside", "x\n").write("dir/sub/d", "x\n").write("dir/sub/new.o", "x\n").write(".gitignore", "*.o\n");
+    };
     "file against directory", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).write("x/y", "y\n").commit("theirs");
         b.git(&["checkout", "-q", "main"]).write("x", "x\n").commit("ours").git_stops(&["merge", "-q", "topic"]);

@@ -4,6 +4,8 @@ use super::cases;
 use crate::action::Damage::{Cut, Flip};
 
 cases! {
+    "shallow file of nonsense", |b| { b.base().write(".git/shallow", "nonsense\n"); };
+    "shallow file of nonsense, on an unborn branch", |b| { b.empty().files().git(&["add", "-A"]).write(".git/shallow", "nonsense\n"); };
     "index cut to nothing", |b| { b.base().damage(".git/index", Cut(0)); };
     "index cut in its header", |b| { b.base().damage(".git/index", Cut(10)); };
     "index cut in the middle", |b| { b.base().damage(".git/index", Cut(500)); };

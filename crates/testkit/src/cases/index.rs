@@ -6,6 +6,14 @@ use super::cases;
 cases! {
     "index version 4", |b| { dirty(b.base().git(&["update-index", "--index-version", "4"])); };
     "split index", |b| { b.base().git(&["update-index", "--split-index"]); dirty(b); b.git(&["add", "n"]).git(&["rm", "-q", "--cached", "dir/c"]); };
+    "deeper than trees may be", |b| {
+        b.base().git(&["config", "core.maxTreeDepth", "1"]).write("x/y/z/new", "x\n").git(&["add", "x", "--sparse"]);
+        b.write("dir/sub/d", "x\n").git(&["add", "dir"]);
+    };
+    "deep only in the index", |b| {
+        b.empty().write("a", "a\n").commit("a").git(&["config", "core.maxTreeDepth", "0"]).write("x/y/z/new", "x\n").git(&["add", "x"]);
+    };
+    "index.threads that is no number", |b| { b.base().git(&["config", "index.threads", "many"]); };
     "no index", |b| { b.base().remove(".git/index"); };
     "skipped hash", |b| { b.base().git(&["config", "index.skipHash", "true"]).write("a", "x\n").git(&["add", "a"]); };
     "many files", |b| { b.empty().git(&["config", "feature.manyFiles", "true"]).files().commit("base"); dirty(b); };
@@ -40,6 +48,20 @@ cases! {
         b.git_input(&["hash-object", "-w", "-t", "commit", "--stdin"], commit);
         b.git(&["reset", "-q", "--hard", "9bf99603a7040ef2b15c9a63d796eb26ccde4a09"]).write("new", "new\n");
     };
+    "sparse index with an intent to add what is in it", |b| {
+        sparse(b);
+        b.git(&["read-tree", "--empty"]).git_stops(&["add", "-N", "a", "other"]).git_stops(&["add", "a"]);
+    };
+    "sparse index by rules that came later", |b| {
+        sparse(b);
+        b.write(".git/info/sparse-checkout", "/*\n!/*/\n").git(&["read-tree", "-m", "-u", "HEAD"]).write("dir/x", "x\n");
+    };
+    "cache tree of a directory that the index has not", |b| {
+        b.base().remove(".git/index").git_stops(&["rebase", "-q", "-i", "main"]);
+    };
+    "cache tree of a directory of which the index has less", |b| {
+        b.base().remove(".git/index").git_stops(&["rebase", "-q", "-i", "main"]).git(&["add", "b", "dir.x"]);
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {
@@ -49,6 +71,14 @@ cases! {
     "intent to add what is committed, and gone", |b| { b.base().git(&["rm", "-q", "--cached", "a"]).git(&["add", "-N", "a"]).remove("a"); };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
+    "skip-worktree files that exist and are expected to", |b| {
+        b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n");
+        b.git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index with files outside that are expected", |b| {
+        sparse(b);
+        b.write("other/deep/f", "x\n").write("other/new", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
     "staged as a cache tree does not show", |b| { b.base().write("dir/sub/d", "x\n").git(&["add", "-A"]).git(&["write-tree"]); };
 }
 

@@ -135,6 +135,7 @@ const PATHSPECS: &[&[&str]] = &[
     &["dir/no/such/file"],
     &["dir/new/", "."],
     &[":!dir/*"],
+    &["other/deep/f"],
 ];
 
 /// All states, by subject.
@@ -179,6 +180,8 @@ pub struct Report {
     pub version_differences: usize,
     /// The questions refused more clearly than by the oracle.
     pub clearer_refusals: usize,
+    /// The answers that could not be judged, since git itself crashed or has none.
+    pub unjudged: usize,
     /// The wrong answers.
     pub failures: Vec<CaseFailure>,
     /// States that could not be brought about, and why.
@@ -209,10 +212,11 @@ impl Report {
             out.push_str(&format!("BROKEN: {broken}\n"));
         }
         out.push_str(&format!(
-            "{} comparisons, {} mismatches, {} refused more clearly than git\n",
+            "{} comparisons, {} mismatches, {} refused more clearly than git, {} not judged\n",
             self.comparisons,
             self.failures.len(),
-            self.clearer_refusals
+            self.clearer_refusals,
+            self.unjudged
         ));
         out
     }
@@ -263,6 +267,7 @@ pub fn compare_cases(
         report.comparisons += one.comparisons;
         report.version_differences += one.version_differences;
         report.clearer_refusals += one.clearer_refusals;
+        report.unjudged += one.unjudged;
         report.failures.extend(one.failures);
         report.broken.extend(one.broken);
     }
@@ -299,7 +304,8 @@ fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Repor
     Ok(Report {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
-        clearer_refusals: played.clearer_refusals + refused,
+        clearer_refusals: refused,
+        unjudged: played.unjudged,
         failures: failures.collect(),
         broken: played.failed_actions,
     })

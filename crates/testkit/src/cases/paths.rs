@@ -4,6 +4,8 @@ use super::cases;
 use crate::action::Action;
 
 cases! {
+    "order file that is not there", |b| { b.base().git(&["config", "diff.orderFile", "/vigil-missing"]).write("a", "x\n"); };
+    "order file that is not there, on an unborn branch", |b| { b.empty().files().git(&["add", "-A"]).git(&["config", "diff.orderFile", "~"]); };
     "names that are hard to read", |b| {
         b.base();
         for name in NAMES {

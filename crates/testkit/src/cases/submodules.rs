@@ -20,6 +20,7 @@ cases! {
     "submodule, removed", |b| { b.submodule().remove("dir/module"); };
     "submodule on an unborn branch", |b| { b.empty().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]); };
     "submodule that is only to be added", |b| { b.submodule().git(&["reset", "-q", "-N", "HEAD~1"]); };
+    "submodule that is only to be added, beside a file that is gone", |b| { b.submodule().git(&["reset", "-q", "-N", "HEAD~1"]).remove("a"); };
     "submodule in conflict, removed", |b| {
         b.base().git_input(&["update-index", "--index-info"], "160000 1111111111111111111111111111111111111111 2\tm\n");
     };

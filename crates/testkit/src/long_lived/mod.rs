@@ -75,7 +75,8 @@ pub fn compare_prompt(
     let is_repository = fields.next() == Some(b"1".as_slice());
     let fields: Vec<&[u8]> = fields.collect();
     let accepted = match (is_repository, expected) {
-        (_, Expected::Unknown) | (false, Expected::NoRepository) => return Ok(Verdict::Same),
+        (_, Expected::Unknown) => return Ok(Verdict::Unjudged),
+        (false, Expected::NoRepository) => return Ok(Verdict::Same),
         (true, Expected::NoRepository) => return Ok(one("2 is a repository", b"1", b"0")),
         (false, Expected::Fields(_)) => return Ok(one("2 is a repository", b"0", b"1")),
         (true, Expected::Fields(accepted)) => accepted,

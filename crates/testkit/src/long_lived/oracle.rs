@@ -10,7 +10,7 @@ use std::process::Command;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::ORACLE_LIMIT;
-use crate::process::{self, Outcome};
+use crate::process::{self, Ending, Outcome};
 use crate::sandbox::SandboxError;
 use crate::scenario::ServerOptions;
 
@@ -38,12 +38,19 @@ struct Asker<'a> {
 
 impl Asker<'_> {
     fn run(&self, arguments: &[&str]) -> Result<Outcome, SandboxError> {
-        let mut command = (self.git)();
-        command.env("GIT_OPTIONAL_LOCKS", "0").args(arguments);
-        process::run(&mut command, None, ORACLE_LIMIT).map_err(|source| SandboxError::Io {
-            deed: "starting git".to_owned(),
-            source,
-        })
+        let run = || {
+            let mut command = (self.git)();
+            command.env("GIT_OPTIONAL_LOCKS", "0").args(arguments);
+            process::run(&mut command, None, ORACLE_LIMIT).map_err(|source| SandboxError::Io {
+                deed: "starting git".to_owned(),
+                source,
+            })
+        };
+        // A machine that stood still is no answer.
+        match run()? {
+            outcome if outcome.ending == Ending::TimedOut => run(),
+            outcome => Ok(outcome),
+        }
     }
 
     /// The output without the newline at its end; `None` when git fails.

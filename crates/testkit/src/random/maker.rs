@@ -26,11 +26,12 @@ pub struct Maker {
     pub reftable: bool,
     /// Whether repositories of unusual formats may be made.
     pub formats: bool,
-    /// Whether indexes may be split; if not, their checksum may be left out. git cannot read its own index where both
-    /// are done.
+    /// Whether indexes may be split; if not, their checksum may be left out, and they may be sparse. git cannot read its
+    /// own index where both are done.
     splits: bool,
     actions: Vec<Action>,
     clock: u64,
+    names: u64,
 }
 
 impl Maker {
@@ -50,7 +51,14 @@ impl Maker {
             splits: seed.is_multiple_of(2),
             actions: Vec::new(),
             clock: 0,
+            names: 0,
         }
+    }
+
+    /// A name that no other has.
+    pub fn fresh(&mut self, name: &str) -> String {
+        self.names += 1;
+        format!("{name}-{}", self.names)
     }
 
     /// The actions since the last call.
@@ -182,9 +190,14 @@ impl Maker {
     /// Runs git with a later date than any commit before, whatever comes of it.
     pub fn git_run(&mut self, mut run: GitRun) {
         let words = if self.splits {
-            ["index.skipHash", "feature.manyFiles"]
+            &[
+                "index.skipHash",
+                "feature.manyFiles",
+                "index.sparse",
+                "--sparse-index",
+            ][..]
         } else {
-            ["core.splitIndex", "--split-index"]
+            &["core.splitIndex", "--split-index"]
         };
         if run
             .arguments

@@ -29,6 +29,10 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("verbose", "-v"),
     ("column", "--column"),
     ("errors", "arguments that are wrong"),
+    (
+        "abbreviations",
+        "options by their first letters, and joined letters",
+    ),
     ("names", "names that are hard to read"),
     ("formats", "unusual repository formats"),
     ("reftable", "reftable repositories"),
@@ -57,11 +61,15 @@ pub fn random(m: &mut Maker, plan: &Plan) -> Question {
     }
     if plan.has("environment") && m.rng.chance(8) {
         environment(m, &mut invocation);
-        // The index of one repository is nonsense in another, whose ids may be of another kind.
+        // What belongs to one repository is nonsense in another, whose ids may be of another kind.
+        let is_of_this = |name: &BString| {
+            ["GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"]
+                .contains(&&*name.to_str_lossy())
+        };
         if invocation
             .variables
             .iter()
-            .any(|(name, _)| name == "GIT_INDEX_FILE")
+            .any(|(name, _)| is_of_this(name))
         {
             invocation.directory = "work".into();
         }
@@ -85,6 +93,11 @@ fn directory(m: &mut Maker, plan: &Plan) -> BString {
             "work/.git",
             "work/bare.git",
             "remote.git",
+            "origin",
+            "linked-moved",
+            "work/inner-worktree",
+            "work/dir/module/inner",
+            "library",
             ".",
         ];
         return m.rng.pick(&others).into();
@@ -95,7 +108,7 @@ fn directory(m: &mut Maker, plan: &Plan) -> BString {
 fn options(m: &mut Maker, plan: &Plan, options: &mut Vec<BString>) {
     let mut add = |option: &str| options.push(option.into());
     let rng = &mut m.rng;
-    if !plan.has("long") || rng.chance(80) {
+    if !plan.has("long") || rng.chance(70) {
         add(rng.pick(&[
             "--porcelain",
             "--porcelain=v1",
@@ -168,16 +181,20 @@ fn options(m: &mut Maker, plan: &Plan, options: &mut Vec<BString>) {
             "--find-renames=1",
         ]));
     }
-    if plan.has("column") && rng.chance(3) {
+    if plan.has("column") && rng.chance(5) {
         add(rng.pick(&[
             "--column",
             "--no-column",
             "--column=always",
             "--column=plain",
+            "--column=row,dense",
+            "--column=column,nodense",
+            "--column=never",
+            "--column=auto",
         ]));
     }
-    if plan.has("verbose") && rng.chance(2) {
-        add(rng.pick(&["-v", "-vv", "--verbose", "--no-verbose"]));
+    if plan.has("verbose") && rng.chance(4) {
+        add(rng.pick(&["-v", "-vv", "-vv", "--verbose", "--no-verbose"]));
     }
     if plan.has("errors") && rng.chance(2) {
         add(rng.pick(&[
@@ -188,6 +205,80 @@ fn options(m: &mut Maker, plan: &Plan, options: &mut Vec<BString>) {
             "--ignore-submodules=x",
             "-M200x",
             "--column=sideways",
+            "--porcelain=",
+            "--untracked-files=",
+            "--ignored=",
+            "--ignore-submodules=",
+            "--column=",
+            "--find-renames=",
+            "--short=x",
+            "--no-find-renames",
+            "-h",
+            "-x",
+            "-sx",
+            "-C",
+            "--null=1",
+            "--no-no-renames",
+            "--branch=main",
+            "-M0",
+            "-M0%",
+            "-Mx",
+        ]));
+    }
+    if plan.has("abbreviations") && rng.chance(4) {
+        add(rng.pick(&[
+            "-sb",
+            "-bs",
+            "-zb",
+            "-sbuno",
+            "-bvuall",
+            "-zuall",
+            "-suz",
+            "-bM50",
+            "-sM",
+            "--porc",
+            "--porcelai=2",
+            "--p=v1",
+            "--unt",
+            "--untr=all",
+            "--unt=no",
+            "--ign",
+            "--ignor=matching",
+            "--ignore",
+            "--ignore-s",
+            "--ignore-sub=all",
+            "--sho",
+            "--shor",
+            "--show",
+            "--br",
+            "--b",
+            "--no-b",
+            "--no",
+            "--no-re",
+            "--ren",
+            "--no-ren",
+            "--find",
+            "--find-r=40",
+            "--f",
+            "--ah",
+            "--no-ah",
+            "--nul",
+            "--nu",
+            "--no-u",
+            "--no-i",
+            "--no-ignored",
+            "--no-untracked-files",
+            "--no-ignore-submodules",
+            "--lo",
+            "--no-long",
+            "--no-sho",
+            "--col",
+            "--no-col",
+            "--verb",
+            "--no-v",
+            "--end-of-options",
+            "--no-porcelain",
+            "--no-null",
         ]));
     }
 }
@@ -257,7 +348,10 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
         let setting = m.rng.pick(&[
             "color.status=always",
             "color.ui=always",
+            "color.ui=true",
+            "status.color=always",
             "color.status.untracked=blue bold",
+            "color.status.localBranch=yellow",
         ]);
         invocation.globals.push(vec!["-c".into(), setting.into()]);
     }
@@ -273,6 +367,23 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
             "nonsense",
             "color.status.branch=nonsense",
             "core.abbrev=2",
+            "core.abbrev=x",
+            "core.commentChar=",
+            "core.commentString=",
+            "core.commentChar=#\n",
+            "core.quotePath",
+            "core.bare=nonsense",
+            "status.renames=nonsense",
+            "status.submoduleSummary=x",
+            "diff.renameLimit=x",
+            "index.threads=x",
+            "column.status=sideways",
+            "color.ui=sometimes",
+            "core.maxTreeDepth=1",
+            ".x=y",
+            "a.b",
+            "=",
+            "",
         ]);
         invocation.globals.push(vec!["-c".into(), setting.into()]);
     }
@@ -285,6 +396,18 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
             "--no-replace-objects",
             "--no-optional-locks",
             "--no-pager",
+            "--no-advice",
+            "--no-lazy-fetch",
+            "--attr-source=HEAD",
+            "--attr-source=HEAD~1",
+            "--namespace=x",
+            "--exec-path=/vigil-missing",
+            "--bare",
+            "-p",
+            "--config-env=status.short=HOME",
+            "--config-env=status.branch=GIT_CONFIG_NOSYSTEM",
+            "--config-env=nonsense",
+            "--no-such-global",
         ];
         invocation.globals.push(vec![m.rng.pick(&options).into()]);
     }
@@ -293,7 +416,9 @@ fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
 fn environment(m: &mut Maker, invocation: &mut Invocation) {
     let git_directory = format!("{{ROOT}}/{}", m.git_directory);
     let (git_directory, index) = (git_directory.as_str(), format!("{git_directory}/index"));
-    let sets: [&[(&str, &str)]; 10] = [
+    let common = format!("{{ROOT}}/{}", m.common_directory);
+    let objects = format!("{common}/objects");
+    let sets: &[&[(&str, &str)]] = &[
         &[("GIT_DIR", git_directory)],
         &[("GIT_DIR", git_directory), ("GIT_WORK_TREE", "{ROOT}/work")],
         &[("GIT_WORK_TREE", "{ROOT}/work")],
@@ -308,8 +433,71 @@ fn environment(m: &mut Maker, invocation: &mut Invocation) {
             ("GIT_CONFIG_VALUE_0", "true"),
         ],
         &[("GIT_CONFIG_GLOBAL", "/dev/null")],
+        &[("GIT_INDEX_FILE", "{ROOT}/other-index")],
+        &[("GIT_CEILING_DIRECTORIES", "{ROOT}/work/dir:{ROOT}")],
+        &[("GIT_CEILING_DIRECTORIES", ":{ROOT}/work/sub::/")],
+        &[
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "color.ui"),
+            ("GIT_CONFIG_VALUE_0", "always"),
+            ("GIT_CONFIG_KEY_1", "core.abbrev"),
+            ("GIT_CONFIG_VALUE_1", "5"),
+        ],
+        &[("GIT_CONFIG_COUNT", "x")],
+        &[("GIT_CONFIG_COUNT", "1")],
+        &[(
+            "GIT_CONFIG_PARAMETERS",
+            "'status.short=true' 'status.branch'='1'",
+        )],
+        &[(
+            "GIT_CONFIG_PARAMETERS",
+            "'status.showUntrackedFiles=all' nonsense",
+        )],
+        &[("GIT_CONFIG_GLOBAL", "{ROOT}/included")],
+        &[
+            ("GIT_CONFIG_NOSYSTEM", "0"),
+            ("GIT_CONFIG_SYSTEM", "{ROOT}/included"),
+        ],
+        &[
+            ("XDG_CONFIG_HOME", "{ROOT}/home/.config"),
+            ("HOME", "/vigil-missing"),
+        ],
+        &[("HOME", "")],
+        &[("GIT_GLOB_PATHSPECS", "1")],
+        &[("GIT_NOGLOB_PATHSPECS", "true")],
+        &[("GIT_ICASE_PATHSPECS", "yes")],
+        &[("GIT_LITERAL_PATHSPECS", "nonsense")],
+        &[("GIT_ADVICE", "0")],
+        &[("GIT_ATTR_SOURCE", "HEAD")],
+        &[("GIT_NO_REPLACE_OBJECTS", "1")],
+        &[("GIT_REPLACE_REF_BASE", "refs/other/")],
+        &[("GIT_NAMESPACE", "x")],
+        &[
+            ("GIT_PAGER_IN_USE", "1"),
+            ("TERM", "xterm"),
+            ("COLUMNS", "50"),
+        ],
+        &[("COLUMNS", "30")],
+        &[("GIT_TEST_UF_DELAY_WARNING", "1")],
+        &[
+            ("GIT_DIR", git_directory),
+            ("GIT_WORK_TREE", "{ROOT}/work/dir"),
+        ],
+        &[
+            ("GIT_DIR", "{ROOT}/remote.git"),
+            ("GIT_WORK_TREE", "{ROOT}/work"),
+        ],
+        &[("GIT_DIR", git_directory), ("GIT_COMMON_DIR", &common)],
+        &[("GIT_OBJECT_DIRECTORY", &objects)],
+        &[(
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+            "{ROOT}/library/.git/objects",
+        )],
+        &[("GIT_DEFAULT_HASH", "sha256")],
+        &[("GIT_SHALLOW_FILE", "{ROOT}/no-such-file")],
+        &[("GIT_OPTIONAL_LOCKS", "0"), ("GIT_INDEX_VERSION", "4")],
     ];
-    let set = m.rng.pick(&sets);
+    let set = m.rng.pick(sets);
     invocation.variables = set
         .iter()
         .map(|(name, value)| ((*name).into(), (*value).into()))

@@ -176,6 +176,7 @@ mod tests {
             .map(|(name, value)| ((*name).into(), (*value).into()));
         Settings::of(&Repository {
             git_dir: "/main/.git/worktrees/w".into(),
+            git_dir_name: "/main/.git/worktrees/w".into(),
             common_dir: "/main/.git".into(),
             work_tree: Some("/top".into()),
             prefix: BString::default(),

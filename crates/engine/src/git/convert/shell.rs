@@ -319,6 +319,7 @@ mod tests {
     fn filters_learn_where_the_repository_is_as_from_git() {
         let repository = Repository {
             git_dir: "/top/.git".into(),
+            git_dir_name: ".git".into(),
             common_dir: "/top/.git".into(),
             work_tree: Some("/top".into()),
             prefix: "sub/".into(),

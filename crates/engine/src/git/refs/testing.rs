@@ -154,6 +154,7 @@ impl Sandbox {
     pub(crate) fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
         Repository {
             index_path: git_dir.join("index"),
+            git_dir_name: ".git".into(),
             git_dir,
             common_dir: self.git_dir(),
             work_tree: Some(work_tree),

@@ -179,7 +179,7 @@ pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
 }
 
 /// Checks one entry.
-pub(super) fn check(config: &Config, entry: &Entry<'_>) -> Result<(), Error> {
+pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
     let Ok(key) = entry.key.to_str() else {
         return Ok(());
     };
@@ -234,7 +234,6 @@ pub(super) fn check(config: &Config, entry: &Entry<'_>) -> Result<(), Error> {
             0.. => Ok(()),
             _ => Err(Error::Bad(entry.refusal())),
         },
-        "diff.orderfile" => config.path_of(entry).map(drop),
         "diff.submodule" => entry.required().map(drop),
         "push.default" => push_default(entry),
         _ => Ok(()),

@@ -45,6 +45,8 @@ pub struct Settings {
     pub sparse_checkout: bool,
     /// `core.sparseCheckoutCone`.
     pub sparse_checkout_cone: bool,
+    /// `sparse.expectFilesOutsideOfPatterns`: files that a sparse checkout leaves out are left out though they are there.
+    pub expects_files_outside: bool,
     /// `status.showUntrackedFiles`.
     pub untracked: UntrackedMode,
     /// `status.relativePaths`.
@@ -67,6 +69,8 @@ pub struct Settings {
     pub rename_limit: usize,
     /// `diff.ignoreSubmodules`.
     pub ignore_submodules: Option<IgnoreSubmodules>,
+    /// `diff.orderFile`, as it is named there. It says nothing that shows in an answer, but must be readable.
+    pub order_file: Option<PathBuf>,
     /// `vigil.threads`: the most threads that a scan may use.
     pub threads_max: Option<usize>,
 }
@@ -99,7 +103,7 @@ impl Settings {
         let mut draft = Draft::default();
         for entry in config.entries() {
             if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
-                checks::check(config, &entry)?;
+                checks::check(&entry)?;
             }
         }
         let place = |path: Option<PathBuf>, default| {
@@ -161,6 +165,9 @@ impl Settings {
             b"core.excludesfile" => draft.excludes_file = config.path_of(entry)?,
             b"core.attributesfile" => draft.attributes_file = config.path_of(entry)?,
             b"core.sparsecheckout" => self.sparse_checkout = entry.boolean()?,
+            b"sparse.expectfilesoutsideofpatterns" => {
+                self.expects_files_outside = entry.boolean()?;
+            }
             b"core.sparsecheckoutcone" => self.sparse_checkout_cone = entry.boolean()?,
             b"status.showuntrackedfiles" => self.untracked = untracked(entry)?,
             b"status.relativepaths" => self.relative_paths = entry.boolean()?,
@@ -190,6 +197,7 @@ impl Settings {
                 }
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
+            b"diff.orderfile" => self.order_file = config.path_of(entry)?,
             b"vigil.threads" => {
                 self.threads_max = usize::try_from(entry.int()?)
                     .ok()
@@ -212,6 +220,7 @@ impl Default for Settings {
             attributes_file: None,
             sparse_checkout: false,
             sparse_checkout_cone: false,
+            expects_files_outside: false,
             untracked: UntrackedMode::default(),
             relative_paths: true,
             short: false,
@@ -223,6 +232,7 @@ impl Default for Settings {
             renames: Renames::Renames,
             rename_limit: RENAME_LIMIT,
             ignore_submodules: None,
+            order_file: None,
             threads_max: None,
         }
     }

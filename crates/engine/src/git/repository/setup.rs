@@ -290,6 +290,7 @@ fn finish(
     let config = reader.config(&place)?;
     Ok(Repository {
         git_dir,
+        git_dir_name: name,
         common_dir,
         work_tree: layout.work_tree,
         prefix: layout.prefix,

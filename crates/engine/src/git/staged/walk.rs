@@ -11,9 +11,6 @@ use vigil_model::index::{CacheTree, Entry, Index};
 use super::tree::{Key, TreeEntry};
 use super::{Error, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath};
 
-/// git's own limit (`core.maxTreeDepth`, git-config(1)).
-const DEPTH_MAX: usize = 2048;
-
 /// Why a walk ends early.
 pub(super) enum Stop {
     /// As many changes as were asked for are found.
@@ -47,22 +44,43 @@ impl Cursor {
 
 /// The side that is compared with HEAD.
 enum Later<'i> {
-    /// The directory is not there.
-    Absent,
+    /// The directory is not there; its entries would be at this place of the index.
+    Absent(usize),
     /// A tree object, of a sparse directory.
     Tree(Cursor),
     /// Entries of the index: all below the directory that are still to be compared.
     Index {
         index: &'i Index,
         range: Range<usize>,
-        node: Option<&'i CacheTree>,
     },
+}
+
+impl Later<'_> {
+    /// The place in the index of what comes next.
+    fn position(&self) -> usize {
+        match self {
+            Self::Absent(at) => *at,
+            Self::Tree(_) => 0,
+            Self::Index { range, .. } => range.start,
+        }
+    }
+
+    /// Leaves out what is before `position`.
+    fn skip_to(&mut self, position: usize) {
+        match self {
+            Self::Absent(at) => *at = position.max(*at),
+            Self::Tree(_) => {}
+            Self::Index { range, .. } => range.start = position.min(range.end).max(range.start),
+        }
+    }
 }
 
 /// A directory being compared.
 struct Frame<'i> {
     head: Option<Cursor>,
     later: Later<'i>,
+    /// The cache-tree's node of the directory.
+    node: Option<&'i CacheTree>,
     /// The length of the outer directory's path.
     outer_len: usize,
 }
@@ -70,6 +88,8 @@ struct Frame<'i> {
 enum Step<'i> {
     Next,
     Enter(Frame<'i>),
+    /// Goes on in the index from here.
+    SkipTo(usize),
     Leave,
 }
 
@@ -82,6 +102,8 @@ pub(super) struct Walker<'t> {
     path: Vec<u8>,
     /// Memory for tree objects, handed from one directory to the next.
     spare: Vec<Vec<u8>>,
+    /// The cache-tree counts the entries of the index as it was written.
+    has_counts: bool,
 }
 
 impl<'t> Walker<'t> {
@@ -93,6 +115,7 @@ impl<'t> Walker<'t> {
             found: StagedDiff::default(),
             path: Vec::new(),
             spare: Vec::new(),
+            has_counts: false,
         }
     }
 
@@ -106,32 +129,44 @@ impl<'t> Walker<'t> {
 
     /// Compares the tree `head` with the whole of `index`.
     pub(super) fn index(&mut self, head: Option<&oid>, index: &Index) -> Result<(), Stop> {
+        self.has_counts = !index.is_expanded();
         let later = Child::Index {
             index,
             range: 0..index.entries().len(),
-            node: index.cache_tree(),
         };
-        self.run(head.map(ObjectId::from), later)
+        self.run(head.map(ObjectId::from), later, index.cache_tree())
     }
 
     /// Reports all files of the tree `id` as added below `path`, which ends in `/`.
     pub(super) fn sparse_directory(&mut self, path: &BStr, id: &oid) -> Result<(), Stop> {
         self.path = path.to_vec();
-        self.run(None, Child::Tree(id.into()))
+        self.run(None, Child::Tree(id.into()), None)
     }
 
-    fn run(&mut self, head: Option<ObjectId>, later: Child<'_>) -> Result<(), Stop> {
-        let Some(top) = self.open(b"", head, later)? else {
+    fn run<'i>(
+        &mut self,
+        head: Option<ObjectId>,
+        later: Child<'i>,
+        node: Option<&'i CacheTree>,
+    ) -> Result<(), Stop> {
+        let Step::Enter(top) = self.open(b"", head, later, node)? else {
             return Ok(());
+        };
+        let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
+            return Err(self.too_deep(&top).into());
         };
         let mut stack = vec![top];
         while let Some(frame) = stack.last_mut() {
             match self.step(frame)? {
                 Step::Next => {}
-                Step::Enter(frame) if stack.len() <= DEPTH_MAX => stack.push(frame),
-                Step::Enter(frame) => {
-                    let id = frame.head.map_or_else(|| self.hash.null(), |head| head.id);
-                    return Err(Error::TooDeep { id }.into());
+                Step::Enter(frame) if stack.len() <= depth_max || !frame.has_tree() => {
+                    stack.push(frame);
+                }
+                Step::Enter(frame) => return Err(self.too_deep(&frame).into()),
+                Step::SkipTo(position) => {
+                    for frame in &mut stack {
+                        frame.later.skip_to(position);
+                    }
                 }
                 Step::Leave => {
                     let left = stack.pop();
@@ -140,6 +175,13 @@ impl<'t> Walker<'t> {
             }
         }
         Ok(())
+    }
+
+    fn too_deep(&self, frame: &Frame<'_>) -> Error {
+        let head = frame.head.as_ref();
+        Error::TooDeep {
+            id: head.map_or_else(|| self.hash.null(), |head| head.id),
+        }
     }
 
     /// Compares what comes next in a directory.
@@ -162,11 +204,10 @@ impl<'t> Walker<'t> {
             later.as_ref().map_or(0, |item| item.len(self.path.len())),
         );
         let step = if key.is_dir {
-            let child = later.map_or(Child::Absent, |item| {
-                item.into_child(self.path.len(), advance.1)
-            });
-            let opened = self.open(key.name, head.map(|head| head.id), child)?;
-            opened.map_or(Step::Next, Step::Enter)
+            let absent = Child::Absent(frame.later.position());
+            let child = later.map_or(absent, |item| item.into_child(self.path.len(), advance.1));
+            let node = frame.node.and_then(|node| node.child(key.name));
+            self.open(key.name, head.map(|head| head.id), child, node)?
         } else {
             let head = head.map(|head| Side {
                 mode: head.mode,
@@ -182,38 +223,54 @@ impl<'t> Walker<'t> {
         Ok(step)
     }
 
-    /// Starts to compare the directory `name`; nothing where both sides are known to be one tree.
+    /// Starts to compare the directory `name`, unless both sides are known to be one tree.
+    ///
+    /// git takes the cache-tree's word for that, and passes over as many entries as it says there are. Where an index is
+    /// at odds with its cache-tree, as git itself may leave it, those are the entries of other directories, or too few.
     fn open<'i>(
         &mut self,
         name: &[u8],
         head: Option<ObjectId>,
-        later: Child<'i>,
-    ) -> Result<Option<Frame<'i>>, Stop> {
-        let is_same = match (head, &later) {
-            (None, _) | (_, Child::Absent) => false,
-            (Some(head), Child::Tree(id)) => head == *id,
-            (Some(head), Child::Index { node, range, .. }) => {
-                let is_top = self.path.is_empty() && name.is_empty();
-                node.is_some_and(|node| is_tree(node, &head, range.len(), is_top))
-            }
-        };
-        if is_same {
-            return Ok(None);
+        mut later: Child<'i>,
+        mut node: Option<&'i CacheTree>,
+    ) -> Result<Step<'i>, Stop> {
+        let mut is_counted = false;
+        let is_same_tree = matches!((&head, &later), (Some(head), Child::Tree(id)) if head == id);
+        if is_same_tree {
+            return Ok(Step::Next);
         }
+        if let Some(head) = head.as_ref()
+            && let Some(count) = node.and_then(|node| count_if_tree(node, head))
+            && let Some(mut range) = later.range()
+        {
+            let end = range.start.saturating_add(count);
+            if end == range.end {
+                return Ok(Step::Next);
+            }
+            if self.has_counts && !name.is_empty() {
+                if end > range.end {
+                    return Ok(Step::SkipTo(end));
+                }
+                range.start = end;
+                (later, node, is_counted) = (later.with_range(range), None, true);
+            }
+        }
+        let head = head.filter(|_| !is_counted);
         let frame = Frame {
             head: head.map(|id| self.read_tree(id)).transpose()?,
             later: match later {
-                Child::Absent => Later::Absent,
+                Child::Absent(at) => Later::Absent(at),
                 Child::Tree(id) => Later::Tree(self.read_tree(id)?),
-                Child::Index { index, range, node } => Later::Index { index, range, node },
+                Child::Index { index, range } => Later::Index { index, range },
             },
+            node,
             outer_len: self.path.len(),
         };
         self.path.extend_from_slice(name);
         if !name.is_empty() {
             self.path.push(b'/');
         }
-        Ok(Some(frame))
+        Ok(Step::Enter(frame))
     }
 
     fn leave(&mut self, frame: Option<Frame<'_>>) {
@@ -268,12 +325,17 @@ impl<'t> Walker<'t> {
 }
 
 impl Frame<'_> {
+    /// Whether a tree object is read for it, whose depth is limited.
+    fn has_tree(&self) -> bool {
+        self.head.is_some() || matches!(self.later, Later::Tree(_))
+    }
+
     fn advance(&mut self, (head_len, later_len): (usize, usize)) {
         if let Some(cursor) = &mut self.head {
             cursor.at = cursor.at.saturating_add(head_len);
         }
         match &mut self.later {
-            Later::Absent => {}
+            Later::Absent(_) => {}
             Later::Tree(cursor) => cursor.at = cursor.at.saturating_add(later_len),
             Later::Index { range, .. } => range.start = range.start.saturating_add(later_len),
         }
@@ -284,9 +346,9 @@ impl<'i> Later<'i> {
     /// What comes next in the directory, whose path takes `dir_len` bytes.
     fn peek(&self, dir_len: usize) -> Result<Option<Item<'i, '_>>, Error> {
         Ok(match self {
-            Self::Absent => None,
+            Self::Absent(_) => None,
             Self::Tree(cursor) => cursor.peek()?.map(Item::Tree),
-            Self::Index { index, range, node } => {
+            Self::Index { index, range } => {
                 let index: &'i Index = index;
                 let entries = index.entries().get(range.clone()).unwrap_or_default();
                 entries.first().map(|entry| {
@@ -300,7 +362,6 @@ impl<'i> Later<'i> {
                         entry,
                         index,
                         range: range.clone(),
-                        node: *node,
                     }
                 })
             }
@@ -317,8 +378,6 @@ enum Item<'i, 'f> {
         index: &'i Index,
         /// This item's entries and all that follow in the directory.
         range: Range<usize>,
-        /// The cache-tree's node of the directory.
-        node: Option<&'i CacheTree>,
     },
 }
 
@@ -374,16 +433,9 @@ impl<'i, 'f> Item<'i, 'f> {
             {
                 Child::Tree(entry.id)
             }
-            Self::Index {
-                key,
-                index,
-                range,
-                node,
-                ..
-            } => Child::Index {
+            Self::Index { index, range, .. } => Child::Index {
                 index,
                 range: range.start..range.start.saturating_add(len),
-                node: node.and_then(|node| node.child(key.name)),
             },
         }
     }
@@ -391,26 +443,39 @@ impl<'i, 'f> Item<'i, 'f> {
 
 /// A directory of the later side that is still to be read.
 enum Child<'i> {
-    Absent,
+    /// It is not there; its entries would be at this place of the index.
+    Absent(usize),
     Tree(ObjectId),
     Index {
         index: &'i Index,
         range: Range<usize>,
-        node: Option<&'i CacheTree>,
     },
 }
 
-/// Whether the cache-tree says that the directory, of which the index has `len` entries, is the tree `id`. git itself
-/// may leave one that knows of more entries than there are, and believes it of any directory but the top.
-fn is_tree(node: &CacheTree, id: &oid, len: usize, is_top: bool) -> bool {
-    node.tree.is_some_and(|(count, tree)| {
-        let fits = match usize::try_from(count) {
-            Ok(count) if is_top => count == len,
-            Ok(count) => count >= len,
-            Err(_) => false,
-        };
-        count > 0 && fits && *tree == *id
-    })
+impl Child<'_> {
+    /// Its entries in the index.
+    fn range(&self) -> Option<Range<usize>> {
+        match self {
+            Self::Absent(at) => Some(*at..*at),
+            Self::Tree(_) => None,
+            Self::Index { range, .. } => Some(range.clone()),
+        }
+    }
+
+    /// The same with other entries.
+    fn with_range(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Index { index, .. } => Self::Index { index, range },
+            other => other,
+        }
+    }
+}
+
+/// How many entries the index has of a directory, if the cache-tree says that it is the tree `id`.
+fn count_if_tree(node: &CacheTree, id: &oid) -> Option<usize> {
+    let (count, tree) = node.tree?;
+    let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
+    (*tree == *id).then_some(count)
 }
 
 /// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number

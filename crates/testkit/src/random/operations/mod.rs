@@ -3,12 +3,14 @@
 
 mod attributes;
 mod branches;
+mod clones;
 mod commits;
 mod config;
 mod conflicts;
 mod files;
 mod flags;
 mod ignore;
+mod layout;
 mod maintenance;
 mod nested;
 mod remotes;
@@ -70,6 +72,8 @@ pub const GROUPS: &[(&str, &[Operation])] = &[
     ("nested", nested::OPERATIONS),
     ("worktrees", worktrees::OPERATIONS),
     ("maintenance", maintenance::OPERATIONS),
+    ("clones", clones::OPERATIONS),
+    ("layout", layout::OPERATIONS),
 ];
 
 /// The operations that may occur.

@@ -14,6 +14,27 @@ table! {
     "rebase and stop to edit", 3, |m| edit_todo(m, "sed -i -e s/^pick/edit/");
     "rebase and stop after a command", 2, |m| edit_todo(m, "sed -i -e 1aexec\\ false");
     "rebase with a break", 1, |m| edit_todo(m, "sed -i -e 1ibreak");
+    "rebase and keep merges", 2, |m| {
+        m.git(&["merge", "-q", "--no-ff", "--no-edit", "topic"]);
+        let at = m.rng.pick(&["3ibreak", "2iexec false", "$!s/^pick/edit/"]);
+        m.git_run(GitRun {
+            arguments: ["rebase", "-q", "-i", "--rebase-merges", "HEAD~2"].map(Into::into).to_vec(),
+            variables: vec![("GIT_SEQUENCE_EDITOR".into(), format!("sed -i -e '{at}'").into())],
+            ..GitRun::default()
+        });
+    };
+    "rebase and squash", 1, |m| edit_todo(m, "sed -i -e 2s/^pick/squash/ -e 3s/^pick/fixup/ -e 4ibreak");
+    "rebase and reword", 1, |m| edit_todo(m, "sed -i -e s/^pick/reword/ -e 2ibreak");
+    "rebase with comments and empty lines", 1, |m| edit_todo(m, "sed -i -e '1i# a comment\\n\\n  break\\nnoop' -e 's/^pick/p/'");
+    "rebase from the root", 1, |m| {
+        m.git_run(GitRun {
+            arguments: ["rebase", "-q", "-i", "--root"].map(Into::into).to_vec(),
+            variables: vec![("GIT_SEQUENCE_EDITOR".into(), "sed -i -e 1s/^pick/edit/".into())],
+            ..GitRun::default()
+        });
+    };
+    "amend while something is under way", 2, |m| m.git(&["commit", "-q", "--amend", "--no-edit", "--allow-empty"]);
+    "split the commit that is edited", 1, |m| m.git(&["reset", "-q", "HEAD^"]);
     "pick a commit", 4, |m| { let name = m.branch(); m.git(&["cherry-pick", name]); };
     "pick several commits", 3, |m| { let name = m.branch(); m.git(&["cherry-pick", &format!("{name}~2..{name}")]); };
     "pick without a commit", 1, |m| { let name = m.branch(); m.git(&["cherry-pick", "-n", name]); };
@@ -21,6 +42,13 @@ table! {
     "revert several commits", 2, |m| m.git(&["revert", "--no-edit", "HEAD~2..HEAD"]);
     "apply a patch that does not fit", 2, bad_patch;
     "bisect", 2, |m| { m.git(&["bisect", "start"]); m.git(&["bisect", "bad"]); m.git(&["bisect", "good", "HEAD~2"]); };
+    "bisect with other words", 1, |m| {
+        m.git(&["bisect", "start", "--term-old=fine", "--term-new=broken"]);
+        m.git(&["bisect", "broken"]);
+    };
+    "apply patches from a mailbox", 1, |m| {
+        m.git(&["-c", "alias.x=!git format-patch -q -2 --stdout > ../box; git reset -q --hard HEAD~2; git am -q ../box", "x"]);
+    };
     "end the bisection", 1, |m| m.git(&["bisect", "reset"]);
     "continue", 5, |m| each(m, "--continue");
     "skip", 2, |m| { m.git(&["rebase", "--skip"]); m.git(&["cherry-pick", "--skip"]); m.git(&["am", "--skip"]); };

@@ -36,7 +36,15 @@ fn patterns(m: &mut Maker) {
 
 fn by_hand(m: &mut Maker) {
     let path = format!("{}/info/sparse-checkout", m.git_directory);
-    let data = m.rng.pick(&["/*\n!/*/\n", "*\n!sub\n", ""]);
+    let data = m.rng.pick(&[
+        "/*\n!/*/\n",
+        "*\n!sub\n",
+        "",
+        "/*\n!/*/\n/dir/\n",
+        "/*\n!/*/\n/dir/\n!/dir/*/\n/dir/sub/\n",
+        "dir/\n",
+        "!/*\n",
+    ]);
     m.act(crate::action::Action::write(path, data));
     m.git(&["config", "core.sparseCheckout", "true"]);
     m.git(&["read-tree", "-m", "-u", "HEAD"]);
