@@ -128,6 +128,10 @@ impl SessionError {
     }
 }
 
+/// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
+/// disk, and a thread costs less than that.
+const LARGE_INDEX_LEN: u64 = 4 << 20;
+
 /// One working copy and what is known of it.
 pub struct Session {
     repository: Repository,
@@ -275,12 +279,28 @@ impl Session {
         }
         let top = self.top()?.to_owned();
         let repository = &self.repository;
-        let mut loaded = index_file::load(
-            &repository.index_path,
-            &repository.git_dir,
-            &top,
-            repository.hash,
-        )?;
+        let load = || {
+            index_file::load(
+                &repository.index_path,
+                &repository.git_dir,
+                &top,
+                repository.hash,
+            )
+        };
+        let is_large = || {
+            vigil_linux::stat::stat_path(&repository.index_path)
+                .is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
+        };
+        let mut loaded = match self.index.is_none() && is_large() {
+            true => {
+                let (refs, pool) = (&self.refs, &self.object_pool);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| read_head_ahead(refs, pool));
+                    load()
+                })
+            }
+            false => load(),
+        }?;
         if loaded.stat.is_some()
             && let Some(threads) = self.repository.config.entry("index.threads")
         {
@@ -392,6 +412,19 @@ fn head_id(head: &Head) -> Option<ObjectId> {
     match head {
         Head::Branch { id, .. } => *id,
         Head::Detached(id) => Some(*id),
+    }
+}
+
+/// Has HEAD's tree brought into memory. Whatever is wrong with it is said when it is used.
+fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
+    if let Ok(head) = refs.head()
+        && let Some(id) = head_id(&head)
+    {
+        pool.with(|objects| {
+            let tree = objects.peel_to_tree(&id);
+            tree.and_then(|tree| objects.read(&tree, &mut Vec::new()))
+                .is_ok()
+        });
     }
 }
 

@@ -17,7 +17,7 @@ use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
 pub use self::cache_tree::CacheTree;
-pub use self::parse::{ParseError, ParsedIndex, Prepare};
+pub use self::parse::{IndexParser, ParseError, ParsedIndex, Prepare};
 pub use self::sparse::FlatEntry;
 pub use self::split::Link;
 

@@ -6,10 +6,11 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId};
+use rustix::buffer::spare_capacity;
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use vigil_linux::{Errno, errno};
-use vigil_model::index::{Index, ParseError, ParsedIndex, Prepare};
+use vigil_model::index::{Index, IndexParser, ParseError, ParsedIndex, Prepare};
 use vigil_model::timestamp::{Timestamp, is_racy};
 
 use crate::stamp::{self, Stamp};
@@ -236,9 +237,11 @@ impl Reader<'_> {
             }),
         };
         let stat = stat_fd(file.as_fd()).map_err(failed)?;
-        let bytes = read_whole(file, stat.size).map_err(failed)?;
-        let parsed = Index::parse_into(&bytes, self.hash, &HugePages)
-            .map_err(|reason| self.malformed(path, reason))?;
+        let parsed = match parse(file, stat.size, self.hash) {
+            Ok(parsed) => parsed,
+            Err(ReadError::System(error)) => return Err(failed(error)),
+            Err(ReadError::Parse(reason)) => return Err(self.malformed(path, reason)),
+        };
         Ok((parsed, stat))
     }
 
@@ -265,20 +268,82 @@ impl Reader<'_> {
     }
 }
 
-/// Reads `size` bytes, in one call where the system allows; fewer where the file has become shorter.
-fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Errno> {
-    let size = usize::try_from(size).map_err(|_| Errno::FBIG)?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
-    prefer_huge_pages(bytes.spare_capacity_mut());
-    while bytes.len() < size {
-        match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
-            Ok(0) => break,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
+/// How much of a file is read at a time: what fits into the processor's cache, so that it is parsed from there, and
+/// the disk reads on meanwhile.
+const PIECE_LEN: usize = 512 << 10;
+
+enum ReadError {
+    System(Errno),
+    Parse(ParseError),
+}
+
+impl From<ParseError> for ReadError {
+    fn from(error: ParseError) -> Self {
+        Self::Parse(error)
+    }
+}
+
+/// Reads and parses an index file of `size` bytes, piece by piece.
+fn parse(file: &File, size: u64, hash: Kind) -> Result<ParsedIndex, ReadError> {
+    let size = usize::try_from(size).map_err(|_| ReadError::System(Errno::FBIG))?;
+    let mut piece = Piece {
+        file,
+        bytes: Vec::new(),
+        used: 0,
+        left: size,
+    };
+    piece.read_more(PIECE_LEN)?;
+    let mut parser = IndexParser::new(&piece.bytes, size, hash, &HugePages)?;
+    piece.used = IndexParser::HEADER_LEN;
+    while parser.wants_entries() {
+        let used = parser.feed(piece.rest(), piece.left == 0)?;
+        piece.used = piece.used.saturating_add(used);
+        if parser.wants_entries() {
+            // An entry that does not fit needs a longer piece, by so much that this does not happen often.
+            let held = piece.rest().len();
+            piece.read_more(PIECE_LEN.max(held))?;
         }
     }
-    Ok(bytes)
+    piece.read_more(piece.left)?;
+    Ok(parser.finish(piece.rest())?)
+}
+
+/// A part of a file in memory, of which the first `used` bytes are no longer needed.
+struct Piece<'a> {
+    file: &'a File,
+    bytes: Vec<u8>,
+    used: usize,
+    /// How much of the file was not read yet.
+    left: usize,
+}
+
+impl Piece<'_> {
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.used..).unwrap_or_default()
+    }
+
+    /// Reads `len` further bytes, or what the file has, and forgets those that were used.
+    fn read_more(&mut self, len: usize) -> Result<(), ReadError> {
+        self.bytes.drain(..self.used.min(self.bytes.len()));
+        self.used = 0;
+        let len = len.min(self.left);
+        self.bytes
+            .try_reserve_exact(len)
+            .map_err(|_| ReadError::System(Errno::NOMEM))?;
+        let wanted = self.bytes.len().saturating_add(len);
+        while self.bytes.len() < wanted {
+            match rustix::io::read(self.file, spare_capacity(&mut self.bytes)) {
+                Ok(0) => self.left = 0,
+                Ok(count) => self.left = self.left.saturating_sub(count),
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(ReadError::System(error)),
+            }
+            if self.left == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ pub(super) struct Pool<T> {
 
 struct Sample {
     at: Instant,
-    usage: Usage,
+    /// What the process had used then; unknown at the beginning of a small scan.
+    usage: Option<Usage>,
 }
 
 /// Tells the others if the worker that holds it panics.
@@ -86,7 +87,7 @@ impl<T: Send> Pool<T> {
             broken: AtomicBool::new(false),
             sample: Mutex::new(Sample {
                 at: Instant::now(),
-                usage: usage(),
+                usage: None,
             }),
         }
     }
@@ -115,6 +116,7 @@ impl<T: Send> Pool<T> {
         let workers_at_start = if is_small {
             1
         } else {
+            self.sample.lock().usage = Some(usage());
             self.cores.min(self.workers_max)
         };
         self.shared.lock().push(first);
@@ -181,18 +183,21 @@ impl<T: Send> Pool<T> {
             return 0;
         };
         let wall = sample.at.elapsed();
-        if wall < SAMPLE_INTERVAL {
+        let workers = self.workers.load(Ordering::Relaxed);
+        // The more there are, the longer it takes until those that were added last show in the figures.
+        let generations = u32::try_from(workers / self.cores.max(1)).unwrap_or(u32::MAX);
+        if wall < SAMPLE_INTERVAL.saturating_mul(generations.max(1)) {
             return 0;
         }
         let now = usage();
-        let used = now.cpu.saturating_sub(sample.usage.cpu);
-        let waits = now.waits.saturating_sub(sample.usage.waits);
+        let before = sample.usage.unwrap_or(now);
+        let used = now.cpu.saturating_sub(before.cpu);
+        let waits = now.waits.saturating_sub(before.waits);
         *sample = Sample {
             at: Instant::now(),
-            usage: now,
+            usage: Some(now),
         };
         drop(sample);
-        let workers = self.workers.load(Ordering::Relaxed);
         let usable = u32::try_from(self.cores.min(workers)).unwrap_or(1);
         let idle = self.idle.load(Ordering::Relaxed);
         if idle > 0 {
@@ -264,11 +269,14 @@ fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// How many directories a scan may hold open: half of what the process may, so that files and the caller's
-/// own descriptors have room.
+/// How many directories a scan may hold open: half of what the process may at its first, so that files and the
+/// caller's own descriptors have room.
 pub(super) fn open_dirs_max() -> usize {
-    let soft = getrlimit(Resource::Nofile).current.unwrap_or(4096);
-    usize::try_from(soft / 2).unwrap_or(512).clamp(8, 4096)
+    static MAX: OnceLock<usize> = OnceLock::new();
+    *MAX.get_or_init(|| {
+        let soft = getrlimit(Resource::Nofile).current.unwrap_or(4096);
+        usize::try_from(soft / 2).unwrap_or(512).clamp(8, 4096)
+    })
 }
 
 #[cfg(test)]

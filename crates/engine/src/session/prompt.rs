@@ -11,8 +11,10 @@ use super::changes::Unstaged;
 use super::*;
 use crate::git::branch::{self as branches, RemoteBranch as Remote};
 use crate::git::operation::Operation;
+use crate::git::repository::RefFormat;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use crate::scan::Focus;
+use crate::stamp::Observation;
 use crate::status::ChangeKind;
 
 /// What prompts remember beside what the session does.
@@ -24,6 +26,8 @@ pub(super) struct Memory {
     unstaged: Vec<BString>,
     /// Untracked paths, likewise.
     untracked: Vec<BString>,
+    /// The `.git` folder when nothing was under way: each thing that may be adds a name to it.
+    idle_git_dir: Option<Observation>,
 }
 
 impl Session {
@@ -37,7 +41,7 @@ impl Session {
         self.refresh_history()?;
         let head = self.refs.head()?;
         prompt.commit = head_id(&head);
-        prompt.action = Operation::detect(&self.repository, &self.refs)?.action();
+        prompt.action = self.action()?;
         if !request.skip_index {
             prompt.counts = self.counts(request, &head)?;
         }
@@ -106,6 +110,23 @@ impl Session {
             ahead,
             behind,
         }))
+    }
+
+    /// What is under way, in gitstatusd's words.
+    fn action(&mut self) -> Result<BString, SessionError> {
+        let git_dir = self.repository.git_dir.as_path();
+        if let Some(idle) = self.prompt.idle_git_dir
+            && idle.holds(git_dir).unwrap_or(false)
+        {
+            return Ok(BString::default());
+        }
+        let seen = Observation::of(git_dir).ok();
+        let operation = Operation::detect(&self.repository, &self.refs)?;
+        // Tables of references are elsewhere.
+        let is_idle =
+            operation == Operation::default() && self.repository.ref_format == RefFormat::Files;
+        self.prompt.idle_git_dir = seen.filter(|_| is_idle);
+        Ok(operation.action())
     }
 
     fn counts(&mut self, request: &PromptRequest, head: &Head) -> Result<Counts, SessionError> {

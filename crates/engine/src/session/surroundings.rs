@@ -28,7 +28,7 @@ impl ObjectPool {
         Self(Mutex::new(vec![objects.clone()]))
     }
 
-    fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
         let mut free = self.0.lock();
         let reader = match free.pop() {
             // The last one stays, to be cloned.

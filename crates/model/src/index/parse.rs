@@ -109,7 +109,7 @@ pub trait Prepare {
 }
 
 /// Leaves memory as it comes.
-struct NoPreparation;
+pub(super) struct NoPreparation;
 
 impl Prepare for NoPreparation {
     fn prepare<T>(&self, _memory: &mut [MaybeUninit<T>]) {}
@@ -120,22 +120,43 @@ impl Index {
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
-        Self::parse_into(bytes, hash, &NoPreparation)
+        let mut parser = IndexParser::new(bytes, bytes.len(), hash, &NoPreparation)?;
+        let rest = bytes.get(IndexParser::HEADER_LEN..).unwrap_or_default();
+        let used = parser.feed(rest, true)?;
+        parser.finish(rest.get(used..).unwrap_or_default())
     }
+}
 
-    /// As [`Index::parse`], with a say in the memory that is to hold the entries and their paths.
-    pub fn parse_into(
-        bytes: &[u8],
+/// Reads an index file piece by piece, so that it need never be in memory as a whole: header, entries
+/// ([`Self::feed`]), and the rest ([`Self::finish`]).
+pub struct IndexParser {
+    hash: Kind,
+    version: u32,
+    entries_left: usize,
+    entries: EntryReader,
+    /// How much there is behind the header and before the checksum, and was not used yet.
+    body_left: usize,
+}
+
+impl IndexParser {
+    /// How many bytes the header takes.
+    pub const HEADER_LEN: usize = 12;
+
+    /// Begins with the `header` of a file of `file_len` bytes; `memory` is asked about the blocks that are to hold
+    /// the entries and their paths.
+    pub fn new(
+        header: &[u8],
+        file_len: usize,
         hash: Kind,
         memory: &impl Prepare,
-    ) -> Result<ParsedIndex, ParseError> {
-        let id_len = hash.len_in_bytes();
-        let (body, checksum) = bytes
-            .len()
-            .checked_sub(id_len)
-            .and_then(|at| bytes.split_at_checked(at))
+    ) -> Result<Self, ParseError> {
+        let body_len = file_len
+            .checked_sub(Self::HEADER_LEN)
+            .and_then(|len| len.checked_sub(hash.len_in_bytes()))
             .ok_or(ParseError::TooSmall)?;
-        let (header, _) = body.split_first_chunk::<12>().ok_or(ParseError::TooSmall)?;
+        let header = header
+            .first_chunk::<{ Self::HEADER_LEN }>()
+            .ok_or(ParseError::TooSmall)?;
         let [s0, s1, s2, s3, v0, v1, v2, v3, n0, n1, n2, n3] = *header;
         if [s0, s1, s2, s3] != *b"DIRC" {
             return Err(ParseError::Signature(u32::from_ne_bytes([s0, s1, s2, s3])));
@@ -145,16 +166,49 @@ impl Index {
             return Err(ParseError::Version(version.cast_signed()));
         }
         let count = u32::from_be_bytes([n0, n1, n2, n3]) as usize;
+        Ok(Self {
+            hash,
+            version,
+            entries_left: count,
+            entries: EntryReader::new(body_len, version, hash, count, memory)?,
+            body_left: body_len,
+        })
+    }
 
-        let mut reader = EntryReader::new(body, version, hash, count, memory)?;
-        for _ in 0..count {
-            reader.read()?;
+    /// Whether [`Self::feed`] waits for more entries.
+    pub fn wants_entries(&self) -> bool {
+        self.entries_left > 0
+    }
+
+    /// Reads as many entries as there are in `bytes`, which begin where the last piece was left, and returns how
+    /// many bytes they took. With `is_last` nothing follows, and an entry that is not whole is an error.
+    pub fn feed(&mut self, bytes: &[u8], is_last: bool) -> Result<usize, ParseError> {
+        let body = bytes.get(..self.body_left).unwrap_or(bytes);
+        let mut rest = body;
+        while self.entries_left > 0 {
+            match self.entries.read(rest) {
+                Ok(after) => rest = after,
+                // Until all is there, an entry that is corrupt cannot be told from half of one.
+                Err(ParseError::Corrupt) if !is_last => break,
+                Err(error) => return Err(error),
+            }
+            self.entries_left = self.entries_left.saturating_sub(1);
         }
-        let mut rest = reader.rest;
-        let (entries, paths) = reader.finish()?;
+        let used = body.len().saturating_sub(rest.len());
+        self.body_left = self.body_left.saturating_sub(used);
+        Ok(used)
+    }
+
+    /// Reads what is behind the entries: extensions and the checksum.
+    pub fn finish(self, rest: &[u8]) -> Result<ParsedIndex, ParseError> {
+        let (mut extensions, checksum) = rest
+            .split_at_checked(self.body_left)
+            .filter(|_| self.entries_left == 0)
+            .ok_or_else(corrupt)?;
+        let (entries, paths) = self.entries.finish();
         let mut parsed = ParsedIndex {
-            index: Self {
-                hash,
+            index: Index {
+                hash: self.hash,
                 entries,
                 paths,
                 cache_tree: None,
@@ -163,12 +217,12 @@ impl Index {
             },
             link: None,
             checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
-            version,
+            version: self.version,
             extensions: Vec::new(),
         };
-        while let Some((name, data, after)) = split_extension(rest) {
+        while let Some((name, data, after)) = split_extension(extensions) {
             parsed.read_extension(name, data)?;
-            rest = after;
+            extensions = after;
         }
         parsed.link = parsed.link.filter(|link| !link.shared_id.is_null());
         Ok(parsed)
@@ -204,8 +258,7 @@ fn split_extension(rest: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     Some((*name, data, after))
 }
 
-struct EntryReader<'a> {
-    rest: &'a [u8],
+struct EntryReader {
     is_compressed: bool,
     id_len: usize,
     entries: Vec<Entry>,
@@ -218,41 +271,48 @@ const fn corrupt() -> ParseError {
     ParseError::Corrupt
 }
 
-impl<'a> EntryReader<'a> {
+impl EntryReader {
     fn new(
-        body: &'a [u8],
+        body_len: usize,
         version: u32,
         hash: Kind,
         count: usize,
         memory: &impl Prepare,
     ) -> Result<Self, ParseError> {
         let id_len = hash.len_in_bytes();
-        let rest = body.get(12..).ok_or(ParseError::TooSmall)?;
         let fixed_len = STAT_LEN.saturating_add(id_len).saturating_add(2);
         let names_len = count
             .checked_mul(fixed_len)
-            .and_then(|fixed| rest.len().checked_sub(fixed))
+            .and_then(|fixed| body_len.checked_sub(fixed))
             .ok_or_else(corrupt)?;
         let mut entries = Vec::with_capacity(count);
         let mut paths = Vec::with_capacity(names_len);
         memory.prepare(entries.spare_capacity_mut());
         memory.prepare(paths.spare_capacity_mut());
         Ok(Self {
-            rest,
             is_compressed: version == 4,
             id_len,
             entries,
             paths,
-            paths_max: body
-                .len()
+            paths_max: body_len
                 .saturating_mul(PATHS_GROWTH_MAX)
                 .min(u32::MAX as usize),
         })
     }
 
+    /// Reads the entry at the beginning of `entry`, and returns what is behind it. If that fails, nothing has changed.
     #[inline]
-    fn read(&mut self) -> Result<(), ParseError> {
-        let entry = self.rest;
+    fn read<'a>(&mut self, entry: &'a [u8]) -> Result<&'a [u8], ParseError> {
+        let path_start = self.paths.len();
+        let read = self.try_read(entry, path_start);
+        if read.is_err() {
+            self.paths.truncate(path_start);
+        }
+        read
+    }
+
+    #[inline]
+    fn try_read<'a>(&mut self, entry: &'a [u8], path_start: usize) -> Result<&'a [u8], ParseError> {
         let (stat, rest) = entry.split_first_chunk::<STAT_LEN>().ok_or_else(corrupt)?;
         let (id, rest) = rest.split_at_checked(self.id_len).ok_or_else(corrupt)?;
         let id = ObjectId::try_from(id).map_err(|_| corrupt())?;
@@ -269,7 +329,6 @@ impl<'a> EntryReader<'a> {
             rest = after;
         }
 
-        let path_start = self.paths.len();
         if self.is_compressed {
             self.copy_shared_prefix(&mut rest)?;
         }
@@ -299,7 +358,7 @@ impl<'a> EntryReader<'a> {
         } else {
             8 - (entry.len().saturating_sub(rest.len()) & 7)
         };
-        self.rest = rest.get(padding..).ok_or_else(corrupt)?;
+        let rest = rest.get(padding..).ok_or_else(corrupt)?;
         let (stat, mode) = decode_stat(stat);
         self.entries.push(Entry {
             stat,
@@ -310,7 +369,7 @@ impl<'a> EntryReader<'a> {
             path_start: path_start as u32,
             path_len: path_len as u32,
         });
-        Ok(())
+        Ok(rest)
     }
 
     /// Takes the number of bytes to drop from the previous path off `rest`, and copies what remains of it.
@@ -336,9 +395,9 @@ impl<'a> EntryReader<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<(Vec<Entry>, Vec<u8>), ParseError> {
+    fn finish(mut self) -> (Vec<Entry>, Vec<u8>) {
         self.paths.shrink_to_fit();
-        Ok((self.entries, self.paths))
+        (self.entries, self.paths)
     }
 }
 

@@ -3,8 +3,9 @@ use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
 
 use super::writer::{Draft, link, write};
-use super::{CacheTree, EntryFlags, FlatEntry, Index, ParseError, ParsedIndex};
+use super::{CacheTree, EntryFlags, FlatEntry, Index, IndexParser, ParseError, ParsedIndex};
 use crate::facts::RecordedStat;
+use crate::index::parse::NoPreparation;
 use crate::mode::FileMode;
 
 const SHA1: Kind = Kind::Sha1;
@@ -44,6 +45,18 @@ fn listing(index: &Index) -> Vec<(String, u8, u8)> {
             )
         })
         .collect()
+}
+
+/// As `Index::parse`, with `piece_len` further bytes at a time.
+fn parse_in_pieces(bytes: &[u8], hash: Kind, piece_len: usize) -> Result<ParsedIndex, ParseError> {
+    let header_len = IndexParser::HEADER_LEN;
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, &NoPreparation)?;
+    let (mut used, mut end) = (header_len, header_len);
+    while parser.wants_entries() {
+        end = (end + piece_len).min(bytes.len());
+        used += parser.feed(&bytes[used..end], end == bytes.len())?;
+    }
+    parser.finish(&bytes[used..])
 }
 
 fn plain(drafts: &[Draft]) -> Vec<u8> {
@@ -430,7 +443,8 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(
+    fn no_bytes_make_it_panic_and_pieces_are_as_good_as_the_whole(
+        piece_len in 1usize..200,
         (hash, drafts) in kind_and_drafts(),
         version in 2u32..=4,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
@@ -448,7 +462,10 @@ proptest! {
         if cut.index(4) == 0 {
             bytes.truncate(cut.index(bytes.len()));
         }
-        if let Ok(parsed) = Index::parse(&bytes, hash) {
+        let whole = Index::parse(&bytes, hash);
+        let in_pieces = parse_in_pieces(&bytes, hash, piece_len);
+        prop_assert_eq!(format!("{whole:?}"), format!("{in_pieces:?}"));
+        if let Ok(parsed) = whole {
             for entry in parsed.index.entries() {
                 let _ = parsed.index.find(parsed.index.path(entry), 0);
             }

@@ -89,6 +89,30 @@ fn conflicts_and_sha256_are_read() {
 }
 
 #[test]
+fn an_index_longer_than_a_piece_is_read_whole() {
+    let repo = Repo::new();
+    let id = "1234567890123456789012345678901234567890";
+    let long = "l".repeat(PIECE_LEN + 1);
+    let mut info: String = (0..12_000)
+        .map(|n| format!("100644 {id} 0\tdir{}/file{n}\n", n / 100))
+        .collect();
+    info += &format!("100644 {id} 0\t{long}\n");
+    for version in ["2", "4"] {
+        repo.git_fed(["update-index", "--index-info"], info.as_bytes());
+        repo.git(["update-index", "--index-version", version]);
+        let loaded = assert_listed_as_by_git(&repo);
+        assert_eq!(loaded.index.entries().len(), 12_001);
+    }
+    let whole = std::fs::read(repo.index_path()).unwrap();
+    std::fs::write(repo.index_path(), &whole[..whole.len() / 2]).unwrap();
+    // git takes what lies behind the end for an entry.
+    assert_eq!(
+        load_from(&repo).unwrap_err().to_string(),
+        "index file corrupt"
+    );
+}
+
+#[test]
 fn a_cache_tree_knows_the_tree() {
     let repo = Repo::new();
     some_files(&repo);
