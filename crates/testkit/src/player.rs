@@ -207,16 +207,24 @@ fn ask(
     invocation: &Invocation,
     program: &Path,
 ) -> Result<Outcome, SandboxError> {
-    let mut command = invocation.command(sandbox, program);
-    if program == settings.candidate {
-        for (name, value) in &settings.candidate_variables {
-            command.env(sandbox.expand(name), sandbox.expand(value));
+    let is_candidate = program == settings.candidate;
+    let run = || {
+        let mut command = invocation.command(sandbox, program);
+        if is_candidate {
+            for (name, value) in &settings.candidate_variables {
+                command.env(sandbox.expand(name), sandbox.expand(value));
+            }
         }
+        process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
+            deed: format!("starting {}", program.display()),
+            source,
+        })
+    };
+    match run()? {
+        // A machine that stood still is no answer of git's.
+        outcome if outcome.ending == Ending::TimedOut && !is_candidate => run(),
+        outcome => Ok(outcome),
     }
-    process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
-        deed: format!("starting {}", program.display()),
-        source,
-    })
 }
 
 /// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are
