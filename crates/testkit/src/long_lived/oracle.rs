@@ -341,7 +341,8 @@ fn push_remote(
         .get(BStr::new("remote.pushdefault"))
         .map(|value| value.as_slice());
     let name = match settings.get("branch", branch, "pushremote").or(default) {
-        Some(name) if !branch.is_empty() => name,
+        // A remote that fetches nothing has no branch that follows what is pushed.
+        Some(name) if !branch.is_empty() && settings.get("remote", name, "fetch").is_some() => name,
         _ => return Ok(None),
     };
     let reference = format!(
