@@ -48,10 +48,10 @@ impl Invocation {
         arguments
     }
 
-    /// The command that asks `program`. It must not write anything: optional locks are off.
+    /// The command that asks `program`. It must neither write nor fetch anything.
     pub fn command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = sandbox.command(program, &self.directory);
-        command.env("GIT_OPTIONAL_LOCKS", "0");
+        command.envs(Sandbox::reading_variables());
         for (name, value) in &self.variables {
             command.env(sandbox.expand(name), sandbox.expand(value));
         }
@@ -67,7 +67,10 @@ impl Invocation {
     pub fn script(&self, program: &str) -> BString {
         let mut line = BString::from("(cd ");
         line.extend_from_slice(&shell::word(&self.directory));
-        line.extend_from_slice(b" && GIT_OPTIONAL_LOCKS=0 ");
+        line.extend_from_slice(b" && ");
+        for (name, value) in Sandbox::reading_variables() {
+            line.extend_from_slice(format!("{name}={value} ").as_bytes());
+        }
         for (name, value) in &self.variables {
             line.extend_from_slice(name);
             line.push(b'=');
@@ -146,7 +149,7 @@ mod tests {
         };
         assert_eq!(
             invocation.script("GIT"),
-            "(cd work/a && GIT_OPTIONAL_LOCKS=0 GIT_DIR=\"$ROOT\"/work/.git \"$GIT\" -c 'a.b=c d' status -s -b -- -x)"
+            "(cd work/a && GIT_OPTIONAL_LOCKS=0 GIT_NO_LAZY_FETCH=1 GIT_DIR=\"$ROOT\"/work/.git \"$GIT\" -c 'a.b=c d' status -s -b -- -x)"
         );
     }
 

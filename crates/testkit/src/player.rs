@@ -8,6 +8,7 @@ use std::time::Duration;
 use bstr::{BString, ByteSlice};
 
 use crate::invocation::Invocation;
+use crate::long_lived::oracle::Known;
 use crate::long_lived::{compare_prompt, server::Server};
 use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
@@ -135,6 +136,8 @@ pub fn play(
         sandbox,
     };
     let mut server = None;
+    // What git says of the state since the last step.
+    let mut known = Known::new();
     if let Some(options) = scenario.server {
         server = Some(Server::start(settings, &played.sandbox, options)?);
     }
@@ -142,6 +145,7 @@ pub fn play(
     for (index, item) in scenario.items.iter().enumerate() {
         match item {
             Item::Step(step) => {
+                known.clear();
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
                         if matches!(error, SandboxError::Hung { .. }) {
@@ -179,6 +183,7 @@ pub fn play(
                             directory.as_ref(),
                             server.options(),
                             answer,
+                            &mut known,
                         )?
                     }
                     (Question::Prompt(_), None) => continue,
@@ -207,16 +212,24 @@ fn ask(
     invocation: &Invocation,
     program: &Path,
 ) -> Result<Outcome, SandboxError> {
-    let mut command = invocation.command(sandbox, program);
-    if program == settings.candidate {
-        for (name, value) in &settings.candidate_variables {
-            command.env(sandbox.expand(name), sandbox.expand(value));
+    let is_candidate = program == settings.candidate;
+    let run = || {
+        let mut command = invocation.command(sandbox, program);
+        if is_candidate {
+            for (name, value) in &settings.candidate_variables {
+                command.env(sandbox.expand(name), sandbox.expand(value));
+            }
         }
+        process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
+            deed: format!("starting {}", program.display()),
+            source,
+        })
+    };
+    match run()? {
+        // A machine that stood still is no answer of git's.
+        outcome if outcome.ending == Ending::TimedOut && !is_candidate => run(),
+        outcome => Ok(outcome),
     }
-    process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
-        deed: format!("starting {}", program.display()),
-        source,
-    })
 }
 
 /// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are

@@ -164,6 +164,11 @@ impl Sandbox {
         ]
     }
 
+    /// What makes git answer without writing anything, nor fetching what a partial clone lacks.
+    pub fn reading_variables() -> [(&'static str, &'static str); 2] {
+        [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")]
+    }
+
     /// The contents of `home/.gitconfig`.
     pub fn home_config() -> &'static str {
         HOME_CONFIG

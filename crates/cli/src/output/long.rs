@@ -200,7 +200,7 @@ impl Writer<'_> {
 }
 
 /// Whether a change between index and working tree is among those listed: conflicts are not.
-fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind> {
+pub(crate) fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind> {
     status
         .changes
         .iter()

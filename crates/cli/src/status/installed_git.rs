@@ -9,7 +9,7 @@ use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{RenameRule, Status};
 use vigil_linux::errno;
 
-use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits};
+use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
 /// What is wanted of git.
@@ -85,7 +85,9 @@ impl Wanted {
             unstaged: None,
             code,
         };
-        if has_both && code == 0 {
+        // For conflicts alone git shows no patches of the working tree.
+        let has_unstaged = unstaged_kinds(status).next().is_some();
+        if has_both && has_unstaged && code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
             let (unstaged, code) = self.diff(git, "--ours", unstaged)?;
             patches.unstaged = Some(unstaged);

@@ -222,7 +222,8 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
     objects.refresh(&repo, &refs).unwrap();
     assert!(objects.commit(&head).unwrap().parents.is_empty());
     fs::write(sandbox.git_dir().join("shallow"), "junk\n").unwrap();
-    let error = objects.refresh(&repo, &refs).unwrap_err();
+    objects.refresh(&repo, &refs).unwrap();
+    let error = objects.commit(&head).unwrap_err();
     assert_eq!(error.to_string(), "bad shallow line: junk");
 }
 

@@ -95,8 +95,8 @@ impl Session {
         let expects_present = self.settings.expects_files_outside;
         let (index, top) = (&state.loaded.index, self.top()?);
         let checkout = match state.written_sparse {
-            // git makes no empty index a sparse one.
-            None if index.entries().is_empty() => None,
+            // git makes no empty index a sparse one, but takes one that is missing for it.
+            None if index.entries().is_empty() && state.loaded.stat.is_some() => None,
             _ => self.collapsing_rules(&state.loaded, warnings)?,
         };
         Ok(checkout.and_then(|checkout| {

@@ -62,6 +62,11 @@ cases! {
     "cache tree of a directory of which the index has less", |b| {
         b.base().remove(".git/index").git_stops(&["rebase", "-q", "-i", "main"]).git(&["add", "b", "dir.x"]);
     };
+    "sparse index, missing", |b| { sparse(b); b.remove(".git/index"); };
+    "sparse checkout of an empty index", |b| {
+        b.base().write("other/deep/f", "f\n").commit("other").git(&["read-tree", "--empty"]).remove("dir").remove("other");
+        b.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {

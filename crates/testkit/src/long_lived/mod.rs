@@ -10,7 +10,7 @@ use bstr::{BStr, ByteSlice};
 use crate::player::{Difference, Settings, Verdict};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
-use oracle::Expected;
+use oracle::{Expected, Known};
 
 /// The names of the response's fields, from the third on.
 pub const FIELDS: [&str; 27] = [
@@ -46,7 +46,8 @@ pub const FIELDS: [&str; 27] = [
 /// How long the oracle's git commands may take.
 pub(crate) const ORACLE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Compares a response (without its record separator; an error says why there is none) with what git says.
+/// Compares a response (without its record separator; an error says why there is none) with what git says; what is
+/// `known` of the same state is not asked again.
 ///
 /// # Errors
 /// When git cannot be started.
@@ -56,8 +57,10 @@ pub fn compare_prompt(
     directory: &BStr,
     options: ServerOptions,
     answer: Result<Vec<u8>, String>,
+    known: &mut Known,
 ) -> Result<Verdict, SandboxError> {
-    let expected = oracle::expect(&|| sandbox.command(&settings.oracle, directory), options)?;
+    let git = || sandbox.command(&settings.oracle, directory);
+    let expected = oracle::expect_once(&git, options, known)?;
     let one = |what: &str, candidate: &[u8], oracle: &[u8]| {
         let (what, candidate, oracle) = (what.to_owned(), candidate.to_vec(), oracle.to_vec());
         Verdict::Different(vec![Difference {

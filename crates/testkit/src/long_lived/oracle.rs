@@ -11,7 +11,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::ORACLE_LIMIT;
 use crate::process::{self, Ending, Outcome};
-use crate::sandbox::SandboxError;
+use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 
 /// The most bytes of a commit's summary that are told.
@@ -31,6 +31,9 @@ pub enum Expected {
     Unknown,
 }
 
+/// What git says, by the top of the working tree.
+pub type Known = BTreeMap<Vec<u8>, Expected>;
+
 /// Asks git about one directory.
 struct Asker<'a> {
     git: &'a dyn Fn() -> Command,
@@ -40,7 +43,7 @@ impl Asker<'_> {
     fn run(&self, arguments: &[&str]) -> Result<Outcome, SandboxError> {
         let run = || {
             let mut command = (self.git)();
-            command.env("GIT_OPTIONAL_LOCKS", "0").args(arguments);
+            command.envs(Sandbox::reading_variables()).args(arguments);
             process::run(&mut command, None, ORACLE_LIMIT).map_err(|source| SandboxError::Io {
                 deed: "starting git".to_owned(),
                 source,
@@ -154,6 +157,18 @@ impl Counts {
 /// # Errors
 /// When git cannot be started.
 pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expected, SandboxError> {
+    expect_once(git, options, &mut Known::new())
+}
+
+/// As [`expect`], with what is known of other directories, as long as nothing changed.
+///
+/// # Errors
+/// When git cannot be started.
+pub fn expect_once(
+    git: &dyn Fn() -> Command,
+    options: ServerOptions,
+    known: &mut Known,
+) -> Result<Expected, SandboxError> {
     let asker = Asker { git };
     let Some(workdir) = asker.line(&["rev-parse", "--show-toplevel"])? else {
         return Ok(match asker.line(&["rev-parse", "--git-dir"])? {
@@ -162,6 +177,20 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
             Some(_) => Expected::Unknown,
         });
     };
+    if let Some(expected) = known.get(&workdir) {
+        return Ok(expected.clone());
+    }
+    let expected = expect_in(&asker, &workdir, options)?;
+    known.insert(workdir, expected.clone());
+    Ok(expected)
+}
+
+/// What git says about the working tree `workdir`.
+fn expect_in(
+    asker: &Asker<'_>,
+    workdir: &[u8],
+    options: ServerOptions,
+) -> Result<Expected, SandboxError> {
     let untracked = if options.recurse { "-uall" } else { "-unormal" };
     let status = [
         "status",
@@ -205,8 +234,8 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         .unwrap_or_default()
         .to_vec();
     let is_unborn = commit.is_empty();
-    let upstream = upstream(&asker, &settings, &branch, is_unborn)?;
-    let push = push_remote(&asker, &settings, &branch)?;
+    let upstream = upstream(asker, &settings, &branch, is_unborn)?;
+    let push = push_remote(asker, &settings, &branch)?;
     let (ahead, behind) = match (&counts.ahead_behind, &upstream) {
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
@@ -215,7 +244,7 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
         size,
         skipped,
         assumed,
-    }) = index_facts(&asker, &settings)?
+    }) = index_facts(asker, &settings)?
     else {
         return Ok(Expected::Unknown);
     };
@@ -228,9 +257,9 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
     let tag = if is_unborn {
         Vec::new()
     } else {
-        last_tag(&asker)?
+        last_tag(asker)?
     };
-    let (encoding, summary) = message(&asker)?;
+    let (encoding, summary) = message(asker)?;
     let upstream_field = |index: usize| match &upstream {
         // gitstatusd knows no upstream of a branch without commits; git does. Both are accepted.
         _ if is_unborn => Vec::new(),
@@ -250,13 +279,13 @@ pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expec
             .unwrap_or_default(),
     };
     Ok(Expected::Fields(vec![
-        text(&workdir),
+        text(workdir),
         text(&commit),
         text(&branch),
         upstream_field(0),
         upstream_field(1),
         upstream_field(2),
-        text(&action(&asker)?),
+        text(&action(asker)?),
         size,
         number(counts.staged),
         number(counts.unstaged),
@@ -341,7 +370,8 @@ fn push_remote(
         .get(BStr::new("remote.pushdefault"))
         .map(|value| value.as_slice());
     let name = match settings.get("branch", branch, "pushremote").or(default) {
-        Some(name) if !branch.is_empty() => name,
+        // A remote that fetches nothing has no branch that follows what is pushed.
+        Some(name) if !branch.is_empty() && settings.get("remote", name, "fetch").is_some() => name,
         _ => return Ok(None),
     };
     let reference = format!(

@@ -183,11 +183,9 @@ impl Writer<'_> {
         let Some(unstaged) = &patches.unstaged else {
             return;
         };
-        if unstaged_kinds(self.status).next().is_some() {
-            self.header_line("--------------------------------------------------");
-            self.header_line("Changes not staged for commit:");
-            self.lines.out.extend_from_slice(unstaged);
-        }
+        self.header_line("--------------------------------------------------");
+        self.header_line("Changes not staged for commit:");
+        self.lines.out.extend_from_slice(unstaged);
     }
 }
 

@@ -10,11 +10,21 @@ table! {
     "become a clone that borrows objects", 1, |m| clone(m, &["--shared"]);
     "become a clone with a reference", 1, |m| clone(m, &["--reference", "{ROOT}/library"]);
     "become a clone of all branches", 1, |m| clone(m, &["--no-hardlinks", "--recurse-submodules"]);
+    "become a clone without blobs", 1, |m| partial(m, "--filter=blob:none");
+    "become a clone without trees", 1, |m| partial(m, "--filter=tree:0");
     "deepen the history", 1, |m| m.git(&["fetch", "-q", "--depth=3"]);
     "fetch all of the history", 1, |m| m.git(&["fetch", "-q", "--unshallow"]);
     "make the history shallow", 1, |m| {
         m.git(&["-c", "alias.x=!git rev-parse -q --verify HEAD~1 > /dev/null && git rev-parse HEAD~1 > \"$(git rev-parse --git-common-dir)/shallow\"", "x"]);
     };
+}
+
+/// A partial clone. Questions must not fetch, which older gits cannot be told.
+fn partial(m: &mut Maker, filter: &'static str) {
+    if m.reftable {
+        m.git(&["config", "uploadpack.allowFilter", "true"]);
+        clone(m, &["--no-local", filter]);
+    }
 }
 
 /// Puts a clone of `work` in its place. What it was stays beside it, since the clone may need it.
