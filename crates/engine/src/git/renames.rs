@@ -369,8 +369,8 @@ impl<'a> Search<'a> {
         let mut desk = Desk::new();
         for (source, target) in pairs {
             if let (Some(from), Some(to)) = (self.sources.get(source), self.targets.get(target)) {
-                self.reader.read(&from.file, &mut desk)?;
-                self.reader.read(&to.file, &mut desk)?;
+                self.reader.read_ahead(&from.file, &mut desk);
+                self.reader.read_ahead(&to.file, &mut desk);
             }
             let score = self.similarity(source, target, min_score, &mut desk)?;
             if score >= min_score {

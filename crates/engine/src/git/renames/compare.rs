@@ -109,12 +109,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the contents of `file`, which are likely to be compared. Else its size is asked for first, which for an
-    /// object of its own costs as much as reading it.
-    pub(super) fn read(&self, file: &File<'_>, desk: &mut Desk) -> Result<(), Error> {
+    /// object of its own costs as much as reading it. Contents that are missing matter once they are compared.
+    pub(super) fn read_ahead(&self, file: &File<'_>, desk: &mut Desk) {
         if file.mode.is_file() {
-            self.spans(file, &mut desk.counter)?;
+            let _ = self.spans(file, &mut desk.counter);
         }
-        Ok(())
     }
 
     fn size(&self, file: &File<'_>) -> Result<u64, Error> {
