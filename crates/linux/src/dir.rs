@@ -3,6 +3,7 @@
 mod kernel;
 mod listing;
 mod order;
+mod ranks;
 pub mod steps;
 
 use std::ffi::CStr;

@@ -4,6 +4,7 @@
 //! compare as one integer, and only those that share eight bytes are looked at again, by the next eight.
 
 use super::kernel::Record;
+use super::ranks;
 
 /// Number of slots from which counting digits beats comparing. Below, the smaller code counts too: each system
 /// call leaves the caches cold.
@@ -119,6 +120,7 @@ fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usi
             }
             settle(slots)
         }
+        ..=ranks::KEYS_MAX if sort_by_rank(slots, &mut scratch.slots) => false,
         _ => {
             slots.sort_unstable();
             let mut pairs = slots.iter().zip(slots.iter().skip(1));
@@ -130,11 +132,24 @@ fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usi
     }
 }
 
+/// Sorts slots whose prefixes all differ; `false` if they do not, or cannot be sorted in this way.
+fn sort_by_rank(slots: &mut [Slot], copy: &mut Vec<Slot>) -> bool {
+    copy.clear();
+    copy.extend_from_slice(slots);
+    ranks::rank(copy.iter().map(|slot| slot.prefix()), |at, place| {
+        if let (Some(slot), Some(place)) = (copy.get(at), slots.get_mut(place)) {
+            *place = *slot;
+        }
+    })
+}
+
 /// Brings slots into order of which few are out of it. Whether prefixes are there twice.
 fn settle(slots: &mut [Slot]) -> bool {
     let mut moves_left = slots.len() * SETTLE_MOVES_MAX;
     let mut ties = false;
-    for at in 1..slots.len() {
+    let mut at = 1;
+    while let Some(ahead) = next_misplaced(slots, at) {
+        at += ahead;
         let Some([sorted @ .., last]) = slots.get_mut(..=at) else {
             break;
         };
@@ -157,8 +172,16 @@ fn settle(slots: &mut [Slot]) -> bool {
             slots.sort_unstable();
             return true;
         }
+        at += 1;
     }
     ties
+}
+
+/// How far from `at` the next slot is whose prefix is no greater than the one before it.
+fn next_misplaced(slots: &[Slot], at: usize) -> Option<usize> {
+    let before = slots.get(at - 1..)?;
+    let mut pairs = before.iter().zip(before.get(1..)?);
+    pairs.position(|(before, slot)| before.prefix() >= slot.prefix())
 }
 
 /// Sorts each run of equal prefixes by the bytes that follow.
@@ -184,22 +207,18 @@ fn resolve_ties(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: 
 #[inline(never)]
 fn sort_by_digit(slots: &mut [Slot], digit: Digit, scratch: &mut Scratch) {
     let [keys, keys_by_low] = &mut scratch.keys;
+    let mut low = [0_u32; 256];
+    let mut high = [0_u32; 256];
     keys.clear();
-    keys.extend(
-        slots
-            .iter()
-            .zip(0_u32..)
-            .map(|(slot, at)| at << 16 | u32::from(digit.of(*slot))),
-    );
+    keys.extend(slots.iter().zip(0_u32..).map(|(slot, at)| {
+        let digit = digit.of(*slot);
+        count(&mut low, digit as u8);
+        count(&mut high, (digit >> 8) as u8);
+        at << 16 | u32::from(digit)
+    }));
     keys_by_low.resize(keys.len(), 0);
     scratch.slots.clear();
     scratch.slots.extend_from_slice(slots);
-    let mut low = [0_u32; 256];
-    let mut high = [0_u32; 256];
-    for key in keys.iter() {
-        count(&mut low, *key as u8);
-        count(&mut high, (*key >> 8) as u8);
-    }
     to_places(&mut low);
     to_places(&mut high);
     for key in keys.iter() {
