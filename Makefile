@@ -6,7 +6,7 @@ CARGO ?= cargo
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 
-.PHONY: run build test test-tools test-plugins test-repositories random fuzz bench docs
+.PHONY: run build test test-tools test-plugins test-repositories test-git random fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -31,6 +31,11 @@ test-plugins: build
 # Real repositories, cloned, clean and edited:  make test-repositories REPOSITORIES="/path/one /path/two"
 test-repositories: build
 	tests/repositories/run target/release/vigil git $(REPOSITORIES)
+
+# git's own test scripts, with vigil as its `status`; from a built source tree of git:
+#   make test-git GIT_SOURCE=/path/to/git SCRIPTS="t7508-status.sh t7064-wtstatus-pv2.sh"
+test-git: build
+	tests/git/run "$(GIT_SOURCE)" $(SCRIPTS)
 
 # Random operations, each step compared with every git that is installed.
 random: build

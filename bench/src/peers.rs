@@ -21,9 +21,15 @@ enum Manner {
     DaemonFirst(&'static [&'static str]),
     /// The gitstatusd protocol, all questions to one daemon.
     DaemonHot(&'static [&'static str]),
+    /// As [`Self::DaemonHot`], [`ROW_LEN`] questions in a row; the time is that of one.
+    DaemonRow(&'static [&'static str]),
     /// The floor program, which measures itself.
     Floor(&'static [&'static str]),
 }
+
+/// How many questions are asked in a row. With fewer, what another program left in the processor's caches and the
+/// clock's rate count for more than the answer.
+const ROW_LEN: u32 = 100;
 
 /// A program that takes part.
 #[derive(Clone, Debug)]
@@ -131,6 +137,10 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
             ("vigil status", Manner::Command(STATUS)),
             ("vigil gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
             ("vigil gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
+            (
+                "vigil gitstatusd, hot, in a row",
+                Manner::DaemonRow(VIGIL_DAEMON),
+            ),
         ],
     );
     for git in ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from) {
@@ -155,6 +165,7 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         &[
             ("gitstatusd, first", Manner::DaemonFirst(DAEMON)),
             ("gitstatusd, hot", Manner::DaemonHot(DAEMON)),
+            ("gitstatusd, hot, in a row", Manner::DaemonRow(DAEMON)),
         ],
     );
     add(
@@ -222,6 +233,11 @@ impl Peer {
         !matches!(self.manner, Manner::Command(_))
     }
 
+    /// Whether it asks many times, for which an answer must be quick.
+    pub(crate) fn asks_in_a_row(&self) -> bool {
+        matches!(self.manner, Manner::DaemonRow(_))
+    }
+
     /// Begins to ask about `repository`. A daemon answers once here, so that it is hot afterwards.
     pub(crate) fn session(&self, repository: &Path, threads: Option<usize>) -> Done<Session> {
         let mut session = Session {
@@ -267,6 +283,14 @@ impl Session {
                 let request = request(&self.repository);
                 self.server(arguments)?.answer(&request, MESSAGE_END)?;
                 Ok(start.elapsed())
+            }
+            Manner::DaemonRow(arguments) => {
+                let request = request(&self.repository);
+                let server = self.server(arguments)?;
+                for _ in 0..ROW_LEN {
+                    server.answer(&request, MESSAGE_END)?;
+                }
+                Ok(start.elapsed() / ROW_LEN)
             }
             Manner::Floor(flags) => {
                 let repository = self.repository.clone();

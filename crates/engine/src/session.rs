@@ -7,6 +7,7 @@ mod assemble;
 mod changes;
 mod excludes;
 mod long;
+mod object_mode;
 mod prompt;
 mod renamed;
 mod submodules;
@@ -82,6 +83,14 @@ pub enum SessionError {
     /// The tree of HEAD is not there.
     #[error("bad tree object HEAD")]
     BadHeadTree,
+    /// A pathspec asks for the mode of what is not there.
+    #[error("unable to stat '{path}': {reason}")]
+    NoMode {
+        /// What is not there.
+        path: BString,
+        /// What the system says.
+        reason: String,
+    },
     /// What is under way.
     #[error(transparent)]
     UnderWay(#[from] under_way::Error),

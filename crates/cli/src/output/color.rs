@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice};
 
 /// What ends a coloured part.
-const RESET: &[u8] = b"\x1b[m";
+pub(crate) const RESET: &[u8] = b"\x1b[m";
 
 /// The escape sequences before each kind of text; empty for none.
 #[derive(Clone, Debug)]

@@ -17,6 +17,7 @@ use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
 
+use crate::bytes;
 use crate::globals;
 use crate::options::{Audience, usage};
 use crate::output;
@@ -92,10 +93,13 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     )?;
     let status = session.status(&plan.request).map_err(|error| {
         let mut reply = refuse(error);
-        reply.stderr.splice(..0, lines(&session.take_messages()));
+        reply.stderr.splice(
+            ..0,
+            lines(&session.take_messages(), plan.hint_colors.as_ref()),
+        );
         reply
     })?;
-    let mut stderr = lines(&status.warnings);
+    let mut stderr = lines(&status.warnings, plan.hint_colors.as_ref());
     plan.presentation.long.additions =
         plan.wanted
             .get(session.repository(), &status, &mut stderr)?;
@@ -106,11 +110,15 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     })
 }
 
-fn lines(texts: &[BString]) -> Vec<u8> {
-    texts
-        .iter()
-        .flat_map(|text| [text.as_slice(), b"\n"])
-        .flatten()
-        .copied()
-        .collect()
+/// Each of `texts` as a line, hints in their colours.
+fn lines(texts: &[BString], hint_colors: Option<&[Vec<u8>; 2]>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for text in texts {
+        match hint_colors.filter(|_| text.starts_with(b"hint:")) {
+            Some([start, end]) => lines.extend(bytes![start, text, end]),
+            None => lines.extend_from_slice(text),
+        }
+        lines.push(b'\n');
+    }
+    lines
 }

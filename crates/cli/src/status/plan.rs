@@ -31,6 +31,8 @@ pub(super) struct Plan {
     pub presentation: Presentation,
     /// What the installed git is asked for.
     pub wanted: Wanted,
+    /// What begins and ends a hint on standard error, where that is coloured.
+    pub hint_colors: Option<[Vec<u8>; 2]>,
 }
 
 impl Plan {
@@ -80,7 +82,7 @@ impl Plan {
             pathspecs: arguments.pathspecs.clone(),
             threads_max: None,
         };
-        let is_colored = wants_color(print.color_use, print, environment);
+        let is_colored = wants_color(print.color_use, print, environment, Stream::Output);
         let wanted = match format {
             Format::Long => wanted(&arguments, settings, print, &request, environment),
             _ => Wanted::default(),
@@ -107,6 +109,8 @@ impl Plan {
             request,
             presentation,
             wanted,
+            hint_colors: wants_color(print.color_use_in_hints, print, environment, Stream::Error)
+                .then(|| print.hint_colors.clone()),
         })
     }
 }
@@ -274,7 +278,12 @@ fn wanted(
             settings.submodule_summary
         },
         renames: request.renames,
-        colors: wants_color(print.color_use_in_patches, print, environment),
+        colors: wants_color(
+            print.color_use_in_patches,
+            print,
+            environment,
+            Stream::Output,
+        ),
     }
 }
 
@@ -282,11 +291,18 @@ fn is_set(environment: &Environment, name: &str) -> bool {
     environment.get(name).and_then(config::boolean) == Some(true)
 }
 
-/// Whether colours are used where `color_use` says so, or else `color.ui`.
+/// Where text is written.
+enum Stream {
+    Output,
+    Error,
+}
+
+/// Whether colours are used on `stream` where `color_use` says so, or else `color.ui`.
 fn wants_color(
     color_use: Option<ColorUse>,
     print: &PrintSettings,
     environment: &Environment,
+    stream: Stream,
 ) -> bool {
     match color_use.unwrap_or(print.color_use_anywhere) {
         ColorUse::Never => false,
@@ -295,8 +311,13 @@ fn wants_color(
             let is_dumb = environment
                 .get("TERM")
                 .is_none_or(|name| name == BStr::new("dumb"));
-            let is_shown = std::io::stdout().is_terminal()
-                || (print.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"));
+            let is_shown = match stream {
+                Stream::Error => std::io::stderr().is_terminal(),
+                Stream::Output => {
+                    std::io::stdout().is_terminal()
+                        || (print.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"))
+                }
+            };
             is_shown && !is_dumb
         }
     }

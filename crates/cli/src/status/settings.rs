@@ -27,6 +27,10 @@ pub(super) struct PrintSettings {
     pub(super) palette: Palette,
     /// `color.diff`, for patches.
     pub(super) color_use_in_patches: Option<ColorUse>,
+    /// `color.advice`, for hints on standard error.
+    pub(super) color_use_in_hints: Option<ColorUse>,
+    /// What begins and ends a hint in colour.
+    pub(super) hint_colors: [Vec<u8>; 2],
     /// `advice.statusHints`.
     pub(super) hints: bool,
     /// `advice.statusUoption`.
@@ -49,6 +53,8 @@ impl Default for PrintSettings {
             color_in_pager: true,
             palette: Palette::default(),
             color_use_in_patches: None,
+            color_use_in_hints: None,
+            hint_colors: [b"\x1b[33m".to_vec(), color::RESET.to_vec()],
             hints: true,
             advises_on_untracked: true,
             advises_on_counting: true,
@@ -70,6 +76,9 @@ impl PrintSettings {
             b"color.ui" => self.color_use_anywhere = color_use(entry)?,
             b"color.pager" => self.color_in_pager = entry.boolean()?,
             b"diff.color" | b"color.diff" => self.color_use_in_patches = Some(color_use(entry)?),
+            b"color.advice" => self.color_use_in_hints = Some(color_use(entry)?),
+            b"color.advice.hint" => self.hint_colors[0] = parse_color(entry)?,
+            b"color.advice.reset" => self.hint_colors[1] = parse_color(entry)?,
             b"advice.statushints" => self.hints = entry.boolean()?,
             b"advice.statusuoption" => self.advises_on_untracked = entry.boolean()?,
             b"advice.statusaheadbehindwarning" => self.advises_on_counting = entry.boolean()?,

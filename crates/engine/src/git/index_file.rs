@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use bstr::BString;
 use gix_hash::{Kind, ObjectId};
 use rustix::buffer::spare_capacity;
 use vigil_linux::memory::prefer_huge_pages;
@@ -112,6 +113,8 @@ pub struct LoadedIndex {
     pub shared: Option<SeenFile>,
     /// What git would say on stderr, with no prefix.
     pub notices: Vec<String>,
+    /// Where the untracked cache was made, if there is one: working tree and system, in a sentence.
+    pub untracked_cache_origin: Option<BString>,
     path: PathBuf,
     read_at: Timestamp,
 }
@@ -124,6 +127,7 @@ impl LoadedIndex {
             stat: None,
             shared: None,
             notices: Vec::new(),
+            untracked_cache_origin: None,
             path: PathBuf::new(),
             read_at: Timestamp::default(),
         }
@@ -168,6 +172,7 @@ pub fn load(
         stat: None,
         shared: None,
         notices: Vec::new(),
+        untracked_cache_origin: None,
         path: path.to_owned(),
         read_at,
     };
@@ -180,6 +185,7 @@ pub fn load(
     let (parsed, stat) = reader.read(path, &file)?;
     loaded.stat = Some(stat);
     loaded.notice(&parsed);
+    loaded.untracked_cache_origin = parsed.untracked_cache_origin.clone();
     let Some(link) = &parsed.link else {
         loaded.index = parsed.index;
         return Ok(loaded);

@@ -1,5 +1,6 @@
 //! What git tracks, ignores and compares.
 
+pub(crate) mod advice;
 pub mod attributes;
 pub mod branch;
 pub mod config;

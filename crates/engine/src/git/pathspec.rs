@@ -138,6 +138,12 @@ impl Pathspec {
         self.items.iter().any(|item| !item.attributes.is_empty())
     }
 
+    /// Whether the attribute `name` is asked for.
+    pub fn asks_for(&self, name: &str) -> bool {
+        let mut conditions = self.items.iter().flat_map(|item| &item.attributes);
+        conditions.any(|condition| condition.name == name)
+    }
+
     /// Whether `path` is meant. Of an index entry, `is_dir` says that it is a submodule or a sparse directory.
     pub fn matches(&self, path: &BStr, is_dir: bool) -> bool {
         self.matches_with(path, is_dir, &NoAttributes)

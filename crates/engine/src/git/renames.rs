@@ -3,22 +3,22 @@
 //! A file that is gone and one that is new are a pair if their contents are equal; else if they have the same
 //! name in other directories and are similar; else if they are similar enough, the most similar first.
 
+mod compare;
 mod similarity;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use bstr::BStr;
 use gix_hash::{ObjectId, oid};
 use vigil_model::mode::FileMode;
 use vigil_model::path::file_name;
 
-use self::similarity::{Counter, SCORE_MAX, Spans};
+use self::compare::{Desk, Reader, in_order};
+use self::similarity::{SCORE_MAX, Spans};
 use super::staged::{SourceError, StagedChange, UnmergedPath};
 use crate::status::{ChangeKind, RenameRule, RenameSource};
 
@@ -76,9 +76,6 @@ const CANDIDATES_PER_TARGET: usize = 4;
 
 /// How many files of equal contents are looked through for the best source.
 const EQUAL_SOURCES_MAX: usize = 100;
-
-/// Counted spans are kept up to this many bytes, then counted again at each use.
-const SPANS_MEMORY_MAX: usize = 256 << 20;
 
 /// Comparisons that are not worth another thread.
 const COMPARISONS_PER_THREAD: usize = 64;
@@ -250,10 +247,7 @@ impl<'a> Search<'a> {
                 score => score.min(SCORE_MAX),
             },
             limit: rule.limit,
-            reader: Reader {
-                blobs,
-                spans_memory: AtomicUsize::new(0),
-            },
+            reader: Reader::new(blobs),
         }
     }
 
@@ -371,9 +365,14 @@ impl<'a> Search<'a> {
             .filter_map(|(name, source)| Some((source?, (*targets.get(name)?)?)))
             .collect();
         pairs.sort_unstable();
-        let mut counter = Counter::new();
+        // One thread: each pair is read once, and reading many small objects is no faster with more.
+        let mut desk = Desk::new();
         for (source, target) in pairs {
-            let score = self.similarity(source, target, min_score, &mut counter)?;
+            if let (Some(from), Some(to)) = (self.sources.get(source), self.targets.get(target)) {
+                self.reader.read_ahead(&from.file, &mut desk);
+                self.reader.read_ahead(&to.file, &mut desk);
+            }
+            let score = self.similarity(source, target, min_score, &mut desk)?;
             if score >= min_score {
                 self.pair(source, target, score);
             }
@@ -389,42 +388,16 @@ impl<'a> Search<'a> {
         threads_max: usize,
     ) -> Result<Vec<Option<Match>>, Error> {
         let comparisons = targets.len().saturating_mul(sources.len());
-        let threads = (comparisons / COMPARISONS_PER_THREAD)
-            .min(targets.len())
-            .min(threads_max)
-            .max(1);
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<Vec<(usize, Best)>, Error> {
-            let mut counter = Counter::new();
-            let mut rows = Vec::new();
-            while let Some(&target) = targets.get(next.fetch_add(1, Memory::Relaxed)) {
-                rows.push((target, self.best_for(target, sources, &mut counter)?));
-            }
-            Ok(rows)
-        };
-        let mut rows = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut rows = work()?;
-            for other in others {
-                match other.join() {
-                    Ok(found) => rows.extend(found?),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(rows)
+        let threads = threads_max.min(comparisons / COMPARISONS_PER_THREAD);
+        let rows = in_order(targets, threads, |&target, desk| {
+            self.best_for(target, sources, desk)
         })?;
-        rows.sort_by_key(|(target, _)| *target);
-        Ok(rows.into_iter().flat_map(|(_, row)| row).collect())
+        Ok(rows.into_iter().flatten().collect())
     }
 
     /// The best sources of one target. Which of equally good ones remain, and in which place, is git's doing:
     /// each takes the place of the first of the worst.
-    fn best_for(
-        &self,
-        target: usize,
-        sources: &[usize],
-        counter: &mut Counter,
-    ) -> Result<Best, Error> {
+    fn best_for(&self, target: usize, sources: &[usize], desk: &mut Desk) -> Result<Best, Error> {
         let mut best = [None; CANDIDATES_PER_TARGET];
         let Some(to) = self.targets.get(target) else {
             return Ok(best);
@@ -436,7 +409,7 @@ impl<'a> Search<'a> {
             let found = Some(Match {
                 source,
                 target,
-                score: self.similarity(source, target, self.min_score, counter)?,
+                score: self.similarity(source, target, self.min_score, desk)?,
                 same_name: from.file.has_name_of(&to.file),
             });
             // Of equals, `max_by` takes the last.
@@ -470,12 +443,12 @@ impl<'a> Search<'a> {
         source: usize,
         target: usize,
         min_score: u32,
-        counter: &mut Counter,
+        desk: &mut Desk,
     ) -> Result<u32, Error> {
         match (self.sources.get(source), self.targets.get(target)) {
-            (Some(source), Some(target)) => {
-                self.reader
-                    .similarity(&source.file, &target.file, min_score, counter)
+            (Some(from), Some(to)) => {
+                let reader = &self.reader;
+                reader.similarity(&from.file, target, &to.file, min_score, desk)
             }
             _ => Ok(0),
         }
@@ -537,71 +510,4 @@ fn unique_names<'a>(
             .or_insert(Some(at));
     }
     names
-}
-
-/// Reads and compares contents.
-struct Reader<'a> {
-    blobs: &'a dyn BlobSource,
-    /// The bytes that all kept spans take.
-    spans_memory: AtomicUsize,
-}
-
-impl Reader<'_> {
-    fn similarity(
-        &self,
-        source: &File<'_>,
-        target: &File<'_>,
-        min_score: u32,
-        counter: &mut Counter,
-    ) -> Result<u32, Error> {
-        if !source.mode.is_file() || !target.mode.is_file() {
-            return Ok(0);
-        }
-        let (a, b) = (self.size(source)?, self.size(target)?);
-        if b == 0 || similarity::sizes_differ_too_much(a, b, min_score) {
-            return Ok(0);
-        }
-        let source = self.spans(source, counter)?;
-        let target = self.spans(target, counter)?;
-        Ok(similarity::score(source.common(&target), a, b))
-    }
-
-    fn size(&self, file: &File<'_>) -> Result<u64, Error> {
-        if let Some(size) = file.size.get() {
-            return Ok(*size);
-        }
-        let size = self.blobs.size(&file.blob);
-        let size = size.map_err(|source| unreadable(file, source))?;
-        Ok(*file.size.get_or_init(|| size))
-    }
-
-    fn spans<'f>(
-        &self,
-        file: &'f File<'_>,
-        counter: &mut Counter,
-    ) -> Result<Cow<'f, Spans>, Error> {
-        if let Some(spans) = file.spans.get() {
-            return Ok(Cow::Borrowed(spans));
-        }
-        let mut data = Vec::new();
-        let read = self.blobs.blob(&file.blob, &mut data);
-        read.map_err(|source| unreadable(file, source))?;
-        let is_binary = self.blobs.is_binary(file.blob.path);
-        let is_binary = is_binary.unwrap_or_else(|| similarity::looks_binary(&data));
-        let spans = counter.count(&data, is_binary);
-        let memory = spans.memory();
-        let before = self.spans_memory.fetch_add(memory, Memory::Relaxed);
-        if before.saturating_add(memory) > SPANS_MEMORY_MAX {
-            self.spans_memory.fetch_sub(memory, Memory::Relaxed);
-            return Ok(Cow::Owned(spans));
-        }
-        Ok(Cow::Borrowed(file.spans.get_or_init(|| spans)))
-    }
-}
-
-fn unreadable(file: &File<'_>, source: SourceError) -> Error {
-    Error {
-        id: file.blob.id.into(),
-        source,
-    }
 }

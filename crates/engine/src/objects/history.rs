@@ -2,6 +2,7 @@
 //! (git-replace(1), "shallow" and "info/grafts" in gitrepository-layout(5)).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,25 @@ use gix_hash::{ObjectId, oid};
 use parking_lot::Mutex;
 
 use super::Error;
+use crate::git::advice::Advice;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
 use crate::git::space;
+
+const GRAFTS_ARE_DEPRECATED: Advice = Advice {
+    name: "graftFileDeprecated",
+    lines: &[
+        "Support for <GIT_DIR>/info/grafts is deprecated",
+        "and will be removed in a future Git version.",
+        "",
+        "Please use \"git replace --convert-graft-file\"",
+        "to convert the grafts into replace refs.",
+        "",
+        "Turn this message off by running",
+        "\"git config set advice.graftFileDeprecated false\"",
+    ],
+    is_explained: false,
+};
 
 /// How often a replacement may be replaced in turn.
 const REPLACE_DEPTH_MAX: usize = 5;
@@ -28,6 +45,8 @@ pub(crate) struct History {
     parents: HashMap<ObjectId, Vec<ObjectId>>,
     replacements: HashMap<ObjectId, ObjectId>,
     is_shallow: bool,
+    /// What git says on stderr where it reads the grafts, each line whole.
+    notices: Vec<BString>,
     /// A line of the `shallow` file that is no id, which matters once a commit is read.
     bad_shallow_line: Option<BString>,
     /// The two commits of a pair, and how many commits only each of them has.
@@ -58,12 +77,10 @@ impl History {
                 },
             )
         };
-        for line in read_lines(&place("GIT_GRAFT_FILE", "info/grafts"))?
-            .unwrap_or_default()
-            .lines()
-        {
-            if let Some((commit, parents)) = parse_graft(line, repo) {
-                history.parents.entry(commit).or_insert(parents);
+        if let Some(lines) = read_lines(&place("GIT_GRAFT_FILE", "info/grafts"))? {
+            history.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
+            for line in lines.lines() {
+                history.graft(line, repo);
             }
         }
         if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
@@ -91,6 +108,31 @@ impl History {
             })?;
         }
         Ok(history)
+    }
+
+    /// Takes one line of the grafts.
+    fn graft(&mut self, line: &[u8], repo: &Repository) {
+        let line = space::trim_end(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        let complaint = match parse_graft(line, repo) {
+            None => "bad",
+            Some((commit, parents)) => match self.parents.entry(commit) {
+                Entry::Vacant(slot) => {
+                    slot.insert(parents);
+                    return;
+                }
+                Entry::Occupied(_) => "duplicate",
+            },
+        };
+        let said = format!("error: {complaint} graft data: {}", line.as_bstr());
+        self.notices.push(said.into());
+    }
+
+    /// What git says on stderr where it reads the grafts, each line whole.
+    pub(crate) fn notices(&self) -> &[BString] {
+        &self.notices
     }
 
     /// An error if commits cannot be read, since it is not known which have parents.
@@ -156,9 +198,8 @@ fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// A commit and its parents' ids; bad lines and comments are nothing.
+/// A commit and its parents' ids; a bad line is nothing.
 fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
-    let line = space::trim_end(line);
     let mut ids = line.split(|byte| space::is_space(*byte)).map(|hex| {
         ObjectId::from_hex(hex)
             .ok()

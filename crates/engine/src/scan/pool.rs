@@ -20,6 +20,8 @@ const WORKERS_MAX: usize = 64;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
 /// How often workers sleep in that time, at least, where they wait for the disk.
 const WAITS_MIN: u64 = 4;
+/// From this many workers per core on, more are added with reluctance.
+const MANY_WORKERS_PER_CORE: u32 = 8;
 /// Below this many tasks waiting, another worker would find nothing to do.
 const BACKLOG_MIN: usize = 2;
 
@@ -203,8 +205,14 @@ impl<T: Send> Pool<T> {
         if idle > 0 {
             return 0;
         }
-        // Some processor time is lost to others even where nothing waits; who waits for the disk also sleeps.
-        let is_waiting = waits >= WAITS_MIN && used * 10 < wall * usable * 9;
+        // Some processor time is lost to others even where nothing waits; who waits for the disk also sleeps. Many
+        // workers cost something themselves: more of them must find the cores idle for a good part of the time.
+        let busy_percent_max = if generations < MANY_WORKERS_PER_CORE {
+            90
+        } else {
+            70
+        };
+        let is_waiting = waits >= WAITS_MIN && used * 100 < wall * usable * busy_percent_max;
         let target = if is_waiting {
             workers.saturating_mul(2)
         } else {

@@ -1,19 +1,37 @@
 //! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
 
 use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use vigil_linux::errno;
+use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
+use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
+use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
+
+const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
+    name: "sparseIndexExpanded",
+    lines: &[
+        "The sparse index is expanding to a full index, a slow operation.",
+        "Your working directory likely has contents that are outside of",
+        "your sparse-checkout patterns. Use 'git sparse-checkout list' to",
+        "see your sparse-checkout definition and compare it to your working",
+        "directory contents. Cleaning up any merge conflicts or staged",
+        "changes before running 'git sparse-checkout clean' or 'git",
+        "sparse-checkout reapply' may assist in this cleanup.",
+    ],
+    is_explained: true,
+};
 
 /// How much of the working tree is looked at.
 pub(super) struct Part {
@@ -44,21 +62,38 @@ impl Session {
             return Err(repository::Error::Refused(text).into());
         }
         self.refresh_index()?;
+        if let Some(state) = &self.index {
+            let index = &state.loaded.index;
+            self.question(&pathspec, index)?.check_index(index)?;
+        }
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
         let searched_in = search_start.elapsed();
-        let Some(loaded) = self.index.as_ref().map(|state| state.loaded.clone()) else {
+        let Some(state) = &self.index else {
             return Ok(status);
         };
+        let loaded = state.loaded.clone();
+        let is_written_sparse = state.written_sparse.is_some() && loaded.shared.is_none();
         let index = &loaded.index;
-        let question = PathQuestion::new(&pathspec, &self.attributes);
+        let mut notices: Vec<BString> = loaded
+            .notices
+            .iter()
+            .map(|text| text.as_str().into())
+            .collect();
+        if head_id(&head).is_some() {
+            notices.extend_from_slice(self.objects.history().notices());
+        }
+        let sparse = self.collapsed(&mut notices)?;
+        let stays_sparse = sparse
+            .as_ref()
+            .is_some_and(|sparse| sparse.stays_sparse(request));
+        if is_written_sparse && !stays_sparse {
+            notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
+        }
+        let question = self.question(&pathspec, index)?;
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let sparse = match pathspec.is_empty() {
-            true => None,
-            false => self.collapsed(&mut Vec::new())?,
-        };
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
                 .as_ref()
@@ -75,6 +110,7 @@ impl Session {
             head_id(&head).is_some(),
             is_asked_for_staged,
         )?;
+        question.check()?;
         let unstaged = self.unstaged(request, index, &findings)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, index, &findings, unstaged)?;
@@ -114,16 +150,18 @@ impl Session {
         });
         self.check_attributes()?;
         self.check_order_file(head_id(&head).is_some(), &status.changes)?;
+        if !self.uses_untracked_cache(request, &loaded)? {
+            let text = "untracked cache is disabled on this system or location";
+            status.warnings.push(text.into());
+        }
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
         status.warnings.extend(findings.warnings);
         for text in &mut status.warnings {
             text.insert_str(0, "warning: ");
         }
-        let notices = loaded.notices.iter().map(|text| text.as_str().into());
-        status
-            .warnings
-            .splice(..0, notices.chain(findings.messages));
+        notices.extend(findings.messages);
+        status.warnings.splice(..0, notices);
         let mut crlf = HashSet::new();
         let messages = self.messages.take().into_iter().filter(|text| {
             // git looks at each file once.
@@ -137,7 +175,7 @@ impl Session {
             status.stash_count = Some(self.refs.stash_count()?);
         }
         if request.long {
-            let mut long = self.long_status(request, &head, &mut status.warnings)?;
+            let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
             long.without_patches = self.without_patches(index, &status.changes)?;
             status.long = Some(long);
@@ -182,6 +220,44 @@ impl Session {
             self.repository.work_tree.as_deref(),
             settings,
         )?)
+    }
+
+    /// Whether git would use the untracked cache, if there is one: it was not made elsewhere, and neither made anew
+    /// nor left alone for other reasons.
+    fn uses_untracked_cache(
+        &self,
+        request: &StatusRequest,
+        loaded: &LoadedIndex,
+    ) -> Result<bool, SessionError> {
+        let (Some(origin), Some(top)) =
+            (&loaded.untracked_cache_origin, &self.repository.work_tree)
+        else {
+            return Ok(true);
+        };
+        let repository = &self.repository;
+        let is_asked = request.untracked != UntrackedMode::No
+            && request.ignored == IgnoredMode::No
+            && request.pathspecs.is_empty();
+        let configured = repository.config.string("core.untrackedCache");
+        let is_kept = configured.is_none_or(|value| config::boolean(value.as_bstr()).is_none())
+            && repository.config.boolean("feature.manyFiles")? != Some(true);
+        let is_off = repository
+            .environment
+            .get("GIT_DISABLE_UNTRACKED_CACHE")
+            .and_then(config::boolean)
+            == Some(true);
+        let here = [b"Location ", top.as_os_str().as_bytes(), b", system Linux"].concat();
+        Ok(!is_asked || !is_kept || is_off || *origin == here)
+    }
+
+    /// Which paths of `index`, or beside it, `pathspec` asks for.
+    fn question<'a>(
+        &'a self,
+        pathspec: &'a Pathspec,
+        index: &'a Index,
+    ) -> Result<PathQuestion<'a>, SessionError> {
+        let modes = ObjectModes::new(self.top()?, &self.repository, index);
+        Ok(PathQuestion::new(pathspec, &self.attributes, modes))
     }
 
     fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {
@@ -263,7 +339,8 @@ impl Session {
         {
             state.memory = Some((question, ScanMemory::new(state.tree.len())));
         }
-        let filter = PathQuestion::new(pathspec, &self.attributes);
+        let modes = ObjectModes::new(&top, &self.repository, &state.loaded.index);
+        let filter = PathQuestion::new(pathspec, &self.attributes, modes);
         let host = Host {
             repository: &self.repository,
             objects: &self.object_pool,

@@ -15,15 +15,17 @@ use crate::git::staged;
 use crate::status::{Change, Head, LongStatus, SparseState, StatusRequest, UntrackedMode};
 
 impl Session {
-    /// What only the long format tells of the index that was read last, and of everything else as it is now.
+    /// What only the long format tells of the index that was read last, and of everything else as it is now;
+    /// `stays_sparse` if git works with a sparse index to the end.
     pub(super) fn long_status(
         &self,
         request: &StatusRequest,
         head: &Head,
+        stays_sparse: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
         let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
-        let sparse = self.sparse_state(request, warnings)?;
+        let sparse = self.sparse_state(stays_sparse)?;
         let comparison_start = Instant::now();
         let compared = match head {
             Head::Branch { name, id: Some(id) } => compared_branches(
@@ -46,11 +48,7 @@ impl Session {
         })
     }
 
-    fn sparse_state(
-        &self,
-        request: &StatusRequest,
-        warnings: &mut Vec<BString>,
-    ) -> Result<Option<SparseState>, SessionError> {
+    fn sparse_state(&self, stays_sparse: bool) -> Result<Option<SparseState>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
@@ -60,12 +58,7 @@ impl Session {
         }
         let top = self.top()?;
         let expects_present = self.settings.expects_files_outside;
-        // The search for untracked files in a directory that is one entry needs all entries.
-        let is_searched = |collapsed: &Collapsed| {
-            collapsed.has_present_directory && request.untracked != UntrackedMode::No
-        };
-        let collapsed = self.collapsed(warnings)?;
-        if collapsed.is_some_and(|collapsed| !is_searched(&collapsed)) {
+        if stays_sparse {
             return Ok(Some(SparseState::SparseIndex));
         }
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
@@ -177,6 +170,11 @@ pub(super) struct Collapsed {
 }
 
 impl Collapsed {
+    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries.
+    pub(super) fn stays_sparse(&self, request: &StatusRequest) -> bool {
+        !self.has_present_directory || request.untracked == UntrackedMode::No
+    }
+
     /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
     pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
         if !self.is_written {

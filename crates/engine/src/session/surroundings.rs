@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
 use vigil_model::ObjectId;
-use vigil_model::index::Entry;
+use vigil_model::index::{Entry, Index};
 
+use super::SessionError;
+use super::object_mode::{self, ObjectModes};
 use crate::git::attributes::{Attributes, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
@@ -168,19 +170,52 @@ pub(super) fn blobs(
 pub(super) struct PathQuestion<'a> {
     pathspec: &'a Pathspec,
     attributes: &'a Attributes,
+    modes: ObjectModes<'a>,
     /// The directory that all of them are in.
     common: &'a BStr,
 }
 
 impl<'a> PathQuestion<'a> {
-    pub(super) fn new(pathspec: &'a Pathspec, attributes: &'a Attributes) -> Self {
+    pub(super) fn new(
+        pathspec: &'a Pathspec,
+        attributes: &'a Attributes,
+        modes: ObjectModes<'a>,
+    ) -> Self {
         let prefix = pathspec.common_prefix();
         let common = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
         Self {
             pathspec,
             attributes,
+            modes,
             common,
         }
+    }
+
+    /// Asks about all of `index`, as git does first, where an answer needs all of it to be there.
+    ///
+    /// # Errors
+    /// The first path that is not there.
+    pub(super) fn check_index(&self, index: &Index) -> Result<(), SessionError> {
+        if self.pathspec.asks_for(object_mode::NAME) {
+            // Directories have no facts to refresh: git comes to them later.
+            let (directories, others): (Vec<_>, Vec<_>) = index
+                .entries()
+                .iter()
+                .partition(|entry| entry.is_sparse_directory());
+            for entry in others.into_iter().chain(directories) {
+                self.matches(index.path(entry), entry.mode.is_gitlink());
+                self.modes.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that was asked about is there.
+    ///
+    /// # Errors
+    /// The first path that is not, where its mode was asked for.
+    pub(super) fn check(&self) -> Result<(), SessionError> {
+        self.modes.check()
     }
 
     /// Whether `path` is in the directory that all pathspecs have in common, or on the way there.
@@ -222,6 +257,12 @@ impl AttributeLookup for PathQuestion<'_> {
         let Ok(name) = name.to_str() else {
             return AttributeState::Unspecified;
         };
+        if name == object_mode::NAME {
+            return match self.modes.of(path) {
+                Some(mode) => AttributeState::Value(mode),
+                None => AttributeState::Unspecified,
+            };
+        }
         let [value] = self.attributes.lookup(path, [name]);
         match value {
             Value::Unspecified => AttributeState::Unspecified,

@@ -75,6 +75,8 @@ pub struct ParsedIndex {
     pub version: u32,
     /// The names of all extensions, in order.
     pub extensions: Vec<[u8; 4]>,
+    /// Where the untracked cache (`UNTR`) was made: working tree and system, in a sentence.
+    pub untracked_cache_origin: Option<BString>,
 }
 
 impl ParsedIndex {
@@ -219,6 +221,7 @@ impl IndexParser {
             checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
             version: self.version,
             extensions: Vec::new(),
+            untracked_cache_origin: None,
         };
         while let Some((name, data, after)) = split_extension(extensions) {
             parsed.read_extension(name, data)?;
@@ -234,6 +237,7 @@ impl ParsedIndex {
         self.extensions.push(name);
         match &name {
             b"TREE" => self.index.cache_tree = CacheTree::parse(data, self.index.hash),
+            b"UNTR" => self.untracked_cache_origin = untracked_cache_origin(data),
             b"sdir" => self.index.is_sparse = true,
             b"link" if self.index.is_sparse => return Err(ParseError::SplitAndSparse),
             b"link" => {
@@ -247,6 +251,14 @@ impl ParsedIndex {
         }
         Ok(())
     }
+}
+
+/// The first of the strings at the beginning of an untracked cache, before which stands the length of all.
+fn untracked_cache_origin(data: &[u8]) -> Option<BString> {
+    let mut rest = data.strip_suffix(b"\0")?;
+    let len = usize::try_from(decode_varint(&mut rest)?).ok()?;
+    let origins = rest.get(..len)?;
+    Some(origins.split(|byte| *byte == 0).next()?.into())
 }
 
 /// The first extension of `rest`, and what follows. A length beyond the end is cut: git does not check it.

@@ -111,6 +111,19 @@ fn unknown_extensions_are_skipped_or_refused_by_their_first_letter() {
 }
 
 #[test]
+fn an_untracked_cache_says_where_it_was_made() {
+    let origin = |data: &[u8]| {
+        let bytes = write(2, SHA1, &[], &[(b"UNTR", data.to_vec())]);
+        parse(&bytes).untracked_cache_origin
+    };
+    assert_eq!(origin(b"\x05here\0more\0").unwrap(), "here");
+    assert_eq!(origin(b"\x04here\0").unwrap(), "here");
+    for malformed in [b"".as_slice(), b"\0", b"\x05here\0", b"\x04here", b"\xff\0"] {
+        assert_eq!(origin(malformed).unwrap_or_default(), "", "{malformed:?}");
+    }
+}
+
+#[test]
 fn an_extension_may_claim_more_than_the_file_has() {
     let mut bytes = write(2, SHA1, &[], &[(b"ZZZZ", vec![0; 4])]);
     bytes[16] = 0xff;

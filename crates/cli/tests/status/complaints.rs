@@ -1,0 +1,138 @@
+//! What is said on standard error beside an answer.
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+const GRAFTS: &str = "\
+hint: Support for <GIT_DIR>/info/grafts is deprecated
+hint: and will be removed in a future Git version.
+hint:
+hint: Please use \"git replace --convert-graft-file\"
+hint: to convert the grafts into replace refs.
+hint:
+hint: Turn this message off by running
+hint: \"git config set advice.graftFileDeprecated false\"
+";
+
+const SPARSE_INDEX: &str = "\
+hint: The sparse index is expanding to a full index, a slow operation.
+hint: Your working directory likely has contents that are outside of
+hint: your sparse-checkout patterns. Use 'git sparse-checkout list' to
+hint: see your sparse-checkout definition and compare it to your working
+hint: directory contents. Cleaning up any merge conflicts or staged
+hint: changes before running 'git sparse-checkout clean' or 'git
+hint: sparse-checkout reapply' may assist in this cleanup.
+";
+
+const HOW_TO_STOP: &str =
+    "hint: Disable this message with \"git config set advice.sparseIndexExpanded false\"\n";
+
+/// Both give as many lines of advice, if not in the words of the newest git.
+fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let said = |program| {
+        let mut command = sandbox.command(program, &sandbox.top, arguments);
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let (ours, theirs) = (said(VIGIL), said("git"));
+    let begins = |text: &str| text.lines().next().map(str::to_owned);
+    assert_eq!(begins(&ours), begins(&theirs), "{arguments:?}");
+    ours
+}
+
+#[test]
+fn grafts_are_advised_against() {
+    let sandbox = Sandbox::empty();
+    sandbox.write(".git/info/grafts", "");
+    assert_eq!(advice(&sandbox, &["status"]), "");
+    let sandbox = sandbox.committed();
+    assert_eq!(advice(&sandbox, &["status"]), GRAFTS);
+    assert_eq!(advice(&sandbox, &["status", "-s"]), GRAFTS);
+    let key = "advice.graftFileDeprecated";
+    let wanted = ["-c", &format!("{key}=true"), "status", "-s"];
+    assert_eq!(advice(&sandbox, &wanted), GRAFTS);
+    sandbox.git(&["config", key, "false"]);
+    assert_eq!(advice(&sandbox, &["status"]), "");
+
+    let output = sandbox.command("git", &sandbox.top, &["rev-parse", "HEAD"]);
+    let head = { output }.output().unwrap().stdout;
+    let head = String::from_utf8(head).unwrap();
+    let grafts = format!("# comment\n\nbad {head}{head}{head} \n");
+    sandbox.write(".git/info/grafts", &grafts);
+    sandbox.same(&["status", "-s"]);
+}
+
+#[test]
+fn a_sparse_index_that_grows_is_advised_against() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write("other/f", "f");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "other"]);
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
+    assert_eq!(advice(&sandbox, &["status", "-s"]), "");
+    let both = [SPARSE_INDEX, HOW_TO_STOP].concat();
+    let full = ["-c", "index.sparse=false", "--no-optional-locks", "status"];
+    assert_eq!(advice(&sandbox, &full), both);
+    sandbox.write("other/g", "g");
+    let plain = ["--no-optional-locks", "status"];
+    assert_eq!(advice(&sandbox, &plain), both);
+    let wanted = [
+        "-c",
+        "advice.sparseIndexExpanded",
+        "--no-optional-locks",
+        "status",
+    ];
+    assert_eq!(advice(&sandbox, &wanted), SPARSE_INDEX);
+    let unwanted = [
+        "-c",
+        "advice.sparseIndexExpanded=no",
+        "--no-optional-locks",
+        "status",
+    ];
+    assert_eq!(advice(&sandbox, &unwanted), "");
+    let none = ["--no-advice", "--no-optional-locks", "status"];
+    assert_eq!(advice(&sandbox, &none), "");
+    let colored = [
+        "-c",
+        "color.advice=always",
+        "-c",
+        "color.advice.hint=blue",
+        "--no-optional-locks",
+        "status",
+        "-s",
+    ];
+    let line =
+        "\x1b[34mhint: The sparse index is expanding to a full index, a slow operation.\x1b[m";
+    assert!(advice(&sandbox, &colored).starts_with(line));
+}
+
+#[test]
+fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
+    let mut sandbox = Sandbox::with_history();
+    sandbox.git(&["update-index", "--force-untracked-cache"]);
+    sandbox.git(&["status"]);
+    sandbox.same(&["--no-optional-locks", "status", "-s"]);
+    let elsewhere = sandbox.top.with_file_name("elsewhere");
+    std::fs::rename(&sandbox.top, &elsewhere).unwrap();
+    sandbox.top = elsewhere;
+    for arguments in [
+        &["status"][..],
+        &["status", "-s", "-uall"],
+        &["status", "-uno"],
+        &["status", "--ignored"],
+        &["status", "dir"],
+        &["-c", "core.untrackedCache=keep", "status"],
+        &["-c", "core.untrackedCache=true", "status"],
+        &["-c", "core.untrackedCache=false", "status"],
+        &["-c", "feature.manyFiles", "status"],
+        &[
+            "-c",
+            "feature.manyFiles",
+            "-c",
+            "core.untrackedCache=keep",
+            "status",
+        ],
+    ] {
+        sandbox.same(&[&["--no-optional-locks"], arguments].concat());
+    }
+}

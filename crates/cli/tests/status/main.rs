@@ -1,0 +1,8 @@
+//! `vigil status` against git.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+mod complaints;
+mod long_format;
+mod pathspecs;
+mod sandbox;

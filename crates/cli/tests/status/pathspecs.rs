@@ -1,0 +1,33 @@
+//! Pathspecs.
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn modes_are_attributes() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["update-index", "--chmod=+x", "c"]);
+    sandbox.write("new/file", "file");
+    std::os::unix::fs::symlink("a", sandbox.top.join("link")).unwrap();
+    sandbox.write("mode=644", "text");
+    let nested = Sandbox::with_history();
+    std::fs::rename(&nested.top, sandbox.top.join("nested")).unwrap();
+    let ask = || {
+        for mode in ["100644", "100755", "120000", "040000", "160000", ""] {
+            let spec = format!(":(attr:builtin_objectmode={mode})");
+            sandbox.same(&["status", "-s", "-uall", &spec]);
+        }
+        let [files, others] =
+            ["", "exclude,"].map(|magic| format!(":({magic}attr:builtin_objectmode=100644)"));
+        sandbox.same(&["status", "-s", &files, "new", "."]);
+        sandbox.same(&["status", "-s", &others]);
+        sandbox.same(&["status", "-s", ":(attr:builtin_objectmode)"]);
+        sandbox.same(&["status", "-s", ":(attr:!builtin_objectmode)"]);
+        sandbox.same(&["status", "-s", ":(attr:!builtin_other)"]);
+    };
+    ask();
+    // What is asked about has to be there.
+    sandbox.git(&["rm", "-q", "dir/d"]);
+    ask();
+    std::fs::remove_file(sandbox.top.join("b")).unwrap();
+    ask();
+}

@@ -1,0 +1,47 @@
+//! Advice that git gives on stderr, and that users may turn off (git-config(1), "advice.*").
+
+use bstr::BString;
+
+use super::config::{self, Error};
+use super::repository::Repository;
+
+/// One piece of advice.
+pub(crate) struct Advice {
+    /// What turns it off, below `advice.`.
+    pub(crate) name: &'static str,
+    /// What it says.
+    pub(crate) lines: &'static [&'static str],
+    /// git adds how to turn it off, for whom has not said either way.
+    pub(crate) is_explained: bool,
+}
+
+impl Advice {
+    /// The lines that git writes, without line feeds; none where the user does not want them.
+    ///
+    /// # Errors
+    /// A configured value that is no boolean.
+    pub(crate) fn say(&self, repository: &Repository) -> Result<Vec<BString>, Error> {
+        let variable = repository.environment.get("GIT_ADVICE");
+        let wanted = repository
+            .config
+            .boolean(&format!("advice.{}", self.name))?;
+        if wanted == Some(false) || variable.and_then(config::boolean) == Some(false) {
+            return Ok(Vec::new());
+        }
+        let mut lines: Vec<BString> = self.lines.iter().copied().map(hint).collect();
+        if self.is_explained && wanted.is_none() {
+            let name = self.name;
+            lines.push(hint(&format!(
+                "Disable this message with \"git config set advice.{name} false\""
+            )));
+        }
+        Ok(lines)
+    }
+}
+
+fn hint(line: &str) -> BString {
+    match line {
+        "" => "hint:".into(),
+        _ => format!("hint: {line}").into(),
+    }
+}

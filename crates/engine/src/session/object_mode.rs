@@ -1,0 +1,88 @@
+//! The attribute that git makes up: `builtin_objectmode` (gitattributes(5), "RESERVED BUILTIN_* ATTRIBUTES").
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use parking_lot::Mutex;
+use vigil_linux::errno;
+use vigil_linux::stat::lstat_path;
+use vigil_model::index::Index;
+use vigil_model::mode::FileMode;
+
+use super::SessionError;
+use crate::git::refs::Refs;
+use crate::git::repository::{Repository, submodule};
+
+/// Its name.
+pub(super) const NAME: &str = "builtin_objectmode";
+
+/// The modes of what is in the working tree, as it would be recorded.
+pub(super) struct ObjectModes<'a> {
+    top: &'a Path,
+    repository: &'a Repository,
+    index: &'a Index,
+    /// What was asked about first of what is not there.
+    missing: Mutex<Option<SessionError>>,
+}
+
+impl<'a> ObjectModes<'a> {
+    pub(super) fn new(top: &'a Path, repository: &'a Repository, index: &'a Index) -> Self {
+        Self {
+            top,
+            repository,
+            index,
+            missing: Mutex::new(None),
+        }
+    }
+
+    /// The mode of `path`, in six octal digits; `None` where nothing is there, which is remembered.
+    pub(super) fn of(&self, path: &BStr) -> Option<BString> {
+        let stat = match path.to_path().map(|path| lstat_path(&self.top.join(path))) {
+            Ok(Ok(stat)) => stat,
+            Ok(Err(error)) => {
+                self.missing
+                    .lock()
+                    .get_or_insert_with(|| SessionError::NoMode {
+                        path: path.to_owned(),
+                        reason: errno::text(error),
+                    });
+                return None;
+            }
+            Err(_) => return None,
+        };
+        let mode = if stat.is_file() {
+            match stat.mode & 0o100 {
+                0 => FileMode::FILE,
+                _ => FileMode::EXECUTABLE,
+            }
+        } else if stat.is_symlink() {
+            FileMode::SYMLINK
+        } else if stat.is_dir() && !self.is_submodule(path) {
+            FileMode::TREE
+        } else {
+            FileMode::GITLINK
+        };
+        Some(mode.to_string().into())
+    }
+
+    /// Whether the directory at `path` is, or would be, recorded as a submodule.
+    fn is_submodule(&self, path: &BStr) -> bool {
+        if let Some(entry) = self.index.find(path, 0) {
+            return entry.mode.is_gitlink();
+        }
+        let path = path.trim_end_with(|end| end == '/').as_bstr();
+        let head = submodule(self.repository, path)
+            .ok()
+            .flatten()
+            .and_then(|repository| Refs::open(&repository).ok()?.head().ok());
+        head.is_some_and(|head| super::head_id(&head).is_some())
+    }
+
+    /// What git gives up with, if something that was asked about is not there.
+    ///
+    /// # Errors
+    /// The first of those.
+    pub(super) fn check(&self) -> Result<(), SessionError> {
+        self.missing.lock().take().map_or(Ok(()), Err)
+    }
+}
