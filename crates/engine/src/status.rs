@@ -320,6 +320,9 @@ pub struct LongStatus {
     pub searched_in: Duration,
     /// For a sparse checkout, how much of it is there.
     pub sparse: Option<SparseState>,
+    /// Staged changes that the patches of git's `status` leave out: those further down in a directory that is one entry
+    /// of a sparse index.
+    pub without_patches: Vec<BString>,
 }
 
 /// The whole answer.

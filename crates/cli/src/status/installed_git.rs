@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bstr::BString;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{RenameRule, Status};
 use vigil_linux::errno;
@@ -78,7 +79,11 @@ impl Wanted {
         let has_header = has_both && Gist::of(status).is_committable;
         let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
         let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
-        let (staged, code) = self.diff(git, "--cached", staged.unwrap_or_default())?;
+        let left_out = status.long.iter().flat_map(|long| &long.without_patches);
+        let left_out: Vec<BString> = left_out
+            .map(|path| [b":(top,exclude,literal)", path.as_slice()].concat().into())
+            .collect();
+        let (staged, code) = self.diff(git, "--cached", staged.unwrap_or_default(), &left_out)?;
         let mut patches = Patches {
             has_header,
             staged,
@@ -89,7 +94,7 @@ impl Wanted {
         let has_unstaged = unstaged_kinds(status).next().is_some();
         if has_both && has_unstaged && code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
-            let (unstaged, code) = self.diff(git, "--ours", unstaged)?;
+            let (unstaged, code) = self.diff(git, "--ours", unstaged, &[])?;
             patches.unstaged = Some(unstaged);
             patches.code = code;
         }
@@ -101,6 +106,7 @@ impl Wanted {
         git: &Git<'_>,
         what: &str,
         prefixes: [&str; 2],
+        left_out: &[BString],
     ) -> std::io::Result<(Vec<u8>, u8)> {
         let renames = match self.renames {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
@@ -120,6 +126,11 @@ impl Wanted {
         arguments.extend(["--ita-invisible-in-index", &color]);
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));
+        let mut arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
+        if !left_out.is_empty() {
+            arguments.extend(["--", ":/"].map(OsStr::new));
+            arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
+        }
         git.run(&arguments)
     }
 }
@@ -131,7 +142,7 @@ struct Git<'a> {
 
 impl Git<'_> {
     /// What git prints and its exit code, in the working directory of this process: the top of the working tree.
-    fn run(&self, arguments: &[&str]) -> std::io::Result<(Vec<u8>, u8)> {
+    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, u8)> {
         let repository = self.repository;
         let environment = &repository.environment;
         let mut command = Command::new("git");

@@ -274,6 +274,14 @@ fn sparse_checkouts() {
          \n\
          nothing to commit, working tree clean\n"
     );
+    let sandbox = Sandbox::with_history();
+    sandbox.write("dir/sub/file", "further down");
+    sandbox.git(&["add", "dir"]);
+    sandbox.git(&["commit", "-q", "-m", "further down"]);
+    sandbox.git(&["sparse-checkout", "set", "--sparse-index", "other"]);
+    sandbox.git(&["read-tree", "--empty"]);
+    sandbox.same(&["status", "-v", "-uno"]);
+    sandbox.same(&["status", "-vv", "-uno"]);
 }
 
 #[test]

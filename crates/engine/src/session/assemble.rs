@@ -177,6 +177,7 @@ impl Session {
         if request.long {
             let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
+            long.without_patches = self.without_patches(index, &status.changes)?;
             status.long = Some(long);
         }
         Ok(status)
