@@ -257,13 +257,14 @@ impl AttributeLookup for PathQuestion<'_> {
         let Ok(name) = name.to_str() else {
             return AttributeState::Unspecified;
         };
+        // git has read the files by then, and said what is wrong in them.
+        let [value] = self.attributes.lookup(path, [name]);
         if name == object_mode::NAME {
             return match self.modes.of(path) {
                 Some(mode) => AttributeState::Value(mode),
                 None => AttributeState::Unspecified,
             };
         }
-        let [value] = self.attributes.lookup(path, [name]);
         match value {
             Value::Unspecified => AttributeState::Unspecified,
             Value::Set => AttributeState::Set,
