@@ -4,6 +4,7 @@ mod arguments;
 mod column_style;
 mod installed_git;
 mod plan;
+mod progress;
 mod settings;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::reply::Reply;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
+use progress::Display;
 use settings::PrintSettings;
 
 /// Runs the command with what follows its name on the command line.
@@ -91,7 +93,11 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let status = session.status(&plan.request).map_err(|error| {
+    let progress = plan.request.progress.clone();
+    let display = progress.map(|progress| Display::start(progress, &repository.environment));
+    let status = session.status(&plan.request);
+    drop(display);
+    let status = status.map_err(|error| {
         let mut reply = refuse(error);
         reply.stderr.splice(
             ..0,
