@@ -91,7 +91,16 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
-    let status = session.status(&plan.request).map_err(|error| {
+    let status = session.status(&plan.request);
+    if let Some(refusal) = plan.refusal
+        && !matches!(
+            status,
+            Err(SessionError::Pathspec(_) | SessionError::Index(_))
+        )
+    {
+        return Err(refusal);
+    }
+    let status = status.map_err(|error| {
         let mut reply = refuse(error);
         reply.stderr.splice(
             ..0,
