@@ -97,6 +97,14 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     let display = progress.map(|progress| Display::start(progress, &repository.environment));
     let status = session.status(&plan.request);
     drop(display);
+    if let Some(refusal) = plan.refusal
+        && !matches!(
+            status,
+            Err(SessionError::Pathspec(_) | SessionError::Index(_))
+        )
+    {
+        return Err(refusal);
+    }
     let status = status.map_err(|error| {
         let mut reply = refuse(error);
         reply.stderr.splice(

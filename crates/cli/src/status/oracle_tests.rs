@@ -169,7 +169,10 @@ fn ours(words: &[&str]) -> Outcome {
             &Environment::default(),
         )
     });
-    let reply = plan.err().unwrap_or_else(|| Reply::printed("", 0));
+    let reply = match plan {
+        Ok(plan) => plan.refusal.unwrap_or_else(|| Reply::printed("", 0)),
+        Err(reply) => reply,
+    };
     (reply.code.into(), reply.stdout.into(), reply.stderr.into())
 }
 

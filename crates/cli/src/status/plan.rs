@@ -32,6 +32,8 @@ pub(super) struct Plan {
     pub presentation: Presentation,
     /// What the installed git is asked for.
     pub wanted: Wanted,
+    /// What is wrong, but only told once pathspecs and index are read.
+    pub refusal: Option<Reply>,
     /// What begins and ends a hint on standard error, where that is coloured.
     pub hint_colors: Option<[Vec<u8>; 2]>,
 }
@@ -64,10 +66,15 @@ impl Plan {
         }
         let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
         let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
+        let (ignore_submodules, refusal) =
+            match ignore_submodules(arguments.ignore_submodules.as_ref()) {
+                Ok(when) => (when, None),
+                Err(refusal) => (None, Some(refusal)),
+            };
         let request = StatusRequest {
             untracked,
             ignored,
-            ignore_submodules: ignore_submodules(arguments.ignore_submodules.as_ref())?,
+            ignore_submodules,
             renames: renames(&arguments, settings),
             ahead_behind: arguments
                 .ahead_behind
@@ -111,6 +118,7 @@ impl Plan {
             request,
             presentation,
             wanted,
+            refusal,
             hint_colors: wants_color(print.color_use_in_hints, print, environment, Stream::Error)
                 .then(|| print.hint_colors.clone()),
         })

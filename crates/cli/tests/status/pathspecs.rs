@@ -31,3 +31,16 @@ fn modes_are_attributes() {
     std::fs::remove_file(sandbox.top.join("b")).unwrap();
     ask();
 }
+
+#[test]
+fn what_is_wrong_with_them_is_told_before_bad_values() {
+    let sandbox = Sandbox::with_history();
+    let bad = "--ignore-submodules=bad";
+    sandbox.same(&["status", bad]);
+    sandbox.same(&["status", bad, ":(bad)a"]);
+    sandbox.same(&["status", bad, "-ubad", ":(bad)a"]);
+    sandbox.same(&["status", bad, "--ignored=bad", ":(bad)a"]);
+    sandbox.write(".git/index", "bad");
+    sandbox.same(&["status", bad, ":(bad)a"]);
+    sandbox.same(&["status", bad, "a"]);
+}
