@@ -4,6 +4,7 @@
 //! tracked file is looked at by name from its directory's descriptor. What stands beside the tracked files is
 //! judged as git's `dir.c` judges it for `git status`.
 
+mod beside;
 mod cache;
 mod entries;
 mod filter;

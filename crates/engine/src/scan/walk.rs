@@ -9,21 +9,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
-use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
-use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_fd, stat_path};
+use vigil_linux::dir::{Listing, open_dir_at};
+use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
 
-use super::cache::{DirMemory, Listed, Others};
-use super::entries::{Comparisons, Place, check, is_gitlink_on_any_side, name_of};
+use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::tree::{DirId, ROOT};
-use super::untracked::{Found, UntrackedDir};
+use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
 use crate::git::ignore::IgnoreRules;
-use crate::stamp::{Stamp, now};
+use crate::stamp::now;
 use crate::status::{IgnoredMode, UntrackedMode};
 
 /// Trees with fewer entries are begun by the calling thread alone.
@@ -51,7 +50,7 @@ pub(super) struct Worker {
     listing: Listing,
     pub(super) findings: Findings,
     /// Directories, with a `/` at the end, in which nothing untracked is shown.
-    hidden: Vec<BString>,
+    pub(super) hidden: Vec<BString>,
 }
 
 impl Worker {
@@ -475,7 +474,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn push_subdirs<'s>(
+    pub(super) fn push_subdirs<'s>(
         &'s self,
         id: DirId,
         dir: &Arc<OpenDir<'s>>,
@@ -499,196 +498,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Finds what stands beside the tracked files of directory `id`, from memory if that still holds, and sends
-    /// the walk into its subdirectories.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
-    fn look_at_others<'s>(
-        &'s self,
-        id: DirId,
-        dir: &Arc<OpenDir<'s>>,
-        rules_above: &Arc<IgnoreRules>,
-        is_excluded: bool,
-        memory: Option<&mut DirMemory>,
-        worker: &mut Worker,
-        local: &mut Local<Task<'s>>,
-    ) -> Arc<IgnoreRules> {
-        let Ok(stat) = stat_fd(dir.fd()) else {
-            return rules_above.clone();
-        };
-        if let Some(listed) = memory.as_deref().and_then(|memory| memory.listed.as_ref())
-            && Arc::ptr_eq(&listed.rules_above, rules_above)
-            && listed.is_excluded == is_excluded
-            && listed.stamp == Stamp::from(&stat)
-            && self.holds(listed.others(), dir.fd())
-        {
-            self.push_subdirs(
-                id,
-                dir,
-                &listed.rules,
-                is_excluded,
-                &listed.others().excluded_subdirs,
-                local,
-            );
-            self.report_others(listed.others(), worker);
-            return listed.rules.clone();
-        }
-        let mut listing = std::mem::take(&mut worker.listing);
-        let path = self.scan.tree.path(self.scan.index, id);
-        if let Err(error) = listing.read(dir.fd()) {
-            self.warn_unreadable(path, error, worker);
-        }
-        let (rules, gitignore) = self.rules_of(
-            id,
-            dir.fd(),
-            path,
-            &listing,
-            rules_above,
-            is_excluded,
-            worker,
-        );
-        let mut found = Found::new(memory.is_some());
-        let mut excluded_subdirs = Vec::new();
-        self.judge_listing(
-            id,
-            dir,
-            &listing,
-            &rules,
-            is_excluded,
-            &mut found,
-            &mut excluded_subdirs,
-            local,
-        );
-        worker.listing = listing;
-        self.push_subdirs(id, dir, &rules, is_excluded, &excluded_subdirs, local);
-        worker.findings.warnings.append(&mut found.warnings);
-        worker.hidden.append(&mut found.hidden);
-        let gitignore_holds = gitignore.is_none_or(|stamp| stamp.is_some());
-        let others = Others {
-            untracked: found.untracked,
-            ignored: found.ignored,
-            excluded_subdirs,
-            witnesses: found.witnesses,
-            gitignore: gitignore.flatten(),
-        };
-        self.report_others(&others, worker);
-        if let Some(memory) = memory {
-            memory.listed = Stamp::trusted(&stat, self.started_at)
-                .filter(|_| found.can_be_remembered && gitignore_holds)
-                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
-        }
-        rules
-    }
-
-    /// Whether all that remembered findings rest on is still as it was.
-    fn holds(&self, others: &Others, dir: BorrowedFd<'_>) -> bool {
-        let gitignore_holds = others.gitignore.is_none_or(|stamp| {
-            stat_at(dir, c".gitignore").is_ok_and(|stat| Stamp::from(&stat) == stamp)
-        });
-        gitignore_holds
-            && others.witnesses.iter().all(|witness| {
-                rustix::fs::statat(
-                    dir,
-                    witness.path.as_bytes(),
-                    rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
-                )
-                .is_ok_and(|stat| Stamp::from(&Stat::from(stat)) == witness.stamp)
-            })
-    }
-
-    fn report_others(&self, others: &Others, worker: &mut Worker) {
-        self.count_untracked(others.untracked.len());
-        worker
-            .findings
-            .untracked
-            .extend_from_slice(&others.untracked);
-        worker.findings.ignored.extend_from_slice(&others.ignored);
-    }
-
-    /// Judges each entry of the listing of directory `id` that is not a tracked file.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
-    fn judge_listing<'s>(
-        &'s self,
-        id: DirId,
-        dir: &Arc<OpenDir<'s>>,
-        listing: &Listing,
-        rules: &Arc<IgnoreRules>,
-        is_excluded: bool,
-        found: &mut Found,
-        excluded_subdirs: &mut Vec<DirId>,
-        local: &mut Local<Task<'s>>,
-    ) {
-        let index = self.scan.index;
-        let tree = self.scan.tree;
-        let name_start = tree.file_name_start(id);
-        let mut files = tree.files(id).iter().peekable();
-        let mut subdirs = tree.subdirs(id).iter().peekable();
-        let mut path = BString::from(tree.path(index, id));
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        for entry in listing.entries() {
-            let name = entry.name.to_bytes();
-            let tracked = loop {
-                match files
-                    .peek()
-                    .and_then(|&&number| index.entries().get(number as usize))
-                {
-                    Some(file) => match name_of(index.path(file), name_start).cmp(name) {
-                        std::cmp::Ordering::Less => files.next(),
-                        std::cmp::Ordering::Equal => break Some(file),
-                        std::cmp::Ordering::Greater => break None,
-                    },
-                    None => break None,
-                };
-            };
-            let is_dir = entry.kind == EntryKind::Dir;
-            if let Some(file) = tracked
-                && (!is_dir || is_gitlink_on_any_side(index, file))
-            {
-                let has_name = |sub: &&DirId| tree.name(index, **sub).as_bytes() == name;
-                if is_dir && file.flags.stage() > 0 && subdirs.clone().any(|sub| has_name(&sub)) {
-                    found.hide(vigil_model::path::join(index.path(file), BStr::new("")));
-                }
-                continue;
-            }
-            let subdir = loop {
-                match subdirs.peek() {
-                    Some(&&sub) => match tree.name(index, sub).as_bytes().cmp(name) {
-                        std::cmp::Ordering::Less => subdirs.next(),
-                        std::cmp::Ordering::Equal => break Some(sub),
-                        std::cmp::Ordering::Greater => break None,
-                    },
-                    None => break None,
-                };
-            };
-            path.truncate(name_start);
-            path.extend_from_slice(name);
-            match subdir {
-                Some(sub) if is_dir => {
-                    if !is_excluded && rules.is_ignored(path.as_bstr(), true) {
-                        excluded_subdirs.push(sub);
-                    }
-                }
-                _ => self.judge(
-                    entry.kind,
-                    dir,
-                    &mut path,
-                    rules,
-                    is_excluded,
-                    tracked.is_some(),
-                    found,
-                    local,
-                ),
-            }
-        }
-    }
-
     /// Says on behalf of git that a directory cannot be listed.
     pub(super) fn unreadable(path: &BStr, error: Errno) -> BString {
         let shown = if path.is_empty() {
@@ -706,7 +515,7 @@ impl<'a> Walk<'a> {
         bstr::concat(pieces).into()
     }
 
-    fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
+    pub(super) fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
         if self.scan.untracked != UntrackedMode::No {
             worker.findings.warnings.push(Self::unreadable(path, error));
         }
