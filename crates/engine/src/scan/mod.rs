@@ -12,6 +12,7 @@ mod focus;
 mod icase;
 mod open;
 mod pool;
+mod rules;
 mod surroundings;
 mod tree;
 mod untracked;

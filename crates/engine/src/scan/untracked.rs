@@ -5,29 +5,23 @@
 //! a directory in which all is ignored is itself ignored; another repository is one name, whatever is in it.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Mode, OFlags};
+use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
-use vigil_linux::{Errno, errno};
-use vigil_model::index::Entry;
 
 use super::cache::Witness;
 use super::filter::DirMatch;
 use super::open::{CName, OpenDir};
 use super::pool::Local;
-use super::tree::DirId;
 use super::walk::{Task, Walk, Worker};
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 use crate::status::{IgnoredMode, UntrackedMode};
-
-/// The largest ignore file that git reads, in bytes.
-const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
 
 /// What a path beside the tracked files is; of several, the greatest counts for the directory above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -457,133 +451,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The rules in force in directory `path`, and of its `.gitignore`: `None` if there is none, else its stamp if
-    /// that can be trusted.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
-    pub(super) fn rules_of(
-        &self,
-        id: DirId,
-        dir: BorrowedFd<'_>,
-        path: &BStr,
-        listing: &Listing,
-        above: &Arc<IgnoreRules>,
-        is_excluded: bool,
-        worker: &mut Worker,
-    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
-        self.rules_in(
-            Some(id),
-            dir,
-            path,
-            listing,
-            above,
-            is_excluded,
-            worker.warnings(),
-        )
-    }
-
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
-    fn rules_in(
-        &self,
-        tracked: Option<DirId>,
-        dir: BorrowedFd<'_>,
-        path: &BStr,
-        listing: &Listing,
-        above: &Arc<IgnoreRules>,
-        is_excluded: bool,
-        warnings: &mut Vec<BString>,
-    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
-        // All below an excluded directory is excluded, whatever ignore files in it say.
-        if is_excluded {
-            return (above.clone(), None);
-        }
-        if listing.find(b".gitignore").is_none() {
-            let contents = tracked.and_then(|id| self.ignore_file_not_checked_out(id));
-            let rules = contents.map_or_else(
-                || above.clone(),
-                |contents| above.with_file(path, &contents),
-            );
-            return (rules, None);
-        }
-        match read_ignore_file(dir) {
-            Ok((contents, stat)) => {
-                let stamp = Stamp::trusted(&stat, self.started_at);
-                let rules = if contents.is_empty() {
-                    above.clone()
-                } else {
-                    above.with_file(path, &contents)
-                };
-                (rules, Some(stamp))
-            }
-            Err(error) => {
-                let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
-                if !is_silent && self.asks_for_rules(tracked, path, listing) {
-                    let shown = vigil_model::path::join(path, BStr::new(".gitignore"));
-                    warnings
-                        .push(format!("unable to access '{shown}': {}", errno::text(error)).into());
-                }
-                (above.clone(), Some(None))
-            }
-        }
-    }
-
-    /// Whether anything in the directory `path` is looked up in ignore rules: git does not read them otherwise.
-    fn asks_for_rules(&self, tracked: Option<DirId>, path: &BStr, listing: &Listing) -> bool {
-        let files =
-            tracked.map(|id| (self.scan.tree.files(id), self.scan.tree.file_name_start(id)));
-        let is_tracked = |name: &[u8]| {
-            files.is_some_and(|(files, start)| {
-                files.iter().any(|number| {
-                    let entry = self.scan.index.entries().get(*number as usize);
-                    entry.and_then(|entry| self.scan.index.path(entry).get(start..)) == Some(name)
-                })
-            })
-        };
-        listing.entries().any(|entry| {
-            let name = entry.name.to_bytes();
-            let path = vigil_model::path::join(path, name.as_bstr());
-            !self.is_dot_git(path.as_bstr())
-                && self
-                    .scan
-                    .filter
-                    .is_none_or(|filter| filter.may_match_below(path.as_bstr()))
-                && (entry.kind == EntryKind::Dir || !is_tracked(name))
-        })
-    }
-
-    fn ignore_file_not_checked_out(&self, id: DirId) -> Option<Vec<u8>> {
-        let index = self.scan.index;
-        let name_start = self.scan.tree.file_name_start(id);
-        let files = self.scan.tree.files(id);
-        let entry = |number: &u32| index.entries().get(*number as usize);
-        let name = |entry: &Entry| {
-            index
-                .path(entry)
-                .get(name_start..)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let at = files
-            .binary_search_by(|number| {
-                entry(number)
-                    .map(name)
-                    .unwrap_or_default()
-                    .as_slice()
-                    .cmp(b".gitignore")
-            })
-            .ok()?;
-        let entry = files.get(at).and_then(entry)?;
-        entry
-            .flags
-            .is_skip_worktree()
-            .then(|| self.scan.surroundings.blob(entry))?
-    }
-
     fn witness_dir(&self, dir: BorrowedFd<'_>, path: &BStr, found: &mut Found) {
         if !found.can_be_remembered {
             return;
@@ -620,7 +487,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn is_dot_git(&self, path: &BStr) -> bool {
+    pub(super) fn is_dot_git(&self, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
         name == ".git" || (self.scan.ignore_case && name.eq_ignore_ascii_case(b".git"))
     }
@@ -640,21 +507,4 @@ fn drop_name(names: &mut Vec<BString>, before: usize, name: &BString) {
 
 fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
-}
-
-/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not.
-fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, vigil_linux::stat::Stat), Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
-    let stat = stat_fd(fd.as_fd())?;
-    if stat.is_dir() {
-        return Err(Errno::ISDIR);
-    }
-    if stat.size > IGNORE_FILE_SIZE_MAX {
-        return Ok((Vec::new(), stat));
-    }
-    let mut contents = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
-    std::io::Read::read_to_end(&mut std::fs::File::from(fd), &mut contents)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    Ok((contents, stat))
 }
