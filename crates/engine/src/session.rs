@@ -16,14 +16,13 @@ mod unstaged;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 
 use self::excludes::Excludes;
-use self::surroundings::{ObjectPool, SourceOfAttributes};
+use self::surroundings::{MissedAttributes, ObjectPool, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, LoadedIndex};
@@ -152,7 +151,7 @@ pub struct Session {
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
     /// Attributes were asked for that should come from a tree that is not there.
-    missed_attributes: Arc<AtomicBool>,
+    missed_attributes: Arc<MissedAttributes>,
     excludes: Excludes,
     index: Option<IndexState>,
     tags: TagIndex,
@@ -362,7 +361,6 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(());
         };
-        self.missed_attributes.store(false, Ordering::Relaxed);
         let tree = match SourceTree::of(&self.repository) {
             None => SourceOfAttributes::Index,
             Some(source) => {
@@ -377,6 +375,8 @@ impl Session {
                 }
             }
         };
+        self.missed_attributes
+            .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter
             .refresh(surroundings::blobs(&state.loaded, &self.objects, tree));
         Ok(())
@@ -385,7 +385,7 @@ impl Session {
     /// An error if attributes were asked for, and the tree that they come from is not there. git finds out when it looks
     /// at the first path, and so it does without where nothing asks.
     fn check_attributes(&self) -> Result<(), SessionError> {
-        if self.missed_attributes.load(Ordering::Relaxed) {
+        if self.missed_attributes.is_asked_for() {
             let text = SourceTree::UNRESOLVED.to_owned();
             return Err(repository::Error::Refused(text).into());
         }

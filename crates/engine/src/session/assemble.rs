@@ -407,6 +407,7 @@ impl Session {
             let blobs = RenameBlobs {
                 objects: &self.object_pool,
                 attributes: &self.attributes,
+                missed: &self.missed_attributes,
                 files: None,
             };
             changes = renames::detect(changes, &diff.unmerged, &rule, &blobs, threads())?;

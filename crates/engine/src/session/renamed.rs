@@ -69,6 +69,7 @@ impl Session {
         let blobs = RenameBlobs {
             objects: &self.object_pool,
             attributes: &self.attributes,
+            missed: &self.missed_attributes,
             files: Some((top, &self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;

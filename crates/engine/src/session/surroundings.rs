@@ -123,12 +123,39 @@ impl IndexBlobs for TreeBlobs {
     }
 }
 
-/// The place of a tree that is not there: notes that somebody asked.
-struct MissingTree(Arc<AtomicBool>);
+/// Whether attributes should come from a tree that is not there, and somebody asked for them.
+#[derive(Debug, Default)]
+pub(super) struct MissedAttributes {
+    is_missing: AtomicBool,
+    is_asked_for: AtomicBool,
+}
+
+impl MissedAttributes {
+    /// Starts anew.
+    pub(super) fn reset(&self, is_missing: bool) {
+        self.is_missing.store(is_missing, Ordering::Relaxed);
+        self.is_asked_for.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes that git would ask for attributes here.
+    fn ask(&self) {
+        if self.is_missing.load(Ordering::Relaxed) {
+            self.is_asked_for.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether somebody asked for what is missing.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.is_asked_for.load(Ordering::Relaxed)
+    }
+}
+
+/// The place of a tree that is not there.
+struct MissingTree(Arc<MissedAttributes>);
 
 impl IndexBlobs for MissingTree {
     fn blob(&self, _: &BStr) -> Option<Vec<u8>> {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.ask();
         None
     }
 }
@@ -140,7 +167,7 @@ pub(super) enum SourceOfAttributes {
     /// A tree, instead of both.
     Tree(ObjectId),
     /// A tree that is not there; who asks is noted.
-    Missing(Arc<AtomicBool>),
+    Missing(Arc<MissedAttributes>),
 }
 
 /// What attributes and conversion take from the repository.
@@ -161,7 +188,7 @@ pub(super) fn blobs(
                 tree,
                 objects: pool(),
             })),
-            SourceOfAttributes::Missing(asked) => Some(Arc::new(MissingTree(asked))),
+            SourceOfAttributes::Missing(missed) => Some(Arc::new(MissingTree(missed))),
         },
     }
 }
@@ -292,6 +319,8 @@ impl TreeSource for Objects {
 pub(super) struct RenameBlobs<'a> {
     pub(super) objects: &'a ObjectPool,
     pub(super) attributes: &'a Attributes,
+    /// git asks for the attributes of whatever it reads here.
+    pub(super) missed: &'a MissedAttributes,
     /// Where the later side is, if it is the working tree.
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
 }
@@ -322,6 +351,7 @@ impl BlobSource for RenameBlobs<'_> {
     }
 
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
+        self.missed.ask();
         match (blob.side, self.files) {
             (crate::git::renames::FileSide::Later, Some((top, converter))) => {
                 let path = top.join(blob.path.to_path()?);
