@@ -182,9 +182,10 @@ impl Collapsed {
         }
         path.find_iter("/").find_map(|slash| {
             let directory = path.get(..=slash)?.as_bstr();
-            let below = index.range_of_directory(path.get(..slash)?.as_bstr());
-            let is_one = match index.entries().get(below)? {
-                [] => !self.checkout.in_checkout(directory),
+            let name = path.get(..slash)?.as_bstr();
+            let is_one = match index.entries().get(index.range_of_directory(name))? {
+                // Where a file has its name, the directory is walked.
+                [] => !self.checkout.in_checkout(directory) && index.find(name, 0).is_none(),
                 [only] => only.is_sparse_directory() && index.path(only) == directory,
                 _ => false,
             };

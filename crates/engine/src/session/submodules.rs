@@ -8,7 +8,7 @@ use super::{Session, SessionError, head_id};
 use crate::git::config::Config;
 use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
-use crate::git::repository::{Repository, submodule};
+use crate::git::repository::{self, Repository, submodule};
 use crate::objects::Objects;
 use crate::status::{
     Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode,
@@ -115,10 +115,9 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
         b"untracked" => Ok(IgnoreSubmodules::Untracked),
         b"dirty" => Ok(IgnoreSubmodules::Dirty),
         b"none" => Ok(IgnoreSubmodules::None),
-        _ => Err(crate::git::repository::Error::Refused(format!(
-            "bad --ignore-submodules argument: {value}"
-        ))
-        .into()),
+        _ => Err(
+            repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into(),
+        ),
     }
 }
 
@@ -150,7 +149,12 @@ pub(super) fn state(
     if ignored.all {
         return Ok(None);
     }
-    let Some(repository) = submodule(parent, path)? else {
+    let repository = match submodule(parent, path) {
+        // Whoever does not look inside finds nothing to be wrong with it.
+        Err(repository::Error::Refused(_)) if ignored.dirty => None,
+        found => found?,
+    };
+    let Some(repository) = repository else {
         return Ok(None);
     };
     let mut state = SubmoduleState::default();
@@ -192,7 +196,7 @@ fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
 
 /// What `git status` shows in the submodule by its own configuration.
 fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionError> {
-    Ok(crate::git::repository::settings::Settings::new(repository)?.untracked)
+    Ok(repository::settings::Settings::new(repository)?.untracked)
 }
 
 /// Whether a submodule's own status counts as modified, and as having untracked files.

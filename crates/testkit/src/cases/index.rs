@@ -67,6 +67,10 @@ cases! {
         b.base().write("other/deep/f", "f\n").commit("other").git(&["read-tree", "--empty"]).remove("dir").remove("other");
         b.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
     };
+    "sparse index with a link staged in the place of a directory", |b| {
+        b.base().write("other/deep/f", "f\n").write("other/g", "g\n").commit("other").remove("other").link("other", "a");
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]).git(&["add", "-A"]);
+    };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {

@@ -136,6 +136,7 @@ const PATHSPECS: &[&[&str]] = &[
     &["dir/new/", "."],
     &[":!dir/*"],
     &["other/deep/f"],
+    &["other/g"],
 ];
 
 /// All states, by subject.

@@ -46,6 +46,10 @@ cases! {
         // Newer gits refuse to add it.
         b.library().git_stops(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]);
     };
+    "submodule whose repository moved away, dirt ignored", |b| {
+        b.submodule().rename(".git/modules", "modules").git(&["config", "diff.ignoreSubmodules", "dirty"]);
+    };
+    "submodule whose repository moved away", |b| { b.submodule().rename(".git/modules", "modules"); };
     "submodule summary", |b| { everything(b); b.git(&["config", "status.submoduleSummary", "true"]); };
 }
 
