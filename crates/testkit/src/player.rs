@@ -299,12 +299,13 @@ fn compare_status_once(
         if is_same(settings, &candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
-        if is_crash(&right) {
+        // Where the newest gives up in vain, what an older one says of its options decides nothing.
+        if is_crash(&right) || asks_in_vain(&other) {
             right = other;
         }
     }
     if differences.is_empty()
-        && is_crash(&right)
+        && (is_crash(&right) || asks_in_vain(&right))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
         return Ok(Verdict::Unjudged);
@@ -366,6 +367,16 @@ pub fn is_crash(outcome: &Outcome) -> bool {
             .stderr
             .lines()
             .any(|line| line.starts_with(b"BUG: "))
+}
+
+/// Whether git gave up for want of a source of attributes. It notices when it first asks for any, which it also does for
+/// means of its own, such as the untracked cache: an answer without attributes is as good.
+fn asks_in_vain(outcome: &Outcome) -> bool {
+    last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
+}
+
+fn last_line(text: &[u8]) -> &[u8] {
+    text.lines().next_back().unwrap_or_default()
 }
 
 /// All files below `root` with what writing them would change. Vigil's own state folders are left out.

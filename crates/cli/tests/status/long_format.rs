@@ -376,6 +376,19 @@ fn sections_and_options() {
 }
 
 #[test]
+fn attributes_of_a_tree_that_is_not_there_are_missed_where_they_are_asked_for() {
+    let sandbox = Sandbox::with_history();
+    sandbox.same(&["--attr-source=HEAD~2", "status"]);
+    sandbox.same(&["--attr-source=HEAD~7", "status"]);
+    sandbox.git(&["mv", "dir/d", "dir/moved"]);
+    sandbox.same(&["--attr-source=HEAD~7", "status"]);
+    sandbox.write("dir/moved", "dir/d\nsome\nmore\nlines\nand another\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.same(&["--attr-source=HEAD~7", "status"]);
+    sandbox.same(&["--attr-source=HEAD~7", "status", "--no-renames"]);
+}
+
+#[test]
 fn a_clean_working_tree() {
     let sandbox = Sandbox::with_history();
     for arguments in [&["status"][..], &["status", "-uno"]] {
