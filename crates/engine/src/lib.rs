@@ -10,6 +10,7 @@ mod file;
 pub mod fuzzing;
 pub mod git;
 pub mod objects;
+pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;

@@ -1,5 +1,6 @@
 //! The question "what changed?" and its whole answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -8,6 +9,7 @@ use vigil_model::mode::FileMode;
 
 use crate::git::config;
 use crate::git::operation::under_way::UnderWay;
+use crate::progress::Progress;
 
 /// Which untracked files are reported (`--untracked-files`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -111,6 +113,8 @@ pub struct StatusRequest {
     pub long: bool,
     /// The most threads the scan may use; `None` lets it choose.
     pub threads_max: Option<usize>,
+    /// Where the scan counts what it looked at, submodules apart.
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// How a path changed between two of HEAD, index and working tree.

@@ -305,7 +305,7 @@ fn compare_status_once(
     }
     if differences.is_empty()
         && is_crash(&right)
-        && matches!(candidate.ending, Ending::Exit(0..=1 | 128))
+        && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
         return Ok(Verdict::Unjudged);
     }

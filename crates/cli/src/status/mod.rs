@@ -4,6 +4,7 @@ mod arguments;
 mod column_style;
 mod installed_git;
 mod plan;
+mod progress;
 mod settings;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::reply::Reply;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
+use progress::Display;
 use settings::PrintSettings;
 
 /// Runs the command with what follows its name on the command line.
@@ -91,7 +93,10 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
         repository.prefix.as_ref(),
         &repository.environment,
     )?;
+    let progress = plan.request.progress.clone();
+    let display = progress.map(|progress| Display::start(progress, &repository.environment));
     let status = session.status(&plan.request);
+    drop(display);
     if let Some(refusal) = plan.refusal
         && !matches!(
             status,

@@ -1,6 +1,7 @@
 //! Command line and configuration together: what to ask, and how to print it (git-status(1), "CONFIGURATION").
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
@@ -88,6 +89,7 @@ impl Plan {
             long: format == Format::Long,
             pathspecs: arguments.pathspecs.clone(),
             threads_max: None,
+            progress: is_for_people.then(Arc::default),
         };
         let is_colored = wants_color(print.color_use, print, environment, Stream::Output);
         let wanted = match format {

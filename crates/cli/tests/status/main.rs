@@ -5,4 +5,5 @@
 mod complaints;
 mod long_format;
 mod pathspecs;
+mod progress;
 mod sandbox;

@@ -32,6 +32,7 @@ pub use surroundings::{ContentError, Surroundings};
 pub use tree::{DirId, DirTree, ROOT};
 
 use crate::git::ignore::IgnoreRules;
+use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};
 
 /// One scan: what is asked, and all that is needed to answer.
@@ -72,6 +73,8 @@ pub struct Scan<'a> {
     pub threads_max: Option<usize>,
     /// What earlier scans remember.
     pub memory: Option<&'a ScanMemory>,
+    /// Where it is counted how many tracked files were looked at.
+    pub progress: Option<&'a Progress>,
 }
 
 /// What a tracked path looks like on disk, where it is not as recorded.

@@ -116,6 +116,9 @@ impl Scan<'_> {
             untracked_found: AtomicUsize::new(0),
             error: Mutex::new(None),
         };
+        if let Some(progress) = self.progress {
+            progress.begin(self.index.entries().len());
+        }
         let pool = Pool::new(self.threads_max);
         let first = Task::Dir {
             id: ROOT,
@@ -369,10 +372,13 @@ impl<'a> Walk<'a> {
         let index = self.scan.index;
         let name_start = self.scan.tree.file_name_start(id);
         let files = self.files(id);
-        for &number in files
+        let files = files
             .get(range.start..range.end.min(files.len()))
-            .unwrap_or_default()
-        {
+            .unwrap_or_default();
+        if let Some(progress) = self.scan.progress {
+            progress.add(files.len());
+        }
+        for &number in files {
             if self.wants_no_more_tracked() {
                 break;
             }

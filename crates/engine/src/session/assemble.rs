@@ -370,6 +370,7 @@ impl Session {
                 .as_ref()
                 .filter(|_| pathspec.is_empty())
                 .map(|(_, memory)| memory),
+            progress: request.progress.as_deref(),
         }
         .run()?;
         Ok(findings)

@@ -1,0 +1,84 @@
+//! Progress on a terminal's standard error, for a look that takes long, as git shows it.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bstr::ByteSlice;
+
+use vigil_engine::environment::Environment;
+use vigil_engine::progress::Progress;
+
+const TITLE: &str = "Refreshing index";
+/// How often it is looked at whether there is anything new.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Shows progress until it is dropped.
+pub(super) struct Display {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Display {
+    /// Shows `progress` once the work has taken some time (`GIT_PROGRESS_DELAY`, in seconds; one by default), if
+    /// standard error is a terminal.
+    pub(super) fn start(progress: Arc<Progress>, environment: &Environment) -> Self {
+        let mut display = Self {
+            end: None,
+            thread: None,
+        };
+        if rustix::termios::isatty(std::io::stderr()) {
+            let seconds = environment
+                .get("GIT_PROGRESS_DELAY")
+                .and_then(|text| text.to_str().ok()?.parse().ok());
+            let delay = Duration::from_secs(seconds.unwrap_or(1));
+            let (end, ended) = channel();
+            let show = move || {
+                let mut shown = None;
+                let mut wait = delay;
+                while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                    wait = INTERVAL;
+                    let (seen, total) = progress.counts();
+                    let percent = (seen * 100).checked_div(total);
+                    if percent.is_some() && percent != shown && is_in_the_foreground() {
+                        shown = percent;
+                        print(seen, total, "\r");
+                    }
+                }
+                if shown.is_some() {
+                    let (_, total) = progress.counts();
+                    print(total, total, ", done.\n");
+                }
+            };
+            display.thread = std::thread::Builder::new().spawn(show).ok();
+            display.end = Some(end);
+        }
+        display
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn print(seen: usize, total: usize, end: &str) {
+    let percent = (seen * 100).checked_div(total).unwrap_or(100);
+    // A terminal that went away has nobody who waits.
+    let _ = write!(
+        std::io::stderr(),
+        "{TITLE}: {percent:3}% ({seen}/{total}){end}"
+    );
+}
+
+/// Whether the terminal listens to this process: one in the background keeps silent.
+fn is_in_the_foreground() -> bool {
+    rustix::termios::tcgetpgrp(std::io::stderr())
+        .is_ok_and(|group| group == rustix::process::getpgrp())
+}

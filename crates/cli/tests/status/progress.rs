@@ -1,0 +1,85 @@
+//! Progress on a terminal, while a filter holds the look up.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+/// A repository in which looking at one file ends when somebody has written to the pipe `gate`.
+fn held_up() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    let gate = sandbox.folder.path().join("gate");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&gate)
+            .status()
+            .unwrap()
+            .success()
+    );
+    sandbox.write(".gitattributes", "held filter=gate\n");
+    sandbox.write("held", "1\n");
+    sandbox.git(&["add", "."]);
+    let filter = format!("cat '{}' >/dev/null; cat", gate.display());
+    sandbox.git(&["config", "filter.gate.clean", &filter]);
+    // Of another time and the old size, so that its contents must be compared.
+    sandbox.write("held", "2\n");
+    let file = OpenOptions::new()
+        .write(true)
+        .open(sandbox.top.join("held"))
+        .unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+        .unwrap();
+    sandbox
+}
+
+/// What a terminal shows of `arguments`, all of it, and the part before the gate was opened: up to a line or
+/// carriage return that has `mark`.
+fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
+    let sandbox = held_up();
+    let command = format!("{VIGIL} {arguments}");
+    let mut terminal = sandbox
+        .command("script", &sandbox.top, &["-qec", &command, "/dev/null"])
+        .env("GIT_PROGRESS_DELAY", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(terminal.stdout.take().unwrap());
+    let mut shown = Vec::new();
+    if let Some(mark) = mark {
+        while !String::from_utf8_lossy(&shown).contains(mark) {
+            let read = output.read_until(b'\r', &mut shown).unwrap();
+            assert!(read > 0, "{}", String::from_utf8_lossy(&shown));
+        }
+    }
+    // Waits until the filter reads.
+    drop(
+        OpenOptions::new()
+            .write(true)
+            .open(sandbox.folder.path().join("gate")),
+    );
+    output.read_to_end(&mut shown).unwrap();
+    assert!(terminal.wait().unwrap().success());
+    String::from_utf8(shown).unwrap()
+}
+
+#[test]
+fn a_long_look_shows_how_far_it_is() {
+    for arguments in ["status", "status --short"] {
+        let shown = on_a_terminal(arguments, Some("Refreshing index: "));
+        assert!(
+            shown.contains("Refreshing index: 100% (2/2), done."),
+            "{shown:?}"
+        );
+        assert!(shown.contains("held"), "{shown:?}");
+    }
+}
+
+#[test]
+fn formats_for_programs_show_none() {
+    for arguments in ["status --porcelain", "status -z", "status --format=json"] {
+        let shown = on_a_terminal(arguments, None);
+        assert!(!shown.contains("Refreshing"), "{shown:?}");
+    }
+}
