@@ -299,8 +299,9 @@ fn compare_status_once(
         if is_same(settings, &candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
-        // Where the newest gives up in vain, what an older one says of its options decides nothing.
-        if is_crash(&right) || asks_in_vain(&other) {
+        // Where the newest gives up in vain, or crashes, an older one that does not know the options decides nothing.
+        let knows_no_better = right.ending == Ending::Exit(129) && is_crash(&other);
+        if is_crash(&right) || asks_in_vain(&other) || knows_no_better {
             right = other;
         }
     }
