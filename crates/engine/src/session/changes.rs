@@ -168,7 +168,11 @@ pub(super) fn add_unmerged(
             Some((_, entry)) => mode_against(&entry, worktree_mode, path),
             None => worktree_mode,
         };
-        let submodule = submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?;
+        let submodule = match observed {
+            // What could not be looked at is not compared.
+            None => None,
+            Some(_) => submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?,
+        };
         let stages = stages.map(|side| side.map(|(side, _)| side));
         changes.push((
             path.to_owned(),
