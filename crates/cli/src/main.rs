@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use bstr::{BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_engine::environment::Environment;
+use vigil_engine::git::config;
 
 use reply::Reply;
 
@@ -48,7 +49,11 @@ fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
 fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     let rest = match globals::take(arguments, &mut environment) {
         Ok(rest) => rest,
-        Err(reply) => return say(&reply),
+        Err(reply) => {
+            let early = config::check_early(&globals::of_process());
+            let early = early.map_err(|error| Reply::fatal_after(error.said(), &error));
+            return say(&early.err().unwrap_or(reply));
+        }
     };
     let Some((command, arguments)) = rest.split_first() else {
         return say(&help::overview(1));

@@ -67,6 +67,23 @@ fn an_unknown_command_is_refused() {
 }
 
 #[test]
+fn a_damaged_configuration_is_said_before_an_unknown_option() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".gitconfig"), "[broken\n").unwrap();
+    for arguments in [
+        &["--no-such-option", "status"][..],
+        &["-C", "nowhere", "status"],
+    ] {
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), arguments));
+        assert_eq!(text(&ours.stderr), text(&theirs.stderr), "{arguments:?}");
+        assert_eq!(
+            (ours.status.code(), theirs.status.code()),
+            (Some(128), Some(128))
+        );
+    }
+}
+
+#[test]
 fn usage_of_status_needs_no_repository() {
     let (code, stdout, stderr) = outcome(&["status", "-h"]);
     assert_eq!((code, stderr.as_str()), (129, ""));

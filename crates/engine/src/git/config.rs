@@ -8,6 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use self::branch::Branch;
 use self::source::Source;
 use self::value::BadNumber;
+use crate::environment::Environment;
 
 mod branch;
 pub(crate) mod load;
@@ -15,6 +16,14 @@ pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
+
+/// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check_early(environment: &Environment) -> Result<(), Error> {
+    load::Reader::new(environment).check_early()
+}
 
 /// `value` as git reads a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit, of which
 /// all but 0 is true. `None` where it is neither.
