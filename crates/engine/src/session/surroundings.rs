@@ -337,7 +337,8 @@ pub(super) fn contents_on_disk(
         return Some(std::os::unix::ffi::OsStringExt::into_vec(target));
     }
     if !stat.is_file() {
-        return None;
+        // git goes by the size, which is nothing for pipes, sockets and devices.
+        return (!stat.is_dir() && stat.size == 0).then(Vec::new);
     }
     let file = File::open(on_disk).ok()?;
     converter.read_file(path, &file, stat.size).ok()

@@ -40,6 +40,10 @@ cases! {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n100644 {ID} 2\tdir\n"));
         b.write("dir/inside", "x\n").write("dir/sub/d", "x\n").write("dir/sub/new.o", "x\n").write(".gitignore", "*.o\n");
     };
+    "conflict of a socket with an empty file that is gone", |b| {
+        b.base().write("empty", "").commit("empty").remove("empty");
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tz\n")).act(Action::Socket { path: "work/z".into() });
+    };
     "file against directory", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).write("x/y", "y\n").commit("theirs");
         b.git(&["checkout", "-q", "main"]).write("x", "x\n").commit("ours").git_stops(&["merge", "-q", "topic"]);
