@@ -90,6 +90,17 @@ pub enum Observed {
     Submodule,
 }
 
+impl Observed {
+    /// The mode that would be recorded; that of nothing where nothing is there.
+    pub fn mode(self) -> FileMode {
+        match self {
+            Self::Missing => FileMode::NONE,
+            Self::Present(mode) => mode,
+            Self::Submodule => FileMode::GITLINK,
+        }
+    }
+}
+
 /// What a scan found. Lists are in byte order.
 #[derive(Debug, Default)]
 pub struct Findings {

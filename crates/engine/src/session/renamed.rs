@@ -8,7 +8,6 @@ use super::changes::{Origin, Unstaged};
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
-use crate::scan::Observed;
 use crate::status::ChangeKind;
 
 impl Session {
@@ -129,11 +128,7 @@ impl Session {
                 continue;
             }
             let path = index.path(entry);
-            let mode = match observed {
-                Observed::Missing => FileMode::NONE,
-                Observed::Present(mode) => mode,
-                Observed::Submodule => FileMode::GITLINK,
-            };
+            let mode = observed.mode();
             let change = |kind, head_mode, head_id| StagedChange {
                 path: path.to_owned(),
                 kind,

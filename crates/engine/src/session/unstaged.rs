@@ -32,11 +32,7 @@ impl Session {
                 continue;
             }
             let path = index.path(entry);
-            let mode = match observed {
-                Observed::Missing => FileMode::NONE,
-                Observed::Present(mode) => mode,
-                Observed::Submodule => FileMode::GITLINK,
-            };
+            let mode = observed.mode();
             // Only an intent to add: what is there is new, whatever is recorded.
             let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
             let mut submodule = None;
