@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bstr::ByteSlice;
-
 use vigil_engine::environment::Environment;
 use vigil_engine::progress::Progress;
 
@@ -17,18 +16,15 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows progress until it is dropped.
 pub(super) struct Display {
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// What ends the thread by being dropped, and the thread.
+    running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Display {
     /// Shows `progress` once the work has taken some time (`GIT_PROGRESS_DELAY`, in seconds; one by default), if
     /// standard error is a terminal.
     pub(super) fn start(progress: Arc<Progress>, environment: &Environment) -> Self {
-        let mut display = Self {
-            end: None,
-            thread: None,
-        };
+        let mut running = None;
         if rustix::termios::isatty(std::io::stderr()) {
             let seconds = environment
                 .get("GIT_PROGRESS_DELAY")
@@ -52,17 +48,17 @@ impl Display {
                     print(total, total, ", done.\n");
                 }
             };
-            display.thread = std::thread::Builder::new().spawn(show).ok();
-            display.end = Some(end);
+            let thread = std::thread::Builder::new().spawn(show);
+            running = thread.ok().map(|thread| (end, thread));
         }
-        display
+        Self { running }
     }
 }
 
 impl Drop for Display {
     fn drop(&mut self) {
-        drop(self.end.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some((end, thread)) = self.running.take() {
+            drop(end);
             let _ = thread.join();
         }
     }
