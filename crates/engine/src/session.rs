@@ -174,10 +174,12 @@ struct IndexState {
 }
 
 /// An index that was written as a sparse one.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct WrittenSparse {
     /// A directory that is one entry is in the working tree: git then works with all entries.
     has_present_directory: bool,
+    /// Directories that are one entry, beside others of what is below them.
+    crowded: Vec<BString>,
 }
 
 /// The kind of question that a memory of scans holds for.
@@ -332,6 +334,7 @@ impl Session {
             })?;
             written_sparse = Some(WrittenSparse {
                 has_present_directory,
+                crowded,
             });
         }
         let tree = DirTree::new(&loaded.index);

@@ -211,6 +211,8 @@ pub struct UnmergedChange {
     pub worktree_mode: FileMode,
     /// For a submodule, what is dirty in it.
     pub submodule: Option<SubmoduleState>,
+    /// The working tree could be looked at there; where not, nothing is known to differ from the index.
+    pub is_observed: bool,
 }
 
 impl UnmergedChange {

@@ -154,7 +154,7 @@ impl Index {
         self.is_sparse
     }
 
-    /// Whether sparse directories were expanded, so that the cache-tree's counts are not those of the entries.
+    /// Whether sparse directories were expanded: git then has a cache-tree made anew from the entries.
     pub fn is_expanded(&self) -> bool {
         self.is_expanded
     }

@@ -342,6 +342,7 @@ mod tests {
                 new_commits: true,
                 ..SubmoduleState::default()
             }),
+            is_observed: true,
         };
         let status = Status {
             changes: vec![("a".into(), Change::Unmerged(conflict))],

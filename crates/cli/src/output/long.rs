@@ -110,9 +110,9 @@ impl Gist {
                     this.is_committable |= change.staged.is_some();
                     this.is_dirty |= change.unstaged.is_some();
                 }
-                Change::Unmerged(_) => {
+                Change::Unmerged(change) => {
                     this.has_conflicts = true;
-                    this.is_dirty = true;
+                    this.is_dirty |= change.is_observed;
                 }
             }
         }

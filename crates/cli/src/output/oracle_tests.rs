@@ -286,6 +286,7 @@ fn unmerged(record: &[u8]) -> (BString, Change) {
         stages: [stage(2), stage(3), stage(4)],
         worktree_mode: mode(parts[5]),
         submodule: submodule(parts[1]),
+        is_observed: true,
     };
     (path, Change::Unmerged(change))
 }

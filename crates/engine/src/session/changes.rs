@@ -180,6 +180,7 @@ pub(super) fn add_unmerged(
                 stages,
                 worktree_mode,
                 submodule,
+                is_observed: observed.is_some(),
             }),
         ));
     }

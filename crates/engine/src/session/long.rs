@@ -116,13 +116,13 @@ impl Session {
         };
         let expects_present = self.settings.expects_files_outside;
         let (index, top) = (&state.loaded.index, self.top()?);
-        let checkout = match state.written_sparse {
+        let checkout = match &state.written_sparse {
             // git makes no empty index a sparse one, but takes one that is missing for it.
             None if index.entries().is_empty() && state.loaded.stat.is_some() => None,
             _ => self.collapsing_rules(&state.loaded, warnings)?,
         };
         Ok(checkout.and_then(|checkout| {
-            let has_present = match state.written_sparse {
+            let has_present = match &state.written_sparse {
                 Some(written) => written.has_present_directory,
                 None => has_present_sparse_directory(index, &checkout, top),
             };
@@ -130,6 +130,11 @@ impl Session {
                 checkout,
                 has_present_directory: has_present,
                 is_written: state.written_sparse.is_some(),
+                crowded: state
+                    .written_sparse
+                    .as_ref()
+                    .map(|written| written.crowded.clone())
+                    .unwrap_or_default(),
             })
         }))
     }
@@ -143,7 +148,9 @@ impl Session {
         let is_wanted = self.settings.sparse_checkout
             && self.settings.sparse_checkout_cone
             && loaded.shared.is_none()
-            && (loaded.index.is_sparse() || !has_conflicts(&loaded.index))
+            && (loaded.index.is_sparse()
+                || loaded.index.is_expanded()
+                || !has_conflicts(&loaded.index))
             && self.repository.config.boolean("index.sparse")? == Some(true);
         if !is_wanted {
             return Ok(None);
@@ -167,6 +174,8 @@ pub(super) struct Collapsed {
     is_written: bool,
     /// A directory that is one entry is in the working tree nevertheless.
     has_present_directory: bool,
+    /// Directories that are one entry, beside others of what is below them.
+    crowded: Vec<BString>,
 }
 
 impl Collapsed {
@@ -179,6 +188,9 @@ impl Collapsed {
     pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
         if !self.is_written {
             return collapsed_above(index, &self.checkout, path);
+        }
+        if let Some(directory) = self.crowded.iter().find(|dir| path.starts_with(dir)) {
+            return path.get(..directory.len()).map(BStr::new);
         }
         path.find_iter("/").find_map(|slash| {
             let directory = path.get(..=slash)?.as_bstr();

@@ -8,7 +8,6 @@ pub struct CacheTree {
     /// The directory's own name; empty for the root.
     pub name: Vec<u8>,
     /// How many index entries the subtree covers, and the id of its tree; `None` where it was invalidated.
-    /// The count is the one stored; it is not kept up where a sparse directory is expanded in memory.
     pub tree: Option<(u32, ObjectId)>,
     /// Subdirectories, shorter names first, then in byte order, as git stores them.
     pub children: Vec<CacheTree>,
@@ -27,11 +26,32 @@ struct Unfinished {
 impl CacheTree {
     /// The subdirectory `name`.
     pub fn child(&self, name: &[u8]) -> Option<&Self> {
+        self.position(name).and_then(|at| self.children.get(at))
+    }
+
+    fn position(&self, name: &[u8]) -> Option<usize> {
         let key = (name.len(), name);
         self.children
             .binary_search_by(|child| (child.name.len(), child.name.as_slice()).cmp(&key))
             .ok()
-            .and_then(|at| self.children.get(at))
+    }
+
+    /// Counts `count` entries where there was one, of the sparse directory at `path` (`/` at its end).
+    pub(super) fn count_expanded(&mut self, path: &[u8], count: u32) {
+        let mut node = self;
+        let mut names = path.split(|&byte| byte == b'/');
+        loop {
+            if let Some((total, _)) = &mut node.tree {
+                *total = total.saturating_sub(1).saturating_add(count);
+            }
+            let Some(name) = names.next().filter(|name| !name.is_empty()) else {
+                return;
+            };
+            let Some(child) = node.position(name).and_then(|at| node.children.get_mut(at)) else {
+                return;
+            };
+            node = child;
+        }
     }
 
     /// Reads the contents of the extension. A malformed one is none: git does without it, too.

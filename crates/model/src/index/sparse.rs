@@ -25,7 +25,7 @@ impl Index {
     /// The new entries are marked `skip-worktree` and have no stat facts, as git makes them. An index without
     /// sparse directories comes back as it is.
     pub fn expand_sparse_directories<E>(
-        self,
+        mut self,
         mut contents: impl FnMut(&BStr, &oid) -> Result<Option<Vec<FlatEntry>>, E>,
     ) -> Result<Self, E> {
         if !self.entries.iter().any(Entry::is_sparse_directory) {
@@ -34,6 +34,7 @@ impl Index {
         let mut entries = Vec::with_capacity(self.entries.len());
         let mut new_paths = Vec::new();
         let old_paths_len = self.paths.len();
+        let mut cache_tree = self.cache_tree.take();
         for entry in &self.entries {
             let files = if entry.is_sparse_directory() {
                 contents(self.path(entry), entry.id())?
@@ -44,6 +45,12 @@ impl Index {
                 entries.push(*entry);
                 continue;
             };
+            if let Some(tree) = &mut cache_tree {
+                tree.count_expanded(
+                    self.path(entry),
+                    u32::try_from(files.len()).unwrap_or(u32::MAX),
+                );
+            }
             for file in files {
                 let path_start = old_paths_len.saturating_add(new_paths.len());
                 new_paths.extend_from_slice(&file.path);
@@ -65,6 +72,7 @@ impl Index {
             is_expanded: true,
             entries,
             paths,
+            cache_tree,
             ..self
         })
     }

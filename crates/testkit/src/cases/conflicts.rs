@@ -15,6 +15,10 @@ cases! {
         b.submodule().git(&["rm", "-q", "--cached", "dir/module"]);
         b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/module\n160000 {ID} 3\tdir/module\n"));
     };
+    "stages of a file behind a link to itself", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tloop/x\n100755 {ID} 3\tloop/x\n"));
+        b.link("loop", "loop");
+    };
     "renamed on both sides", |b| {
         b.base().git(&["checkout", "-q", "-b", "topic"]).git(&["mv", "a", "theirs"]).commit("theirs");
         b.git(&["checkout", "-q", "main"]).git(&["mv", "a", "ours"]).commit("ours").git_stops(&["merge", "-q", "topic"]);

@@ -34,6 +34,14 @@ cases! {
         sparse(b);
         b.git_input(&["update-index", "--index-info"], "100644 1111111111111111111111111111111111111111 2\tother/h\n");
     };
+    "sparse index with a conflict outside and no commit", |b| {
+        b.empty().write("other/g", "x\n").git(&["add", "-A"]).git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
+        b.git_input(&["update-index", "--index-info"], "100644 1111111111111111111111111111111111111111 3\tother/h\n");
+    };
+    "sparse index with files outside, as deep as trees may be", |b| {
+        sparse(b);
+        b.git(&["config", "core.maxTreeDepth", "1"]).write("other/new", "x\n");
+    };
     "cache tree of more than the index has", |b| {
         b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
         b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);
