@@ -7,7 +7,7 @@ pub(crate) mod split;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod writer;
+pub(crate) mod writer;
 
 use std::cmp::Ordering;
 use std::ffi::CStr;

@@ -9,6 +9,7 @@ pub mod mode;
 pub mod path;
 pub mod quote;
 pub mod timestamp;
+pub mod tracked;
 pub mod verdict;
 
 pub use gix_hash::{Kind as HashKind, ObjectId, oid};

@@ -6,17 +6,17 @@ use crate::facts::RecordedStat;
 
 /// An entry to write.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub(super) path: Vec<u8>,
-    pub(super) stat: RecordedStat,
-    pub(super) mode: u32,
-    pub(super) id: ObjectId,
+pub(crate) struct Draft {
+    pub(crate) path: Vec<u8>,
+    pub(crate) stat: RecordedStat,
+    pub(crate) mode: u32,
+    pub(crate) id: ObjectId,
     /// As in memory: stage and marks; the extended mark decides whether the upper half is written.
-    pub(super) flags: u32,
+    pub(crate) flags: u32,
 }
 
 /// The bytes of an index of `version` with the `drafts` in the given order and the `extensions`.
-pub(super) fn write(
+pub(crate) fn write(
     version: u32,
     hash: Kind,
     drafts: &[Draft],

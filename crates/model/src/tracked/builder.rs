@@ -1,0 +1,337 @@
+//! From the entries of an index to blocks, in one pass.
+
+use bstr::{BStr, BString, ByteSlice};
+use zerocopy::IntoBytes;
+
+use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
+use super::{DirNumber, ROOT, Sums};
+use crate::index::{Entry, EntryFlags};
+
+/// Directories with more files than this keep them in segments.
+const INLINE_FILES_MAX: usize = 512;
+/// The fewest files of a segment that is not the last.
+const SEGMENT_FILES_MIN: usize = 64;
+/// The most files of a segment.
+const SEGMENT_FILES_MAX: usize = 512;
+
+/// Where finished blocks go, and what is known of earlier ones, so that what stays the same keeps its number.
+pub trait Put {
+    /// The number for the directory `name` in `parent`; [`ROOT`] is not asked for.
+    fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber;
+
+    /// Takes the block of a directory.
+    fn directory(&mut self, number: DirNumber, block: &[u8]);
+
+    /// Takes a block of files of the directory `of`, and says its key.
+    fn files(&mut self, of: DirNumber, block: &[u8]) -> u32;
+}
+
+/// Builds the blocks of one tree.
+pub struct Builder<P> {
+    put: P,
+    id_len: usize,
+    /// The directories that are open, the top first, and finished ones, whose memory is used again.
+    levels: Vec<Level>,
+    open: usize,
+    /// The path of the innermost open directory, with a `/` at its end, or empty.
+    path: BString,
+    /// The path of the last entry.
+    previous: BString,
+    previous_stage: u8,
+    block: Vec<u8>,
+}
+
+/// One open directory.
+#[derive(Default)]
+struct Level {
+    number: DirNumber,
+    /// The length of the path of the directory above, with its `/`.
+    outer_len: usize,
+    sums: Sums,
+    subdirs: Vec<OpenSubdir>,
+    /// Names of subdirectories, each with a NUL.
+    subdir_names: Vec<u8>,
+    records: Vec<FileRecord>,
+    ids: Vec<u8>,
+    /// Names of files, each with a NUL.
+    names: Vec<u8>,
+}
+
+struct OpenSubdir {
+    number: DirNumber,
+    name_start: usize,
+    name_len: usize,
+    before: u32,
+    entries: u32,
+}
+
+impl Level {
+    fn start(&mut self, number: DirNumber, outer_len: usize) {
+        self.number = number;
+        self.outer_len = outer_len;
+        self.sums = Sums::default();
+        self.subdirs.clear();
+        self.subdir_names.clear();
+        self.records.clear();
+        self.ids.clear();
+        self.names.clear();
+    }
+}
+
+impl<P: Put> Builder<P> {
+    /// Begins a tree whose ids are `id_len` bytes long.
+    pub fn new(id_len: usize, put: P) -> Self {
+        let mut top = Level::default();
+        top.start(ROOT, 0);
+        Self {
+            put,
+            id_len,
+            levels: vec![top],
+            open: 1,
+            path: BString::default(),
+            previous: BString::default(),
+            previous_stage: 0,
+            block: Vec::new(),
+        }
+    }
+
+    /// Takes the next entry, in the order of the index.
+    pub fn push(&mut self, path: &BStr, entry: &Entry) {
+        let dir_len = path
+            .rfind_byte(b'/')
+            .map_or(0, |slash| slash.saturating_add(1));
+        if path.get(..dir_len) != Some(self.path.as_slice()) {
+            self.move_to(path.get(..dir_len).unwrap_or_default());
+        }
+        let is_same_path = path == self.previous;
+        let is_same_conflict = is_same_path && self.previous_stage > 0;
+        self.previous.clear();
+        self.previous.extend_from_slice(path);
+        self.previous_stage = entry.flags.stage();
+        let Some(level) = self
+            .open
+            .checked_sub(1)
+            .and_then(|at| self.levels.get_mut(at))
+        else {
+            return;
+        };
+        let name = path.get(dir_len..).unwrap_or_default();
+        let name_start = match level.records.last() {
+            Some(last) if is_same_path => last.name_start(),
+            _ => {
+                let start = to_u32(level.names.len());
+                level.names.extend_from_slice(name);
+                level.names.push(0);
+                start
+            }
+        };
+        let record = FileRecord::new(&entry.stat, entry.mode, entry.flags, name_start);
+        level.records.push(record);
+        let mut id = [0; 32];
+        let bytes = entry.id.as_bytes();
+        for (to, from) in id.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        level
+            .ids
+            .extend_from_slice(id.get(..self.id_len).unwrap_or_default());
+        level.sums.add(&sums_of(entry, is_same_conflict));
+    }
+
+    /// Closes all directories. Gives back where the blocks went.
+    pub fn finish(mut self) -> P {
+        while self.open > 0 {
+            self.close();
+        }
+        self.put
+    }
+
+    /// Closes and opens directories, so that `dir` (with `/` at its end, or empty) is the innermost.
+    fn move_to(&mut self, dir: &[u8]) {
+        while self.open > 1 && !dir.starts_with(&self.path) {
+            self.close();
+        }
+        while let Some(rest) = dir.get(self.path.len()..).filter(|rest| !rest.is_empty()) {
+            let len = rest.find_byte(b'/').unwrap_or(rest.len());
+            let name = rest.get(..len).unwrap_or_default().as_bstr();
+            let outer_len = self.path.len();
+            self.path.extend_from_slice(name);
+            self.path.push(b'/');
+            let above = self
+                .open
+                .checked_sub(1)
+                .and_then(|at| self.levels.get_mut(at));
+            let Some(above) = above else { return };
+            let number = self.put.number(above.number, name);
+            above.subdirs.push(OpenSubdir {
+                number,
+                name_start: above.subdir_names.len(),
+                name_len: name.len(),
+                before: above.sums.entries,
+                entries: 0,
+            });
+            above.subdir_names.extend_from_slice(name);
+            above.subdir_names.push(0);
+            if self.levels.len() <= self.open {
+                self.levels.push(Level::default());
+            }
+            if let Some(level) = self.levels.get_mut(self.open) {
+                level.start(number, outer_len);
+            }
+            self.open = self.open.saturating_add(1);
+        }
+    }
+
+    /// Writes the block of the innermost directory.
+    fn close(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        let (above, inner) = self.levels.split_at_mut(self.open);
+        let Some(level) = inner.first_mut() else {
+            return;
+        };
+        write(level, self.id_len, &mut self.block, &mut self.put);
+        self.path.truncate(level.outer_len);
+        if let Some(above) = above.last_mut() {
+            above.sums.add(&level.sums);
+            if let Some(subdir) = above.subdirs.last_mut() {
+                subdir.entries = level.sums.entries;
+            }
+        }
+    }
+}
+
+fn write(level: &mut Level, id_len: usize, block: &mut Vec<u8>, put: &mut impl Put) {
+    let names = &level.subdir_names;
+    let name = |subdir: &OpenSubdir| {
+        let end = subdir.name_start.saturating_add(subdir.name_len);
+        names.get(subdir.name_start..end).unwrap_or_default()
+    };
+    // The index holds `a-b/` before `a/`; a listing holds `a` before `a-b`.
+    level.subdirs.sort_by(|a, b| name(a).cmp(name(b)));
+    let is_inline = level.records.len() <= INLINE_FILES_MAX;
+    let segments = match is_inline {
+        true => Vec::new(),
+        false => write_segments(level, id_len, block, put),
+    };
+    let header = Header {
+        entries: level.sums.entries.into(),
+        skip_worktree: level.sums.skip_worktree.into(),
+        assume_unchanged: level.sums.assume_unchanged.into(),
+        conflicted: level.sums.conflicted.into(),
+        gitlinks: level.sums.gitlinks.into(),
+        sparse_directories: level.sums.sparse_directories.into(),
+        subdirs: to_u32(level.subdirs.len()).into(),
+        segments: to_u32(segments.len()).into(),
+        files: to_u32(if is_inline { level.records.len() } else { 0 }).into(),
+        id_len: to_u32(id_len).into(),
+    };
+    block.clear();
+    block.extend_from_slice(header.as_bytes());
+    let names_len = if is_inline { level.names.len() } else { 0 };
+    for subdir in &level.subdirs {
+        let record = SubdirRecord {
+            number: subdir.number.into(),
+            name_start: to_u32(names_len.saturating_add(subdir.name_start)).into(),
+            before: subdir.before.into(),
+            entries: subdir.entries.into(),
+        };
+        block.extend_from_slice(record.as_bytes());
+    }
+    block.extend_from_slice(segments.as_bytes());
+    if is_inline {
+        block.extend_from_slice(level.records.as_bytes());
+        block.extend_from_slice(&level.ids);
+        block.extend_from_slice(&level.names);
+    }
+    block.extend_from_slice(&level.subdir_names);
+    put.directory(level.number, block);
+}
+
+/// Writes the files of a large directory. Where one segment ends and the next begins is a matter of the names there,
+/// so that a file that comes or goes changes one segment.
+fn write_segments(
+    level: &Level,
+    id_len: usize,
+    block: &mut Vec<u8>,
+    put: &mut impl Put,
+) -> Vec<SegmentRecord> {
+    let mut segments = Vec::new();
+    let mut start = 0usize;
+    while start < level.records.len() {
+        let mut end = start;
+        while let Some(record) = level.records.get(end) {
+            let len = end.saturating_sub(start);
+            let is_new_name = end == 0
+                || level
+                    .records
+                    .get(end.saturating_sub(1))
+                    .map(FileRecord::name_start)
+                    != Some(record.name_start());
+            let is_boundary = len >= SEGMENT_FILES_MIN && is_boundary(name_at(level, end));
+            if is_new_name && (is_boundary || len >= SEGMENT_FILES_MAX) {
+                break;
+            }
+            end = end.saturating_add(1);
+        }
+        let records = level.records.get(start..end).unwrap_or_default();
+        let name_start = records.first().map_or(0, FileRecord::name_start);
+        let name_end = level
+            .records
+            .get(end)
+            .map_or(level.names.len(), |next| next.name_start() as usize);
+        let header = Header {
+            entries: to_u32(records.len()).into(),
+            files: to_u32(records.len()).into(),
+            id_len: to_u32(id_len).into(),
+            ..Header::default()
+        };
+        block.clear();
+        block.extend_from_slice(header.as_bytes());
+        for record in records {
+            let moved = record.with_name_start(record.name_start().saturating_sub(name_start));
+            block.extend_from_slice(moved.as_bytes());
+        }
+        let ids = start.saturating_mul(id_len)..end.saturating_mul(id_len);
+        block.extend_from_slice(level.ids.get(ids).unwrap_or_default());
+        let names = level.names.get(name_start as usize..name_end);
+        block.extend_from_slice(names.unwrap_or_default());
+        segments.push(SegmentRecord {
+            key: put.files(level.number, block).into(),
+            files: to_u32(records.len()).into(),
+        });
+        start = end;
+    }
+    segments
+}
+
+fn name_at(level: &Level, at: usize) -> &[u8] {
+    let start = level.records.get(at).map_or(0, FileRecord::name_start);
+    let rest = level.names.get(start as usize..).unwrap_or_default();
+    rest.get(..rest.find_byte(0).unwrap_or(rest.len()))
+        .unwrap_or_default()
+}
+
+/// One name in about 128 begins a segment (by the sum FNV-1a of its bytes).
+fn is_boundary(name: &[u8]) -> bool {
+    let sum = name.iter().fold(0x811c_9dc5u32, |sum, &byte| {
+        (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    (sum ^ (sum >> 16)) & 127 == 0
+}
+
+fn sums_of(entry: &Entry, is_same_conflict: bool) -> Sums {
+    let flags: EntryFlags = entry.flags;
+    Sums {
+        entries: 1,
+        skip_worktree: u32::from(flags.is_skip_worktree()),
+        assume_unchanged: u32::from(flags.is_assume_valid()),
+        conflicted: u32::from(flags.stage() > 0 && !is_same_conflict),
+        gitlinks: u32::from(entry.mode.is_gitlink()),
+        sparse_directories: u32::from(entry.is_sparse_directory()),
+    }
+}
+
+/// Counts fit 32 bits: the index format counts entries in 32 bits.
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

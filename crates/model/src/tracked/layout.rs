@@ -1,0 +1,370 @@
+//! The bytes of one block (docs/state-file.md).
+
+use std::ffi::CStr;
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::{DirNumber, Sums};
+use crate::facts::RecordedStat;
+use crate::index::EntryFlags;
+use crate::mode::FileMode;
+
+/// The beginning of every block.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Header {
+    /// Index entries in and below the directory.
+    pub entries: U32,
+    /// Of these, not expected in the working tree.
+    pub skip_worktree: U32,
+    /// Of these, promised not to change.
+    pub assume_unchanged: U32,
+    /// Paths in conflict in and below the directory.
+    pub conflicted: U32,
+    /// Submodules in and below the directory.
+    pub gitlinks: U32,
+    /// Sparse directories in and below the directory.
+    pub sparse_directories: U32,
+    /// How many records of subdirectories follow.
+    pub subdirs: U32,
+    /// How many records of segments follow: 0 where the files follow themselves.
+    pub segments: U32,
+    /// How many records of files follow.
+    pub files: U32,
+    /// The length of an object id, in bytes.
+    pub id_len: U32,
+}
+
+const _: () = assert!(size_of::<Header>() == 40);
+
+/// One subdirectory, in byte order of names.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct SubdirRecord {
+    /// The number of the subdirectory.
+    pub number: U32,
+    /// Where its name starts among the block's names; it ends with NUL.
+    pub name_start: U32,
+    /// How many entries of this directory's tree come before it, in the order of the index.
+    pub before: U32,
+    /// How many entries are in and below it.
+    pub entries: U32,
+}
+
+const _: () = assert!(size_of::<SubdirRecord>() == 16);
+
+/// A part of the files of a large directory, in a block of its own.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct SegmentRecord {
+    /// The key of the block.
+    pub key: U32,
+    /// How many files are in it.
+    pub files: U32,
+}
+
+const _: () = assert!(size_of::<SegmentRecord>() == 8);
+
+/// One index entry, in byte order of names, then of stages.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct FileRecord {
+    ctime_s: U32,
+    ctime_ns: U32,
+    mtime_s: U32,
+    mtime_ns: U32,
+    dev: U32,
+    ino: U32,
+    uid: U32,
+    gid: U32,
+    size: U32,
+    mode: U32,
+    flags: U32,
+    name_start: U32,
+}
+
+const _: () = assert!(size_of::<FileRecord>() == 48);
+
+impl FileRecord {
+    /// The record of an entry whose name starts at `name_start` among the block's names.
+    pub(super) fn new(
+        stat: &RecordedStat,
+        mode: FileMode,
+        flags: EntryFlags,
+        name_start: u32,
+    ) -> Self {
+        Self {
+            ctime_s: stat.ctime_s.into(),
+            ctime_ns: stat.ctime_ns.into(),
+            mtime_s: stat.mtime_s.into(),
+            mtime_ns: stat.mtime_ns.into(),
+            dev: stat.dev.into(),
+            ino: stat.ino.into(),
+            uid: stat.uid.into(),
+            gid: stat.gid.into(),
+            size: stat.size.into(),
+            mode: mode.0.into(),
+            flags: flags.0.into(),
+            name_start: name_start.into(),
+        }
+    }
+
+    /// Where the name starts among the block's names.
+    pub(super) fn name_start(&self) -> u32 {
+        self.name_start.get()
+    }
+
+    /// The same with its name elsewhere.
+    pub(super) fn with_name_start(mut self, name_start: u32) -> Self {
+        self.name_start = name_start.into();
+        self
+    }
+}
+
+/// The records of files, their ids and their names.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'b> {
+    records: &'b [FileRecord],
+    ids: &'b [u8],
+    names: &'b [u8],
+    id_len: usize,
+}
+
+impl<'b> Files<'b> {
+    const NONE: Self = Self {
+        records: &[],
+        ids: &[],
+        names: &[],
+        id_len: 0,
+    };
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The file at `at`, counted from 0.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<TrackedFile<'b>> {
+        let record = self.records.get(at)?;
+        let start = at.checked_mul(self.id_len)?;
+        let id = self.ids.get(start..start.checked_add(self.id_len)?)?;
+        let name = self.names.get(record.name_start.get() as usize..)?;
+        Some(TrackedFile { record, id, name })
+    }
+
+    /// The files, in order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = TrackedFile<'b>> + use<'b> {
+        let all = *self;
+        (0..all.len()).map_while(move |at| all.get(at))
+    }
+
+    /// Where the first file of this name, or a greater one, is.
+    pub fn position(&self, name: &[u8]) -> usize {
+        self.records.partition_point(|record| {
+            let rest = self.names.get(record.name_start.get() as usize..);
+            until_nul(rest.unwrap_or_default()) < name
+        })
+    }
+}
+
+/// One tracked file: an index entry without its path.
+#[derive(Clone, Copy, Debug)]
+pub struct TrackedFile<'b> {
+    record: &'b FileRecord,
+    id: &'b [u8],
+    /// The name, a NUL, and whatever follows.
+    name: &'b [u8],
+}
+
+impl<'b> TrackedFile<'b> {
+    /// The stat facts recorded when the entry was made or last refreshed.
+    #[inline]
+    pub fn stat(&self) -> RecordedStat {
+        let record = self.record;
+        RecordedStat {
+            ctime_s: record.ctime_s.get(),
+            ctime_ns: record.ctime_ns.get(),
+            mtime_s: record.mtime_s.get(),
+            mtime_ns: record.mtime_ns.get(),
+            dev: record.dev.get(),
+            ino: record.ino.get(),
+            uid: record.uid.get(),
+            gid: record.gid.get(),
+            size: record.size.get(),
+        }
+    }
+
+    /// Type and executable bit.
+    #[inline]
+    pub fn mode(&self) -> FileMode {
+        FileMode(self.record.mode.get())
+    }
+
+    /// Stage and marks.
+    #[inline]
+    pub fn flags(&self) -> EntryFlags {
+        EntryFlags(self.record.flags.get())
+    }
+
+    /// The blob, or the commit of a submodule, or the tree of a sparse directory.
+    #[inline]
+    pub fn id(&self) -> ObjectId {
+        ObjectId::try_from(self.id).unwrap_or(ObjectId::null(Kind::Sha1))
+    }
+
+    /// The name in its directory; empty for a sparse directory.
+    #[inline]
+    pub fn name(&self) -> &'b BStr {
+        until_nul(self.name).as_bstr()
+    }
+
+    /// The name with the NUL that system calls want behind it.
+    #[inline]
+    pub fn c_name(&self) -> &'b CStr {
+        CStr::from_bytes_until_nul(self.name).unwrap_or_default()
+    }
+}
+
+#[inline]
+fn until_nul(bytes: &[u8]) -> &[u8] {
+    let len = bytes.find_byte(0).unwrap_or(bytes.len());
+    bytes.get(..len).unwrap_or_default()
+}
+
+/// The block of one directory.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectoryBlock<'b> {
+    header: &'b Header,
+    subdirs: &'b [SubdirRecord],
+    segments: &'b [SegmentRecord],
+    files: Files<'b>,
+    names: &'b [u8],
+}
+
+impl<'b> DirectoryBlock<'b> {
+    /// Reads a block; `None` if its parts are longer than it is.
+    #[inline]
+    pub fn parse(bytes: &'b [u8]) -> Option<Self> {
+        let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+        let (subdirs, rest) = records::<SubdirRecord>(rest, header.subdirs)?;
+        let (segments, rest) = records::<SegmentRecord>(rest, header.segments)?;
+        let (files, names) = files(rest, header)?;
+        Some(Self {
+            header,
+            subdirs,
+            segments,
+            files,
+            names,
+        })
+    }
+
+    /// What is counted in and below the directory.
+    pub fn sums(&self) -> Sums {
+        let header = self.header;
+        Sums {
+            entries: header.entries.get(),
+            skip_worktree: header.skip_worktree.get(),
+            assume_unchanged: header.assume_unchanged.get(),
+            conflicted: header.conflicted.get(),
+            gitlinks: header.gitlinks.get(),
+            sparse_directories: header.sparse_directories.get(),
+        }
+    }
+
+    /// The records of subdirectories, in byte order of names.
+    #[inline]
+    pub fn subdirs(&self) -> &'b [SubdirRecord] {
+        self.subdirs
+    }
+
+    /// The name of a subdirectory.
+    #[inline]
+    pub fn subdir_name(&self, subdir: &SubdirRecord) -> &'b BStr {
+        let rest = self.names.get(subdir.name_start.get() as usize..);
+        until_nul(rest.unwrap_or_default()).as_bstr()
+    }
+
+    /// The same with the NUL that system calls want behind it.
+    #[inline]
+    pub fn subdir_c_name(&self, subdir: &SubdirRecord) -> &'b CStr {
+        let rest = self.names.get(subdir.name_start.get() as usize..);
+        CStr::from_bytes_until_nul(rest.unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Where the files of a large directory are; empty where they are in this block.
+    #[inline]
+    pub fn segments(&self) -> &'b [SegmentRecord] {
+        self.segments
+    }
+
+    /// The files in this block.
+    #[inline]
+    pub fn files(&self) -> Files<'b> {
+        self.files
+    }
+
+    /// The first subdirectory called `name`.
+    pub fn find_subdir(&self, name: &[u8]) -> Option<&'b SubdirRecord> {
+        let at = self
+            .subdirs
+            .partition_point(|subdir| **self.subdir_name(subdir) < *name);
+        let found = self.subdirs.get(at)?;
+        (self.subdir_name(found) == name).then_some(found)
+    }
+
+    /// The number of a subdirectory called `name`.
+    pub fn subdir_number(&self, name: &[u8]) -> Option<DirNumber> {
+        self.find_subdir(name).map(|subdir| subdir.number.get())
+    }
+}
+
+/// A block of files of a large directory.
+#[derive(Clone, Copy, Debug)]
+pub struct FilesBlock;
+
+impl FilesBlock {
+    /// Reads a block; `None` if its parts are longer than it is.
+    #[inline]
+    pub fn parse(bytes: &[u8]) -> Option<Files<'_>> {
+        let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+        files(rest, header).map(|(files, _)| files)
+    }
+}
+
+#[inline]
+fn files<'b>(rest: &'b [u8], header: &Header) -> Option<(Files<'b>, &'b [u8])> {
+    let (found, rest) = records::<FileRecord>(rest, header.files)?;
+    let id_len = header.id_len.get() as usize;
+    let (ids, names) = rest.split_at_checked(found.len().checked_mul(id_len)?)?;
+    let files = if found.is_empty() {
+        Files::NONE
+    } else {
+        Files {
+            records: found,
+            ids,
+            names,
+            id_len,
+        }
+    };
+    Some((files, names))
+}
+
+#[inline]
+fn records<T: FromBytes + Immutable + KnownLayout + Unaligned>(
+    bytes: &[u8],
+    count: U32,
+) -> Option<(&[T], &[u8])> {
+    <[T]>::ref_from_prefix_with_elems(bytes, count.get() as usize).ok()
+}

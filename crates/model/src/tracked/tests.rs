@@ -1,0 +1,171 @@
+use std::ops::ControlFlow;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+use proptest::prelude::*;
+
+use super::*;
+use crate::facts::RecordedStat;
+use crate::index::writer::{Draft, write};
+use crate::index::{Entry, Index};
+
+fn index(mut drafts: Vec<Draft>) -> Index {
+    drafts.sort_by(|a, b| (&a.path, a.flags & 0x3000).cmp(&(&b.path, b.flags & 0x3000)));
+    drafts.dedup_by(|a, b| a.path == b.path && a.flags & 0x3000 == b.flags & 0x3000);
+    let bytes = write(3, Kind::Sha1, &drafts, &[]);
+    Index::parse(&bytes, Kind::Sha1).unwrap().index
+}
+
+fn draft(path: &str, stage: u32, number: usize) -> Draft {
+    let n = u32::try_from(number).unwrap();
+    Draft {
+        path: path.into(),
+        stat: RecordedStat {
+            mtime_s: n,
+            size: n ^ 7,
+            ..RecordedStat::default()
+        },
+        mode: if n % 5 == 4 { 0o160_000 } else { 0o100_644 },
+        id: ObjectId::Sha1([number as u8; 20]),
+        flags: stage << 12 | if n % 3 == 2 { 0x4000_4000 } else { 0 },
+    }
+}
+
+fn all(tracked: &Tracked) -> Vec<(u32, BString, ObjectId)> {
+    let mut all = Vec::new();
+    let _ = tracked.visit::<()>(
+        |_| true,
+        |number, path, file| {
+            all.push((number, path.to_owned(), file.id()));
+            ControlFlow::Continue(())
+        },
+    );
+    all
+}
+
+/// Whatever is asked of the tree is answered as the index itself would.
+fn is_as(tracked: &Tracked, index: &Index) {
+    let entries = index.entries();
+    let expected: Vec<_> = (0u32..)
+        .zip(entries)
+        .map(|(number, entry)| (number, index.path(entry).to_owned(), entry.id))
+        .collect();
+    assert_eq!(all(tracked), expected);
+    for (number, entry) in (0u32..).zip(entries) {
+        let found = tracked.entry(number).unwrap();
+        let of = |entry: &Entry| (entry.stat, entry.mode, entry.flags, entry.id);
+        assert_eq!((found.stat, found.mode, found.flags, found.id), of(entry));
+        assert_eq!(found.path, index.path(entry));
+        let path = index.path(entry);
+        assert_eq!(tracked.find(path, entry.flags.stage()), Some(found));
+        let absent = BString::from([path.as_bytes(), b"!"].concat());
+        assert_eq!(
+            tracked.find(absent.as_bstr(), 0).is_some(),
+            index.find(absent.as_bstr(), 0).is_some()
+        );
+    }
+    assert_eq!(tracked.entry(u32::try_from(entries.len()).unwrap()), None);
+    let count = |is: &dyn Fn(&Entry) -> bool| {
+        u32::try_from(entries.iter().filter(|entry| is(entry)).count()).unwrap()
+    };
+    let sums = tracked.sums();
+    assert_eq!(sums.entries as usize, entries.len());
+    assert_eq!(sums.gitlinks, count(&|entry| entry.mode.is_gitlink()));
+    assert_eq!(
+        sums.skip_worktree,
+        count(&|entry| entry.flags.is_skip_worktree())
+    );
+    let mut conflicted: Vec<&BStr> = entries
+        .iter()
+        .filter(|entry| entry.flags.stage() > 0)
+        .map(|entry| index.path(entry))
+        .collect();
+    conflicted.dedup();
+    assert_eq!(sums.conflicted as usize, conflicted.len());
+    assert_eq!(tracked.check(), Ok(()));
+}
+
+proptest! {
+    #[test]
+    fn the_tree_answers_as_the_index_does(
+        paths in proptest::collection::vec(("[ab]([-./]?[ab0]){0,5}", 0u32..4), 0..60),
+    ) {
+        let mut drafts = Vec::new();
+        for (number, (path, stage)) in paths.iter().enumerate() {
+            if !path.contains("//") {
+                drafts.push(draft(path, *stage, number));
+            }
+        }
+        let index = index(drafts);
+        is_as(&Tracked::of(&index), &index);
+    }
+}
+
+#[test]
+fn large_directories_are_in_segments_of_which_few_change() {
+    let paths = |skip: usize| {
+        let drafts = (0..6000).filter(|n| *n != skip);
+        index(drafts.map(|n| draft(&format!("d/f{n:05}"), 0, n)).collect())
+    };
+    let (before, after) = (paths(usize::MAX), paths(3000));
+    let (tracked, moved) = (Tracked::of(&before), Tracked::of(&after));
+    is_as(&tracked, &before);
+    is_as(&moved, &after);
+    let blocks = |index: &Index| {
+        let mut builder = Builder::new(20, InMemory::default());
+        for entry in index.entries() {
+            builder.push(index.path(entry), entry);
+        }
+        let put = builder.finish();
+        let keys = (0u32..).map_while(|key| Blocks::files(&put, key).ok().map(<[u8]>::to_vec));
+        keys.collect::<Vec<_>>()
+    };
+    let (before, after) = (blocks(&before), blocks(&after));
+    assert!(before.len() > 20);
+    let other = after.iter().filter(|block| !before.contains(block)).count();
+    assert!(other <= 2, "{other} of {} segments changed", after.len());
+}
+
+#[test]
+fn a_damaged_block_is_noticed_and_nothing_panics() {
+    struct Flipped(InMemory, Vec<u8>);
+    impl Blocks for Flipped {
+        fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
+            match number {
+                ROOT => Ok(&self.1),
+                _ => Blocks::directory(&self.0, number),
+            }
+        }
+        fn files(&self, key: u32) -> Result<&[u8], Damaged> {
+            Blocks::files(&self.0, key)
+        }
+        fn directories(&self) -> u32 {
+            self.0.directories()
+        }
+    }
+    let drafts = (0..40)
+        .map(|n| draft(&format!("d{}/e{}/f", n % 3, n % 7), 0, n))
+        .collect();
+    let index = index(drafts);
+    let blocks = || {
+        let mut builder = Builder::new(20, InMemory::default());
+        for entry in index.entries() {
+            builder.push(index.path(entry), entry);
+        }
+        builder.finish()
+    };
+    let block = Blocks::directory(&blocks(), ROOT).unwrap().to_vec();
+    let mut noticed = 0;
+    for at in 0..block.len() {
+        for bit in [0x01, 0x80] {
+            let mut flipped = block.clone();
+            flipped[at] ^= bit;
+            let tracked = Tracked::new(Kind::Sha1, std::sync::Arc::new(Flipped(blocks(), flipped)));
+            let _ = all(&tracked);
+            let _ = tracked.entry(17);
+            let _ = tracked.find(BStr::new("d1/e1/f"), 0);
+            noticed += usize::from(tracked.check().is_err());
+        }
+    }
+    assert!(noticed > 0);
+}

@@ -1,0 +1,502 @@
+//! The tree that blocks make up.
+
+use std::cell::OnceCell;
+use std::ffi::CStr;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+
+use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
+use super::{Blocks, Builder, Damaged, DirNumber, InMemory, ROOT, Sums};
+use crate::facts::RecordedStat;
+use crate::index::{EntryFlags, Index};
+use crate::mode::FileMode;
+
+/// All tracked files.
+///
+/// A block that turns out to be damaged is taken for empty, and remembered: who asks must look at [`Self::check`] before
+/// an answer is given.
+#[derive(Clone)]
+pub struct Tracked {
+    hash: Kind,
+    blocks: Arc<dyn Blocks>,
+    damaged: Arc<OnceLock<Damaged>>,
+}
+
+impl fmt::Debug for Tracked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracked")
+            .field("hash", &self.hash)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One tracked file by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrackedEntry {
+    /// Its number in the order of the index.
+    pub number: u32,
+    /// The path from the top; that of a sparse directory ends in `/`.
+    pub path: BString,
+    /// The stat facts recorded when the entry was made or last refreshed.
+    pub stat: RecordedStat,
+    /// Type and executable bit.
+    pub mode: FileMode,
+    /// Stage and marks.
+    pub flags: EntryFlags,
+    /// The blob, or the commit of a submodule, or the tree of a sparse directory.
+    pub id: ObjectId,
+}
+
+impl TrackedEntry {
+    fn new(number: u32, path: BString, file: &TrackedFile<'_>) -> Self {
+        Self {
+            number,
+            path,
+            stat: file.stat(),
+            mode: file.mode(),
+            flags: file.flags(),
+            id: file.id(),
+        }
+    }
+}
+
+impl Tracked {
+    /// The tree that `blocks` make up.
+    pub fn new(hash: Kind, blocks: Arc<dyn Blocks>) -> Self {
+        Self {
+            hash,
+            blocks,
+            damaged: Arc::default(),
+        }
+    }
+
+    /// The tree of `index`, in memory.
+    pub fn of(index: &Index) -> Self {
+        let hash = index.hash_kind();
+        let mut builder = Builder::new(hash.len_in_bytes(), InMemory::default());
+        for entry in index.entries() {
+            builder.push(index.path(entry), entry);
+        }
+        Self::new(hash, Arc::new(builder.finish()))
+    }
+
+    /// The kind of the ids within.
+    pub fn hash_kind(&self) -> Kind {
+        self.hash
+    }
+
+    /// What is counted in the whole tree.
+    pub fn sums(&self) -> Sums {
+        self.directory(ROOT)
+            .block
+            .map(|block| block.sums())
+            .unwrap_or_default()
+    }
+
+    /// One more than the greatest number of a directory.
+    pub fn directories(&self) -> u32 {
+        self.blocks.directories()
+    }
+
+    /// # Errors
+    /// A block that was asked for is damaged: what was read since this value was made is not to be trusted.
+    pub fn check(&self) -> Result<(), Damaged> {
+        self.damaged.get().map_or(Ok(()), |damaged| Err(*damaged))
+    }
+
+    fn noticed<T>(&self, key: u32, found: Result<Option<T>, Damaged>) -> Option<T> {
+        let found = found.and_then(|found| found.ok_or(Damaged { key }));
+        found
+            .map_err(|damaged| self.damaged.get_or_init(|| damaged))
+            .ok()
+    }
+
+    /// The directory of number `number`.
+    pub fn directory(&self, number: DirNumber) -> Directory<'_> {
+        let block = self.blocks.directory(number).map(DirectoryBlock::parse);
+        let block = self.noticed(number, block);
+        let mut segments = Vec::new();
+        for segment in block.map(|block| block.segments()).unwrap_or_default() {
+            let key = segment.key.get();
+            let files = self.noticed(key, self.blocks.files(key).map(FilesBlock::parse));
+            segments.extend(files);
+        }
+        let files = match segments.is_empty() {
+            true => block.map_or(0, |block| block.files().len()),
+            false => segments.iter().map(Files::len).sum(),
+        };
+        Directory {
+            block,
+            segments,
+            files,
+            order: OnceCell::new(),
+        }
+    }
+
+    /// The entry of number `number`.
+    pub fn entry(&self, number: u32) -> Option<TrackedEntry> {
+        let mut path = BString::default();
+        let mut dir = self.directory(ROOT);
+        let mut rest = number;
+        loop {
+            let mut file = rest;
+            let mut below = None;
+            for &(before, entries, sub) in dir.order() {
+                if before > rest {
+                    break;
+                }
+                if rest < before.saturating_add(entries) {
+                    below = Some((before, sub));
+                    break;
+                }
+                file = file.saturating_sub(entries);
+            }
+            let Some((before, sub)) = below else {
+                let file = dir.file(file as usize)?;
+                path.extend_from_slice(file.name());
+                return Some(TrackedEntry::new(number, path, &file));
+            };
+            rest = rest.saturating_sub(before);
+            let subdir = dir.subdir(sub as usize)?;
+            path.extend_from_slice(subdir.name());
+            path.push(b'/');
+            // Each step goes down in a tree; one that goes on longer than there are directories is damaged.
+            if path.len() > (self.directories() as usize).saturating_mul(PATH_PART_MAX) {
+                return None;
+            }
+            dir = self.directory(subdir.number);
+        }
+    }
+
+    /// The entry of `path` and `stage`.
+    pub fn find(&self, path: &BStr, stage: u8) -> Option<TrackedEntry> {
+        let mut dir = self.directory(ROOT);
+        let mut first = 0u32;
+        let mut rest = path.as_bytes();
+        while let Some(slash) = rest.find_byte(b'/') {
+            let subdir = dir.find_subdir(rest.get(..slash)?)?;
+            first = first.saturating_add(subdir.before);
+            rest = rest.get(slash.saturating_add(1)..)?;
+            dir = self.directory(subdir.number);
+        }
+        let mut at = dir.position(rest);
+        loop {
+            let file = dir.file(at).filter(|file| file.name() == rest)?;
+            if file.flags().stage() == stage {
+                let number = first.saturating_add(dir.offset(at));
+                return Some(TrackedEntry::new(number, path.to_owned(), &file));
+            }
+            at = at.saturating_add(1);
+        }
+    }
+
+    /// The directory at `path` (without a slash at its end; empty for the top), if tracked files are in or below it.
+    pub fn find_directory(&self, path: &BStr) -> Option<DirNumber> {
+        if path.is_empty() {
+            return Some(ROOT);
+        }
+        path.split_str("/").try_fold(ROOT, |number, name| {
+            self.directory(number)
+                .find_subdir(name)
+                .map(|subdir| subdir.number)
+        })
+    }
+
+    /// Shows `visit` every entry in the order of the index, with its number and path. Directories whose sums `is_wanted`
+    /// says no to are passed over.
+    pub fn visit<B>(
+        &self,
+        is_wanted: impl Fn(&Sums) -> bool,
+        mut visit: impl FnMut(u32, &BStr, &TrackedFile<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut path = BString::default();
+        let mut open = vec![OpenDirectory::new(self.directory(ROOT), 0, 0)];
+        let mut left = self.directories();
+        while let Some(current) = open.last_mut() {
+            path.truncate(current.path_len);
+            let Some(step) = current.next() else {
+                open.pop();
+                continue;
+            };
+            match step {
+                Step::File(number, file) => {
+                    path.extend_from_slice(file.name());
+                    visit(number, path.as_bstr(), &file)?;
+                }
+                Step::Subdir(first, subdir) => {
+                    // A tree has no more directories than there are; one that has is damaged.
+                    let Some(fewer) = left.checked_sub(1) else {
+                        break;
+                    };
+                    left = fewer;
+                    let directory = self.directory(subdir.number);
+                    if !directory
+                        .block
+                        .is_some_and(|block| is_wanted(&block.sums()))
+                    {
+                        continue;
+                    }
+                    path.extend_from_slice(subdir.name());
+                    path.push(b'/');
+                    open.push(OpenDirectory::new(directory, first, path.len()));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The longest name in a path, with a slash, that is not taken for damage.
+const PATH_PART_MAX: usize = 65_536;
+
+/// One directory with tracked files in or below it.
+#[derive(Debug)]
+pub struct Directory<'t> {
+    block: Option<DirectoryBlock<'t>>,
+    segments: Vec<Files<'t>>,
+    files: usize,
+    /// The subdirectories in the order of the index, as (entries before, entries, place in the order of names).
+    order: OnceCell<Vec<(u32, u32, u32)>>,
+}
+
+impl<'t> Directory<'t> {
+    /// How many index entries are in the directory itself.
+    #[inline]
+    pub fn files_len(&self) -> usize {
+        self.files
+    }
+
+    /// The file at `at`, in byte order of names.
+    #[inline]
+    pub fn file(&self, mut at: usize) -> Option<TrackedFile<'t>> {
+        if self.segments.is_empty() {
+            return self.block?.files().get(at);
+        }
+        for segment in &self.segments {
+            if at < segment.len() {
+                return segment.get(at);
+            }
+            at = at.saturating_sub(segment.len());
+        }
+        None
+    }
+
+    /// The files from `start` on, in byte order of names, each with its place.
+    pub fn files_from(&self, start: usize) -> FilesFrom<'_, 't> {
+        let mut files = FilesFrom {
+            directory: self,
+            segment: 0,
+            current: None,
+            at: start,
+            place: start,
+        };
+        files.current = files.open();
+        files
+    }
+
+    /// Where the first file called `name`, or a greater one, is.
+    pub fn position(&self, name: &[u8]) -> usize {
+        if self.segments.is_empty() {
+            return self.block.map_or(0, |block| block.files().position(name));
+        }
+        let mut before = 0usize;
+        for segment in &self.segments {
+            let at = segment.position(name);
+            if at < segment.len() {
+                return before.saturating_add(at);
+            }
+            before = before.saturating_add(segment.len());
+        }
+        before
+    }
+
+    /// The subdirectories, in byte order of names.
+    #[inline]
+    pub fn subdirs(&self) -> impl DoubleEndedIterator<Item = Subdir<'t>> + Clone + use<'t> {
+        let block = self.block;
+        let records = block.map(|block| block.subdirs()).unwrap_or_default();
+        records
+            .iter()
+            .filter_map(move |record| Some(Subdir::new(block?, record)))
+    }
+
+    fn subdir(&self, at: usize) -> Option<Subdir<'t>> {
+        let block = self.block?;
+        block
+            .subdirs()
+            .get(at)
+            .map(|record| Subdir::new(block, record))
+    }
+
+    /// The subdirectory called `name`.
+    pub fn find_subdir(&self, name: &[u8]) -> Option<Subdir<'t>> {
+        let block = self.block?;
+        block
+            .find_subdir(name)
+            .map(|record| Subdir::new(block, record))
+    }
+
+    /// How many entries of the directory's tree come before its file at `at`, in the order of the index.
+    pub fn offset(&self, at: usize) -> u32 {
+        let mut offset = u32::try_from(at).unwrap_or(u32::MAX);
+        for &(before, entries, _) in self.order() {
+            if before > offset {
+                break;
+            }
+            offset = offset.saturating_add(entries);
+        }
+        offset
+    }
+
+    fn order(&self) -> &[(u32, u32, u32)] {
+        self.order.get_or_init(|| {
+            let mut order: Vec<_> = self
+                .subdirs()
+                .zip(0u32..)
+                .map(|(subdir, at)| (subdir.before, subdir.entries, at))
+                .collect();
+            order.sort_unstable();
+            order
+        })
+    }
+}
+
+/// Files of a directory, see [`Directory::files_from`].
+#[derive(Clone, Debug)]
+pub struct FilesFrom<'d, 't> {
+    directory: &'d Directory<'t>,
+    /// The segment after the current one.
+    segment: usize,
+    current: Option<Files<'t>>,
+    at: usize,
+    place: usize,
+}
+
+impl<'t> FilesFrom<'_, 't> {
+    /// The next part of the files that is not passed over whole.
+    fn open(&mut self) -> Option<Files<'t>> {
+        if self.directory.segments.is_empty() {
+            let is_first = self.segment == 0;
+            self.segment = 1;
+            return self
+                .directory
+                .block
+                .filter(|_| is_first)
+                .map(|block| block.files());
+        }
+        while let Some(segment) = self.directory.segments.get(self.segment) {
+            self.segment = self.segment.saturating_add(1);
+            if self.at < segment.len() {
+                return Some(*segment);
+            }
+            self.at = self.at.saturating_sub(segment.len());
+        }
+        None
+    }
+}
+
+impl<'t> Iterator for FilesFrom<'_, 't> {
+    type Item = (usize, TrackedFile<'t>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(file) = self.current?.get(self.at) {
+                let place = self.place;
+                self.at = self.at.saturating_add(1);
+                self.place = place.saturating_add(1);
+                return Some((place, file));
+            }
+            self.at = 0;
+            self.current = self.open();
+        }
+    }
+}
+
+/// A subdirectory that holds tracked files.
+#[derive(Clone, Copy, Debug)]
+pub struct Subdir<'t> {
+    block: DirectoryBlock<'t>,
+    record: &'t SubdirRecord,
+    /// Its number.
+    pub number: DirNumber,
+    /// How many entries of the tree of the directory above come before it.
+    pub before: u32,
+    /// How many entries are in and below it.
+    pub entries: u32,
+}
+
+impl<'t> Subdir<'t> {
+    #[inline]
+    fn new(block: DirectoryBlock<'t>, record: &'t SubdirRecord) -> Self {
+        Self {
+            block,
+            record,
+            number: record.number.get(),
+            before: record.before.get(),
+            entries: record.entries.get(),
+        }
+    }
+
+    /// Its name.
+    #[inline]
+    pub fn name(&self) -> &'t BStr {
+        self.block.subdir_name(self.record)
+    }
+
+    /// Its name with the NUL that system calls want behind it.
+    #[inline]
+    pub fn c_name(&self) -> &'t CStr {
+        self.block.subdir_c_name(self.record)
+    }
+}
+
+/// A directory that is being visited.
+struct OpenDirectory<'t> {
+    directory: Directory<'t>,
+    first: u32,
+    path_len: usize,
+    /// The next file, and the next subdirectory in the order of the index.
+    file: usize,
+    subdir: usize,
+    /// How many entries were visited.
+    visited: u32,
+}
+
+enum Step<'t> {
+    File(u32, TrackedFile<'t>),
+    Subdir(u32, Subdir<'t>),
+}
+
+impl<'t> OpenDirectory<'t> {
+    fn new(directory: Directory<'t>, first: u32, path_len: usize) -> Self {
+        Self {
+            directory,
+            first,
+            path_len,
+            file: 0,
+            subdir: 0,
+            visited: 0,
+        }
+    }
+
+    fn next(&mut self) -> Option<Step<'t>> {
+        let number = self.first.saturating_add(self.visited);
+        if let Some(&(before, entries, at)) = self.directory.order().get(self.subdir)
+            && (before <= self.visited || self.file >= self.directory.files_len())
+        {
+            self.subdir = self.subdir.saturating_add(1);
+            self.visited = self.visited.saturating_add(entries);
+            let subdir = self.directory.subdir(at as usize)?;
+            return Some(Step::Subdir(number, subdir));
+        }
+        let file = self.directory.file(self.file)?;
+        self.file = self.file.saturating_add(1);
+        self.visited = self.visited.saturating_add(1);
+        Some(Step::File(number, file))
+    }
+}
