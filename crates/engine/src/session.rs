@@ -20,6 +20,8 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
+use vigil_model::index::Index;
+use vigil_model::tracked::Tracked;
 
 use self::excludes::Excludes;
 use self::surroundings::{MissedAttributes, ObjectPool, SourceOfAttributes};
@@ -34,7 +36,7 @@ use crate::git::repository::{self, Repository};
 use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
-use crate::scan::{DirTree, Findings, Scan, ScanError, ScanMemory};
+use crate::scan::{Findings, Scan, ScanError, ScanMemory};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
@@ -164,13 +166,12 @@ pub struct Session {
 /// An index and what was made of it.
 struct IndexState {
     loaded: Arc<LoadedIndex>,
-    tree: DirTree,
+    tracked: Tracked,
     /// What of the index was written as a sparse one, if it was.
     written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember, and of which kind of question.
     memory: Option<(Question, ScanMemory)>,
     staged: Option<StagedMemory>,
-    counted: Option<MarkCounts>,
 }
 
 /// An index that was written as a sparse one.
@@ -194,14 +195,6 @@ struct StagedMemory {
     head: Option<ObjectId>,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
-}
-
-/// How many entries bear which mark.
-#[derive(Clone, Copy, Debug, Default)]
-struct MarkCounts {
-    skip_worktree: usize,
-    assume_unchanged: usize,
-    conflicted: usize,
 }
 
 impl Session {
@@ -228,7 +221,7 @@ impl Session {
         let objects = Objects::open_with(&repository, &refs)?;
         let object_pool = ObjectPool::new(&objects);
         let messages = Arc::new(Messages::default());
-        let nothing = Arc::new(LoadedIndex::none(repository.hash));
+        let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
             attributes::Settings::of(&repository)?,
             surroundings::blobs(&nothing, &objects, SourceOfAttributes::Index),
@@ -337,14 +330,13 @@ impl Session {
                 crowded,
             });
         }
-        let tree = DirTree::new(&loaded.index);
+        let tracked = Tracked::of(&loaded.index);
         self.index = Some(IndexState {
             loaded: Arc::new(loaded),
-            tree,
+            tracked,
             written_sparse,
             memory: None,
             staged: None,
-            counted: None,
         });
         Ok(())
     }
@@ -381,7 +373,7 @@ impl Session {
         self.missed_attributes
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter
-            .refresh(surroundings::blobs(&state.loaded, &self.objects, tree));
+            .refresh(surroundings::blobs(&state.tracked, &self.objects, tree));
         Ok(())
     }
 
@@ -441,7 +433,7 @@ fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
 }
 
 /// The sparse directories below which the index has entries of their own, as a conflict leaves them.
-fn crowded_sparse_directories(index: &vigil_model::index::Index) -> Vec<BString> {
+fn crowded_sparse_directories(index: &Index) -> Vec<BString> {
     let mut entries = index.entries().iter().peekable();
     let mut crowded = Vec::new();
     while let Some(entry) = entries.next() {

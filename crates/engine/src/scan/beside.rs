@@ -1,24 +1,25 @@
 //! What stands beside the tracked files of a directory: untracked and ignored paths, and where the walk goes on.
 
+use std::cmp::Ordering;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
+use vigil_model::tracked::DirNumber;
 
 use super::cache::{DirMemory, Listed, Others};
-use super::entries::{is_gitlink_on_any_side, name_of};
+use super::entries::is_gitlink_on_any_side;
 use super::open::OpenDir;
 use super::pool::Local;
-use super::tree::DirId;
 use super::untracked::Found;
-use super::walk::{Task, Walk, Worker};
+use super::walk::{Here, Task, Walk, Worker};
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 
 impl Walk<'_> {
-    /// Finds what stands beside the tracked files of directory `id`, from memory if that still holds, and sends
+    /// Finds what stands beside the tracked files of directory `here`, from memory if that still holds, and sends
     /// the walk into its subdirectories.
     #[allow(
         clippy::too_many_arguments,
@@ -26,7 +27,7 @@ impl Walk<'_> {
     )]
     pub(super) fn look_at_others<'s>(
         &'s self,
-        id: DirId,
+        here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
         rules_above: &Arc<IgnoreRules>,
         is_excluded: bool,
@@ -44,7 +45,7 @@ impl Walk<'_> {
             && self.holds(listed.others(), dir.fd())
         {
             self.push_subdirs(
-                id,
+                here,
                 dir,
                 &listed.rules,
                 is_excluded,
@@ -55,12 +56,12 @@ impl Walk<'_> {
             return listed.rules.clone();
         }
         let mut listing = worker.take_listing();
-        let path = self.scan.tree.path(self.scan.index, id);
+        let path = here.path;
         if let Err(error) = listing.read(dir.fd()) {
             self.warn_unreadable(path, error, worker);
         }
         let (rules, gitignore) = self.rules_of(
-            id,
+            &here.directory,
             dir.fd(),
             path,
             &listing,
@@ -71,7 +72,7 @@ impl Walk<'_> {
         let mut found = Found::new(memory.is_some());
         let mut excluded_subdirs = Vec::new();
         self.judge_listing(
-            id,
+            here,
             dir,
             &listing,
             &rules,
@@ -81,7 +82,7 @@ impl Walk<'_> {
             local,
         );
         worker.give_back(listing);
-        self.push_subdirs(id, dir, &rules, is_excluded, &excluded_subdirs, local);
+        self.push_subdirs(here, dir, &rules, is_excluded, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);
         worker.hidden.append(&mut found.hidden);
         let gitignore_holds = gitignore.is_none_or(|stamp| stamp.is_some());
@@ -126,62 +127,58 @@ impl Walk<'_> {
         worker.findings.ignored.extend_from_slice(&others.ignored);
     }
 
-    /// Judges each entry of the listing of directory `id` that is not a tracked file.
+    /// Judges each entry of the listing of directory `here` that is not a tracked file.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
     )]
     fn judge_listing<'s>(
         &'s self,
-        id: DirId,
+        here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
         rules: &Arc<IgnoreRules>,
         is_excluded: bool,
         found: &mut Found,
-        excluded_subdirs: &mut Vec<DirId>,
+        excluded_subdirs: &mut Vec<DirNumber>,
         local: &mut Local<Task<'s>>,
     ) {
-        let index = self.scan.index;
-        let tree = self.scan.tree;
-        let name_start = tree.file_name_start(id);
-        let mut files = tree.files(id).iter().peekable();
-        let mut subdirs = tree.subdirs(id).iter().peekable();
-        let mut path = BString::from(tree.path(index, id));
+        let mut files = here.directory.files_from(0).peekable();
+        let mut subdirs = here.directory.subdirs().peekable();
+        let mut path = BString::from(here.path);
         if !path.is_empty() {
             path.push(b'/');
         }
+        let name_start = path.len();
         for entry in listing.entries() {
             let name = entry.name.to_bytes();
             let tracked = loop {
-                match files
-                    .peek()
-                    .and_then(|&&number| index.entries().get(number as usize))
-                {
-                    Some(file) => match name_of(index.path(file), name_start).cmp(name) {
-                        std::cmp::Ordering::Less => files.next(),
-                        std::cmp::Ordering::Equal => break Some(file),
-                        std::cmp::Ordering::Greater => break None,
+                match files.peek() {
+                    Some((at, file)) => match (**file.name()).cmp(name) {
+                        Ordering::Less => files.next(),
+                        Ordering::Equal => break Some((*at, *file)),
+                        Ordering::Greater => break None,
                     },
                     None => break None,
                 };
             };
             let is_dir = entry.kind == EntryKind::Dir;
-            if let Some(file) = tracked
-                && (!is_dir || is_gitlink_on_any_side(index, file))
+            if let Some((at, file)) = &tracked
+                && (!is_dir || is_gitlink_on_any_side(&here.directory, *at, file))
             {
-                let has_name = |sub: &&DirId| tree.name(index, **sub).as_bytes() == name;
-                if is_dir && file.flags.stage() > 0 && subdirs.clone().any(|sub| has_name(&sub)) {
-                    found.hide(vigil_model::path::join(index.path(file), BStr::new("")));
+                let mut others = subdirs.clone();
+                if is_dir && file.flags().stage() > 0 && others.any(|sub| sub.name() == name) {
+                    let file = vigil_model::path::join(here.path, file.name());
+                    found.hide(vigil_model::path::join(file.as_bstr(), BStr::new("")));
                 }
                 continue;
             }
             let subdir = loop {
                 match subdirs.peek() {
-                    Some(&&sub) => match tree.name(index, sub).as_bytes().cmp(name) {
-                        std::cmp::Ordering::Less => subdirs.next(),
-                        std::cmp::Ordering::Equal => break Some(sub),
-                        std::cmp::Ordering::Greater => break None,
+                    Some(sub) => match (**sub.name()).cmp(name) {
+                        Ordering::Less => subdirs.next(),
+                        Ordering::Equal => break Some(sub.number),
+                        Ordering::Greater => break None,
                     },
                     None => break None,
                 };

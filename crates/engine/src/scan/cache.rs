@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use bstr::BString;
 use parking_lot::Mutex;
+use vigil_model::tracked::DirNumber;
 
-use super::tree::DirId;
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 
 /// A file whose contents were compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
-    pub(super) entry: u32,
+    /// Its place among the files of its directory.
+    pub(super) at: usize,
     pub(super) stamp: Stamp,
     /// How they were converted; nothing for a symbolic link.
     pub(super) conversion: Option<u64>,
@@ -35,7 +36,7 @@ pub(super) struct Others {
     /// Ignored paths from the top; directories end in `/`.
     pub(super) ignored: Vec<BString>,
     /// Tracked subdirectories that an ignore rule matches.
-    pub(super) excluded_subdirs: Vec<DirId>,
+    pub(super) excluded_subdirs: Vec<DirNumber>,
     /// What else must be unchanged for this to hold.
     pub(super) witnesses: Vec<Witness>,
     /// Whether the directory has a file `.gitignore`, and its state.
@@ -98,7 +99,7 @@ impl Listed {
 #[derive(Debug, Default)]
 pub(super) struct DirMemory {
     pub(super) listed: Option<Listed>,
-    /// In order of entries.
+    /// In order of files.
     pub(super) compared: Vec<Compared>,
 }
 
@@ -117,7 +118,7 @@ impl ScanMemory {
         }
     }
 
-    pub(super) fn dir(&self, id: DirId) -> Option<&Mutex<DirMemory>> {
-        self.dirs.get(id as usize)
+    pub(super) fn dir(&self, number: DirNumber) -> Option<&Mutex<DirMemory>> {
+        self.dirs.get(number as usize)
     }
 }

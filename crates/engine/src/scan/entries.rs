@@ -10,9 +10,10 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_at};
 use vigil_model::facts::ObservedStat;
-use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_model::verdict::{Verdict, compare, worktree_mode};
 
 use super::cache::Compared;
@@ -21,8 +22,8 @@ use super::walk::unknown;
 use super::{Observed, Scan};
 use crate::stamp::Stamp;
 
-/// Contents that were compared in one directory: earlier ones, and those of this scan. In order of entries, as
-/// long as entries are asked for in order.
+/// Contents that were compared in one directory: earlier ones, and those of this scan. In order of files, as long as
+/// files are asked for in order.
 #[derive(Default)]
 pub(super) struct Comparisons {
     pub(super) earlier: Vec<Compared>,
@@ -30,14 +31,14 @@ pub(super) struct Comparisons {
 }
 
 impl Comparisons {
-    /// What to remember; where not all entries were asked for, also what was known of the others.
+    /// What to remember; where not all files were asked for, also what was known of the others.
     pub(super) fn remembered(self, is_partial: bool) -> Vec<Compared> {
         let mut all = self.now;
         if is_partial {
-            let known: HashSet<u32> = all.iter().map(|known| known.entry).collect();
+            let known: HashSet<usize> = all.iter().map(|known| known.at).collect();
             let others = self.earlier.into_iter();
-            all.extend(others.filter(|other| !known.contains(&other.entry)));
-            all.sort_unstable_by_key(|known| known.entry);
+            all.extend(others.filter(|other| !known.contains(&other.at)));
+            all.sort_unstable_by_key(|known| known.at);
         }
         all
     }
@@ -47,22 +48,30 @@ impl Comparisons {
 pub(super) struct Place<'a> {
     pub(super) dir: BorrowedFd<'a>,
     pub(super) name: &'a CStr,
-    pub(super) path: &'a BStr,
+    /// The path of the directory, without a slash at its end.
+    pub(super) dir_path: &'a BStr,
 }
 
-/// Looks at the file of index entry `number`, and says how it differs.
+impl Place<'_> {
+    /// The path from the top.
+    pub(super) fn path(&self) -> BString {
+        join(self.dir_path, self.name.to_bytes().as_bstr())
+    }
+}
+
+/// Looks at the file at `at` of its directory, and says how it differs.
 #[inline]
 pub(super) fn check(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
     place: &Place<'_>,
-    number: u32,
-    entry: &Entry,
+    at: usize,
+    file: &TrackedFile<'_>,
     comparisons: &mut Comparisons,
     messages: &mut Vec<BString>,
 ) -> Result<Option<Observed>, ContentError> {
-    let flags = entry.flags;
-    if flags.is_skip_worktree() && (!scan.looks_at_present_skipped_files || entry.mode.is_tree())
+    let (flags, mode) = (file.flags(), file.mode());
+    if flags.is_skip_worktree() && (!scan.looks_at_present_skipped_files || mode.is_tree())
         || flags.is_assume_valid() && flags.stage() == 0
     {
         return Ok(None);
@@ -75,17 +84,18 @@ pub(super) fn check(
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
         // git says so and goes on as if nothing had changed.
         Err(error) => {
-            messages.push(unknown(place.path, error));
+            messages.push(unknown(place.path().as_bstr(), error));
             return Ok(None);
         }
     };
     let is_plain = flags.stage() == 0 && !flags.is_intent_to_add();
-    if is_plain && (entry.mode.is_file() || entry.mode.is_symlink()) {
+    if is_plain && (mode.is_file() || mode.is_symlink()) {
         let observed = observed(&stat);
+        let recorded = file.stat();
         match compare(
-            entry.mode,
-            is_empty_blob(entry),
-            &entry.stat,
+            mode,
+            recorded.size == 0 && file.id().is_empty_blob(),
+            &recorded,
             &observed,
             &scan.stat_rules,
             scan.index_written_at,
@@ -93,19 +103,12 @@ pub(super) fn check(
             Verdict::Clean => return Ok(None),
             Verdict::Changed => {}
             Verdict::Unsure => {
-                return if is_unchanged(
-                    scan,
-                    scan_started_at,
-                    place,
-                    number,
-                    entry,
-                    &stat,
-                    comparisons,
-                )? {
+                return if is_unchanged(scan, scan_started_at, place, at, file, &stat, comparisons)?
+                {
                     Ok(None)
                 } else {
                     Ok(Some(Observed::Present(worktree_mode(
-                        entry.mode,
+                        mode,
                         stat.mode,
                         &scan.stat_rules,
                     ))))
@@ -113,25 +116,26 @@ pub(super) fn check(
             }
         }
     }
-    Ok(Some(special(scan, place, entry, &stat)))
+    Ok(Some(special(scan, place, file, &stat)))
 }
 
 /// What is to be said of an entry that stat facts set apart from its record.
-fn special(scan: &Scan<'_>, place: &Place<'_>, entry: &Entry, stat: &Stat) -> Observed {
+fn special(scan: &Scan<'_>, place: &Place<'_>, file: &TrackedFile<'_>, stat: &Stat) -> Observed {
+    let mode = file.mode();
     if stat.is_dir() {
-        if entry.mode.is_gitlink() {
-            return if entry.flags.stage() == 0 {
+        if mode.is_gitlink() {
+            return if file.flags().stage() == 0 {
                 Observed::Submodule
             } else {
                 Observed::Present(FileMode::GITLINK)
             };
         }
         // A directory in place of a file means that the file is gone, unless the directory is a repository.
-        if !scan.surroundings.is_repository(place.path) {
+        if !scan.surroundings.is_repository(place.path().as_bstr()) {
             return Observed::Missing;
         }
     }
-    Observed::Present(worktree_mode(entry.mode, stat.mode, &scan.stat_rules))
+    Observed::Present(worktree_mode(mode, stat.mode, &scan.stat_rules))
 }
 
 #[cold]
@@ -139,21 +143,22 @@ fn is_unchanged(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
     place: &Place<'_>,
-    number: u32,
-    entry: &Entry,
+    at: usize,
+    file: &TrackedFile<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
+    let (path, id) = (place.path(), file.id());
     let conversion = if stat.is_symlink() {
         None
     } else {
-        scan.surroundings.conversion(place.path)
+        scan.surroundings.conversion(path.as_bstr())
     };
-    if let Ok(at) = comparisons
+    if let Ok(known) = comparisons
         .earlier
-        .binary_search_by_key(&number, |known| known.entry)
-        && let Some(known) = comparisons.earlier.get(at)
+        .binary_search_by_key(&at, |known| known.at)
+        && let Some(known) = comparisons.earlier.get(known)
         && known.stamp == stamp
         && known.conversion == conversion
     {
@@ -163,9 +168,7 @@ fn is_unchanged(
     }
     let is_unchanged = if stat.is_symlink() {
         match rustix::fs::readlinkat(place.dir, place.name, Vec::new()) {
-            Ok(target) => scan
-                .surroundings
-                .is_unchanged_link(target.as_bytes(), &entry.id),
+            Ok(target) => scan.surroundings.is_unchanged_link(target.as_bytes(), &id),
             Err(_) => false,
         }
     } else {
@@ -173,7 +176,7 @@ fn is_unchanged(
         match rustix::fs::openat(place.dir, place.name, flags, Mode::empty()) {
             Ok(fd) => {
                 scan.surroundings
-                    .is_unchanged(place.path, File::from(fd), stat.size, &entry.id)?
+                    .is_unchanged(path.as_bstr(), File::from(fd), stat.size, &id)?
             }
             Err(_) => false,
         }
@@ -182,18 +185,13 @@ fn is_unchanged(
         && (stat.is_symlink() || conversion.is_some())
     {
         comparisons.now.push(Compared {
-            entry: number,
+            at,
             stamp,
             conversion,
             is_unchanged,
         });
     }
     Ok(is_unchanged)
-}
-
-#[inline]
-fn is_empty_blob(entry: &Entry) -> bool {
-    entry.stat.size == 0 && entry.id.is_empty_blob()
 }
 
 #[inline]
@@ -212,16 +210,17 @@ fn observed(stat: &Stat) -> ObservedStat {
     }
 }
 
-/// The name of a file whose path is `path` and whose name starts at `start`.
-pub(super) fn name_of(path: &BStr, start: usize) -> &[u8] {
-    path.as_bytes().get(start..).unwrap_or_default()
-}
-
-/// Whether an entry, or another side of its conflict, is a submodule.
-pub(super) fn is_gitlink_on_any_side(index: &Index, first: &Entry) -> bool {
-    let is_gitlink = |stage| {
-        let side = index.find(index.path(first), stage);
-        side.is_some_and(|side| side.mode.is_gitlink())
-    };
-    first.mode.is_gitlink() || first.flags.stage() > 0 && (2..=3).any(is_gitlink)
+/// Whether the file at `at`, or another side of its conflict, is a submodule.
+pub(super) fn is_gitlink_on_any_side(
+    directory: &Directory<'_>,
+    at: usize,
+    first: &TrackedFile<'_>,
+) -> bool {
+    let is_conflict = first.flags().stage() > 0;
+    let mut sides = directory.files_from(at);
+    sides
+        .by_ref()
+        .take_while(|(_, side)| side.name() == first.name())
+        .take(if is_conflict { usize::MAX } else { 1 })
+        .any(|(_, side)| side.mode().is_gitlink())
 }

@@ -3,59 +3,63 @@
 use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_model::index::Index;
+use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
-use super::tree::{DirId, DirTree, ROOT};
-
-/// Directories, and of each the entries to look at. The directories above are in too: ignore rules come from there.
+/// Directories, and of each the places of the files to look at. The directories above are in too: ignore rules come from
+/// there.
 #[derive(Debug, Default)]
 pub struct Focus {
-    dirs: BTreeMap<DirId, Vec<u32>>,
+    dirs: BTreeMap<DirNumber, Vec<usize>>,
 }
 
 impl Focus {
     /// The part in which the tracked files `tracked` are, and the directories that hold the paths `untracked`.
     /// Paths that are not tracked (any more) are left out of the former.
-    pub fn new(index: &Index, tree: &DirTree, tracked: &[BString], untracked: &[BString]) -> Self {
+    pub fn new(files: &Tracked, tracked: &[BString], untracked: &[BString]) -> Self {
         let mut focus = Self::default();
         for path in tracked {
-            if let Ok(entry) = index.position(path.as_bstr(), 0)
-                && let Ok(entry) = u32::try_from(entry)
-            {
-                focus.add(index, tree, path.as_bstr()).push(entry);
+            let (dir, places) = focus.add(files, path.as_bstr());
+            let name = vigil_model::path::file_name(path.as_bstr());
+            let directory = files.directory(dir);
+            let at = directory.position(name);
+            if directory.file(at).is_some_and(|file| file.name() == name) {
+                places.push(at);
             }
         }
         for path in untracked {
-            focus.add(index, tree, path.as_bstr());
+            focus.add(files, path.as_bstr());
         }
-        for entries in focus.dirs.values_mut() {
-            entries.sort_unstable();
-            entries.dedup();
+        for places in focus.dirs.values_mut() {
+            places.sort_unstable();
+            places.dedup();
         }
         focus
     }
 
-    /// Takes in the innermost tracked directory that holds `path`, and returns its entries.
-    fn add(&mut self, index: &Index, tree: &DirTree, path: &BStr) -> &mut Vec<u32> {
+    /// Takes in the innermost tracked directory that holds `path`, and returns it and the places of its files.
+    fn add(&mut self, files: &Tracked, path: &BStr) -> (DirNumber, &mut Vec<usize>) {
         let mut dir = ROOT;
         self.dirs.entry(dir).or_default();
         for name in path.split_str("/") {
-            match tree.find_subdir(index, dir, name) {
-                Some(sub) => dir = sub,
+            match files.directory(dir).find_subdir(name) {
+                Some(sub) => dir = sub.number,
                 None => break,
             }
             self.dirs.entry(dir).or_default();
         }
-        self.dirs.entry(dir).or_default()
+        (dir, self.dirs.entry(dir).or_default())
     }
 
-    /// Whether the directory `id` is in.
-    pub(super) fn has(&self, id: DirId) -> bool {
-        self.dirs.contains_key(&id)
+    /// Whether the directory `number` is in.
+    pub(super) fn has(&self, number: DirNumber) -> bool {
+        self.dirs.contains_key(&number)
     }
 
-    /// The entries directly in the directory `id` to look at, in order.
-    pub(super) fn files(&self, id: DirId) -> &[u32] {
-        self.dirs.get(&id).map(Vec::as_slice).unwrap_or_default()
+    /// The places of the files directly in the directory `number` to look at, in order.
+    pub(super) fn files(&self, number: DirNumber) -> &[usize] {
+        self.dirs
+            .get(&number)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 }

@@ -1,11 +1,10 @@
 //! Names in the index regardless of case (`core.ignoreCase`).
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use bstr::{BStr, BString};
-use vigil_model::index::Index;
-
-use super::tree::DirTree;
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::tracked::Tracked;
 
 /// All tracked paths and their directories in lower case. git folds ASCII letters only.
 pub(super) struct FoldedNames {
@@ -15,28 +14,37 @@ pub(super) struct FoldedNames {
 }
 
 impl FoldedNames {
-    pub(super) fn new(index: &Index, tree: &DirTree) -> Self {
+    pub(super) fn new(tracked: &Tracked) -> Self {
         let mut names = Self {
             files: HashSet::new(),
             dirs: HashSet::new(),
             gitlinks: HashSet::new(),
         };
-        for entry in index.entries() {
-            let folded = fold(index.path(entry));
-            // Of several entries, such as the sides of a conflict, git finds the last.
-            if entry.mode.is_gitlink() {
-                names.gitlinks.insert(folded.clone());
-            } else {
-                names.gitlinks.remove(&folded);
-            }
-            names.files.insert(folded);
-        }
-        for id in 1..tree.len() {
-            names
-                .dirs
-                .insert(fold(tree.path(index, u32::try_from(id).unwrap_or(0))));
-        }
+        let _ = tracked.visit::<()>(
+            |_| true,
+            |_, path, file| {
+                names.add(fold(path), file.mode().is_gitlink());
+                ControlFlow::Continue(())
+            },
+        );
         names
+    }
+
+    fn add(&mut self, path: BString, is_gitlink: bool) {
+        let mut above = path.as_bstr();
+        while let Some((dir, _)) = above.rsplit_once_str("/") {
+            if !self.dirs.insert(dir.into()) {
+                break;
+            }
+            above = dir.as_bstr();
+        }
+        // Of several entries, such as the sides of a conflict, git finds the last.
+        if is_gitlink {
+            self.gitlinks.insert(path.clone());
+        } else {
+            self.gitlinks.remove(&path);
+        }
+        self.files.insert(path);
     }
 
     pub(super) fn has_file(&self, path: &BStr) -> bool {

@@ -14,7 +14,6 @@ mod open;
 mod pool;
 mod rules;
 mod surroundings;
-mod tree;
 mod untracked;
 mod walk;
 
@@ -22,29 +21,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::BString;
-use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::Tracked;
 use vigil_model::verdict::StatRules;
-
-pub use cache::ScanMemory;
-pub use filter::{DirMatch, PathFilter};
-pub use focus::Focus;
-pub use surroundings::{ContentError, Surroundings};
-pub use tree::{DirId, DirTree, ROOT};
 
 use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};
+pub use cache::ScanMemory;
+pub use filter::{DirMatch, PathFilter};
+pub use focus::Focus;
+pub use surroundings::{ContentError, Surroundings};
 
 /// One scan: what is asked, and all that is needed to answer.
 pub struct Scan<'a> {
     /// The top of the working tree.
     pub work_tree: &'a Path,
-    /// The index.
-    pub index: &'a Index,
-    /// The directories of that index.
-    pub tree: &'a DirTree,
+    /// The tracked files.
+    pub tracked_files: &'a Tracked,
     /// The mtime of the index file.
     pub index_written_at: Timestamp,
     /// Which stat facts count.

@@ -8,9 +8,8 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_fd};
 use vigil_linux::{Errno, errno};
-use vigil_model::index::Entry;
+use vigil_model::tracked::Directory;
 
-use super::tree::DirId;
 use super::walk::{Walk, Worker};
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
@@ -27,7 +26,7 @@ impl Walk<'_> {
     )]
     pub(super) fn rules_of(
         &self,
-        id: DirId,
+        directory: &Directory<'_>,
         dir: BorrowedFd<'_>,
         path: &BStr,
         listing: &Listing,
@@ -36,7 +35,7 @@ impl Walk<'_> {
         worker: &mut Worker,
     ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
         self.rules_in(
-            Some(id),
+            Some(directory),
             dir,
             path,
             listing,
@@ -53,7 +52,7 @@ impl Walk<'_> {
     )]
     pub(super) fn rules_in(
         &self,
-        tracked: Option<DirId>,
+        tracked: Option<&Directory<'_>>,
         dir: BorrowedFd<'_>,
         path: &BStr,
         listing: &Listing,
@@ -66,7 +65,8 @@ impl Walk<'_> {
             return (above.clone(), None);
         }
         if listing.find(b".gitignore").is_none() {
-            let contents = tracked.and_then(|id| self.ignore_file_not_checked_out(id));
+            let contents =
+                tracked.and_then(|directory| self.ignore_file_not_checked_out(directory));
             let rules = contents.map_or_else(
                 || above.clone(),
                 |contents| above.with_file(path, &contents),
@@ -96,15 +96,16 @@ impl Walk<'_> {
     }
 
     /// Whether anything in the directory `path` is looked up in ignore rules: git does not read them otherwise.
-    fn asks_for_rules(&self, tracked: Option<DirId>, path: &BStr, listing: &Listing) -> bool {
-        let files =
-            tracked.map(|id| (self.scan.tree.files(id), self.scan.tree.file_name_start(id)));
+    fn asks_for_rules(
+        &self,
+        tracked: Option<&Directory<'_>>,
+        path: &BStr,
+        listing: &Listing,
+    ) -> bool {
         let is_tracked = |name: &[u8]| {
-            files.is_some_and(|(files, start)| {
-                files.iter().any(|number| {
-                    let entry = self.scan.index.entries().get(*number as usize);
-                    entry.and_then(|entry| self.scan.index.path(entry).get(start..)) == Some(name)
-                })
+            tracked.is_some_and(|directory| {
+                let file = directory.file(directory.position(name));
+                file.is_some_and(|file| file.name() == name)
             })
         };
         listing.entries().any(|entry| {
@@ -119,32 +120,11 @@ impl Walk<'_> {
         })
     }
 
-    fn ignore_file_not_checked_out(&self, id: DirId) -> Option<Vec<u8>> {
-        let index = self.scan.index;
-        let name_start = self.scan.tree.file_name_start(id);
-        let files = self.scan.tree.files(id);
-        let entry = |number: &u32| index.entries().get(*number as usize);
-        let name = |entry: &Entry| {
-            index
-                .path(entry)
-                .get(name_start..)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let at = files
-            .binary_search_by(|number| {
-                entry(number)
-                    .map(name)
-                    .unwrap_or_default()
-                    .as_slice()
-                    .cmp(b".gitignore")
-            })
-            .ok()?;
-        let entry = files.get(at).and_then(entry)?;
-        entry
-            .flags
-            .is_skip_worktree()
-            .then(|| self.scan.surroundings.blob(entry))?
+    fn ignore_file_not_checked_out(&self, directory: &Directory<'_>) -> Option<Vec<u8>> {
+        let name = b".gitignore";
+        let file = directory.file(directory.position(name))?;
+        let is_left_out = file.name() == name && file.flags().is_skip_worktree();
+        is_left_out.then(|| self.scan.surroundings.blob(&file.id()))?
     }
 }
 

@@ -4,7 +4,6 @@ use std::fs::File;
 
 use bstr::{BStr, BString};
 use vigil_model::ObjectId;
-use vigil_model::index::Entry;
 
 /// What a scan asks of the repository around it, from many threads.
 pub trait Surroundings: Sync {
@@ -24,8 +23,8 @@ pub trait Surroundings: Sync {
     /// Whether a symbolic link to `target` would be added as the blob `recorded`.
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool;
 
-    /// The contents of `entry`, an ignore file that is not checked out.
-    fn blob(&self, entry: &Entry) -> Option<Vec<u8>>;
+    /// The contents of the blob `id`, an ignore file that is not checked out.
+    fn blob(&self, id: &ObjectId) -> Option<Vec<u8>>;
 
     /// Whether the directory at `path` is the top of another repository's working tree.
     fn is_repository(&self, path: &BStr) -> bool;

@@ -13,12 +13,12 @@ use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::{DirNumber, Directory, ROOT, Subdir, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
-use super::tree::{DirId, ROOT};
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
 use crate::git::ignore::IgnoreRules;
@@ -67,11 +67,29 @@ impl Worker {
     }
 }
 
+/// A directory with tracked files.
+#[derive(Clone)]
+pub(super) struct Spot {
+    number: DirNumber,
+    /// How many index entries come before those of its tree.
+    first: u32,
+    /// The path, without a slash at its end.
+    path: BString,
+}
+
+/// A directory with tracked files, read.
+pub(super) struct Here<'t> {
+    pub(super) directory: Directory<'t>,
+    pub(super) path: &'t BStr,
+    pub(super) number: DirNumber,
+    first: u32,
+}
+
 /// One piece of work.
 pub(super) enum Task<'s> {
     /// A directory with tracked files.
     Dir {
-        id: DirId,
+        spot: Spot,
         /// The directory above, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
         rules: Arc<IgnoreRules>,
@@ -80,7 +98,7 @@ pub(super) enum Task<'s> {
     },
     /// A part of the files of a directory.
     Files {
-        id: DirId,
+        spot: Spot,
         dir: Arc<OpenDir<'s>>,
         start: usize,
     },
@@ -107,7 +125,7 @@ impl Scan<'_> {
             scan: self,
             top,
             folded: (self.ignore_case && wants_others)
-                .then(|| FoldedNames::new(self.index, self.tree)),
+                .then(|| FoldedNames::new(self.tracked_files)),
             started_at: now(),
             open_dirs: AtomicUsize::new(0),
             open_dirs_max: open_dirs_max(),
@@ -115,17 +133,22 @@ impl Scan<'_> {
             untracked_found: AtomicUsize::new(0),
             error: Mutex::new(None),
         };
+        let entries = self.tracked_files.sums().entries as usize;
         if let Some(progress) = self.progress {
-            progress.begin(self.index.entries().len());
+            progress.begin(entries);
         }
         let pool = Pool::new(self.threads_max);
         let first = Task::Dir {
-            id: ROOT,
+            spot: Spot {
+                number: ROOT,
+                first: 0,
+                path: BString::default(),
+            },
             parent: None,
             rules: self.ignore_rules.clone(),
             is_excluded: false,
         };
-        let is_small = self.focus.is_some() || self.index.entries().len() < ENTRIES_FOR_THREADS;
+        let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
             walk.step(&pool, task, worker, local);
         });
@@ -166,14 +189,14 @@ impl<'a> Walk<'a> {
     ) {
         let result = match task {
             Task::Dir {
-                id,
+                spot,
                 parent,
                 rules,
                 is_excluded,
-            } => self.walk_dir(id, parent.as_deref(), &rules, is_excluded, worker, local),
-            Task::Files { id, dir, start } => {
+            } => self.walk_dir(&spot, parent.as_deref(), &rules, is_excluded, worker, local),
+            Task::Files { spot, dir, start } => {
                 let end = start.saturating_add(FILES_PER_TASK);
-                self.check_files(id, dir.fd(), start..end, &mut worker.findings)
+                self.check_files(&spot, dir.fd(), start..end, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
                 self.walk_untracked(&dir, parent, worker, local);
@@ -233,24 +256,25 @@ impl<'a> Walk<'a> {
 
     fn walk_dir<'s>(
         &'s self,
-        id: DirId,
+        spot: &Spot,
         parent: Option<&OpenDir<'s>>,
         rules: &Arc<IgnoreRules>,
         is_excluded: bool,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
     ) -> Result<(), ScanError> {
-        let path = self.scan.tree.path(self.scan.index, id);
+        let path = spot.path.as_bstr();
+        let is_root = spot.number == ROOT;
         if self
             .scan
             .filter
-            .is_some_and(|filter| id != ROOT && !filter.may_match_below(path))
+            .is_some_and(|filter| !is_root && !filter.may_match_below(path))
         {
             return Ok(());
         }
-        let opened = match id {
-            ROOT => self.top.try_clone().map_err(|_| Errno::MFILE),
-            _ => self.open(parent.map(OpenDir::fd), path),
+        let opened = match is_root {
+            true => self.top.try_clone().map_err(|_| Errno::MFILE),
+            false => self.open(parent.map(OpenDir::fd), path),
         };
         let (fd, may_list) = match opened {
             Ok(fd) => (fd, true),
@@ -266,14 +290,14 @@ impl<'a> Walk<'a> {
                     Some(Ok(fd)) => (fd, false),
                     // What may not even be searched is not known to have changed.
                     _ => {
-                        self.report_below(id, Err(Errno::ACCESS), false, &mut worker.findings);
+                        self.report_below(spot, Err(Errno::ACCESS), false, &mut worker.findings);
                         return Ok(());
                     }
                 }
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
-                self.report_below(id, observed, is_link, &mut worker.findings);
+                self.report_below(spot, observed, is_link, &mut worker.findings);
                 return Ok(());
             }
             Err(source) => {
@@ -284,20 +308,21 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
+        let here = self.read(spot);
         let wants_others = may_list
             && !self.wants_no_more_untracked()
             && !(is_excluded && self.scan.ignored == IgnoredMode::No);
         let mut memory = self
             .scan
             .memory
-            .and_then(|memory| memory.dir(id))
+            .and_then(|memory| memory.dir(spot.number))
             .map(Mutex::lock);
         let rules_below = if wants_others {
-            if id != ROOT {
+            if !is_root {
                 self.warn_of_gap(path, worker.warnings());
             }
             self.look_at_others(
-                id,
+                &here,
                 &dir,
                 rules,
                 is_excluded,
@@ -306,18 +331,18 @@ impl<'a> Walk<'a> {
                 local,
             )
         } else {
-            self.push_subdirs(id, &dir, rules, is_excluded, &[], local);
+            self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
             rules.clone()
         };
         drop(rules_below);
         if self.wants_no_more_tracked() {
             return Ok(());
         }
-        let files = self.files(id).len();
+        let files = self.files_len(&here);
         if files > FILES_PER_TASK.saturating_mul(2) {
             for start in (FILES_PER_TASK..files).step_by(FILES_PER_TASK) {
                 local.push(Task::Files {
-                    id,
+                    spot: spot.clone(),
                     dir: dir.clone(),
                     start,
                 });
@@ -332,7 +357,13 @@ impl<'a> Walk<'a> {
         if let Some(memory) = memory.as_deref_mut() {
             comparisons.earlier = std::mem::take(&mut memory.compared);
         }
-        let result = self.check_range(id, dir.fd(), 0..end, &mut comparisons, &mut worker.findings);
+        let result = self.check_range(
+            &here,
+            dir.fd(),
+            0..end,
+            &mut comparisons,
+            &mut worker.findings,
+        );
         if let Some(memory) = memory.as_deref_mut() {
             let is_partial =
                 self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
@@ -341,86 +372,114 @@ impl<'a> Walk<'a> {
         result
     }
 
-    /// The tracked files directly in directory `id` that are to be looked at.
-    fn files(&self, id: DirId) -> &[u32] {
+    fn read<'t>(&'t self, spot: &'t Spot) -> Here<'t> {
+        Here {
+            directory: self.scan.tracked_files.directory(spot.number),
+            path: spot.path.as_bstr(),
+            number: spot.number,
+            first: spot.first,
+        }
+    }
+
+    /// How many tracked files directly in a directory are to be looked at.
+    fn files_len(&self, here: &Here<'_>) -> usize {
         match self.scan.focus {
-            None => self.scan.tree.files(id),
-            Some(focus) => focus.files(id),
+            None => here.directory.files_len(),
+            Some(focus) => focus.files(here.number).len(),
         }
     }
 
     /// Looks at files of a directory for which nothing is remembered.
     fn check_files(
         &self,
-        id: DirId,
+        spot: &Spot,
         dir: BorrowedFd<'_>,
         range: std::ops::Range<usize>,
         findings: &mut Findings,
     ) -> Result<(), ScanError> {
-        self.check_range(id, dir, range, &mut Comparisons::default(), findings)
+        let here = self.read(spot);
+        self.check_range(&here, dir, range, &mut Comparisons::default(), findings)
     }
 
     fn check_range(
         &self,
-        id: DirId,
+        here: &Here<'_>,
         dir: BorrowedFd<'_>,
         range: std::ops::Range<usize>,
         comparisons: &mut Comparisons,
         findings: &mut Findings,
     ) -> Result<(), ScanError> {
-        let index = self.scan.index;
-        let name_start = self.scan.tree.file_name_start(id);
-        let files = self.files(id);
-        let files = files
-            .get(range.start..range.end.min(files.len()))
-            .unwrap_or_default();
+        let range = range.start..range.end.min(self.files_len(here));
         if let Some(progress) = self.scan.progress {
-            progress.add(files.len());
+            progress.add(range.len());
         }
-        for &number in files {
+        let directory = &here.directory;
+        if let Some(focus) = self.scan.focus {
+            let places = focus.files(here.number).get(range).unwrap_or_default();
+            let files = places
+                .iter()
+                .filter_map(|&at| Some((at, directory.file(at)?)));
+            return self.check_each(here, dir, files, comparisons, findings);
+        }
+        let files = directory.files_from(range.start).take(range.len());
+        self.check_each(here, dir, files, comparisons, findings)
+    }
+
+    #[inline]
+    fn check_each<'t>(
+        &self,
+        here: &Here<'_>,
+        dir: BorrowedFd<'_>,
+        files: impl Iterator<Item = (usize, TrackedFile<'t>)>,
+        comparisons: &mut Comparisons,
+        findings: &mut Findings,
+    ) -> Result<(), ScanError> {
+        for (at, file) in files {
             if self.wants_no_more_tracked() {
                 break;
             }
-            let Some(entry) = index.entries().get(number as usize) else {
-                continue;
-            };
-            let path = index.path(entry);
-            if self
-                .scan
-                .filter
-                .is_some_and(|filter| !filter.matches(path, entry.mode.is_gitlink()))
-            {
-                continue;
-            }
             let place = Place {
                 dir,
-                name: index.path_end(entry, name_start),
-                path,
+                name: file.c_name(),
+                dir_path: here.path,
             };
+            if !self.is_asked_for(&place, &file) || is_later_stage(&here.directory, at, &file) {
+                continue;
+            }
             if let Some(observed) = check(
                 self.scan,
                 self.started_at,
                 &place,
-                number,
-                entry,
+                at,
+                &file,
                 comparisons,
                 &mut findings.messages,
             )? {
-                self.found_tracked(number, observed, findings);
+                self.found_tracked(here, at, &file, observed, findings);
             }
         }
         Ok(())
     }
 
-    fn found_tracked(&self, number: u32, observed: Observed, findings: &mut Findings) {
+    #[inline]
+    fn is_asked_for(&self, place: &Place<'_>, file: &TrackedFile<'_>) -> bool {
+        let is_gitlink = file.mode().is_gitlink();
+        self.scan
+            .filter
+            .is_none_or(|filter| filter.matches(place.path().as_bstr(), is_gitlink))
+    }
+
+    fn found_tracked(
+        &self,
+        here: &Here<'_>,
+        at: usize,
+        file: &TrackedFile<'_>,
+        observed: Observed,
+        findings: &mut Findings,
+    ) {
+        let number = here.first.saturating_add(here.directory.offset(at));
         findings.tracked.push((number, observed));
-        let is_certain = observed != Observed::Submodule
-            && self
-                .scan
-                .index
-                .entries()
-                .get(number as usize)
-                .is_some_and(|entry| entry.flags.stage() == 0);
+        let is_certain = observed != Observed::Submodule && file.flags().stage() == 0;
         if is_certain {
             self.tracked_found.fetch_add(1, Ordering::Relaxed);
         }
@@ -442,58 +501,61 @@ impl<'a> Walk<'a> {
     /// that its entry is skipped.
     fn report_below(
         &self,
-        id: DirId,
+        spot: &Spot,
         observed: Result<Observed, Errno>,
         is_link: bool,
         findings: &mut Findings,
     ) {
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            for &number in self.scan.tree.files(id) {
-                let Some(entry) = self.scan.index.entries().get(number as usize) else {
+        let mut pending = vec![spot.clone()];
+        while let Some(spot) = pending.pop() {
+            let here = self.read(&spot);
+            for (at, file) in here.directory.files_from(0) {
+                if is_later_stage(&here.directory, at, &file) {
                     continue;
-                };
-                let path = self.scan.index.path(entry);
-                let is_skipped = entry.flags.is_skip_worktree()
+                }
+                let path = vigil_model::path::join(here.path, file.name());
+                let path = path.as_bstr();
+                let flags = file.flags();
+                let is_skipped = flags.is_skip_worktree()
                     && !(is_link
                         && self.scan.looks_at_present_skipped_files
                         && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
-                let is_expected = !is_skipped && !entry.flags.is_assume_valid();
+                let is_expected = !is_skipped && !flags.is_assume_valid();
                 let is_asked_for = self
                     .scan
                     .filter
-                    .is_none_or(|filter| filter.matches(path, entry.mode.is_gitlink()));
-                if self.scan.tracked && is_asked_for && (is_expected || entry.flags.stage() > 0) {
+                    .is_none_or(|filter| filter.matches(path, file.mode().is_gitlink()));
+                if self.scan.tracked && is_asked_for && (is_expected || flags.stage() > 0) {
                     match observed {
-                        Ok(observed) => self.found_tracked(number, observed, findings),
+                        Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
                         Err(error) => findings.messages.push(unknown(path, error)),
                     }
                 }
             }
-            pending.extend_from_slice(self.scan.tree.subdirs(id));
+            pending.extend(here.directory.subdirs().map(|sub| below(&here, &sub)));
         }
     }
 
     pub(super) fn push_subdirs<'s>(
         &'s self,
-        id: DirId,
+        here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
         rules: &Arc<IgnoreRules>,
         is_excluded: bool,
-        excluded_subdirs: &[DirId],
+        excluded_subdirs: &[DirNumber],
         local: &mut Local<Task<'s>>,
     ) {
         let parent = self.may_keep_open().then_some(dir);
         // The last one pushed is the first one walked.
-        for &sub in self.scan.tree.subdirs(id).iter().rev() {
-            if self.scan.focus.is_some_and(|focus| !focus.has(sub)) {
+        for sub in here.directory.subdirs().rev() {
+            if self.scan.focus.is_some_and(|focus| !focus.has(sub.number)) {
                 continue;
             }
             local.push(Task::Dir {
-                id: sub,
+                spot: below(here, &sub),
                 parent: parent.cloned(),
                 rules: rules.clone(),
-                is_excluded: is_excluded || excluded_subdirs.contains(&sub),
+                is_excluded: is_excluded || excluded_subdirs.contains(&sub.number),
             });
         }
     }
@@ -525,4 +587,22 @@ impl<'a> Walk<'a> {
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
     bstr::concat([path.as_bytes(), b": ", errno::text(error).as_bytes()]).into()
+}
+
+fn below(here: &Here<'_>, sub: &Subdir<'_>) -> Spot {
+    Spot {
+        number: sub.number,
+        first: here.first.saturating_add(sub.before),
+        path: vigil_model::path::join(here.path, sub.name()),
+    }
+}
+
+/// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts.
+#[inline]
+fn is_later_stage(directory: &Directory<'_>, at: usize, file: &TrackedFile<'_>) -> bool {
+    file.flags().stage() > 0
+        && at
+            .checked_sub(1)
+            .and_then(|before| directory.file(before))
+            .is_some_and(|before| before.name() == file.name())
 }

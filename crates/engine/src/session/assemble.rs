@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use vigil_linux::errno;
-use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
@@ -63,8 +62,8 @@ impl Session {
         }
         self.refresh_index()?;
         if let Some(state) = &self.index {
-            let index = &state.loaded.index;
-            self.question(&pathspec, index)?.check_index(index)?;
+            let tracked = &state.tracked;
+            self.question(&pathspec, tracked)?.check_tracked(tracked)?;
         }
         let head = self.refs.head()?;
         let diff = self.staged(&head, None)?;
@@ -92,7 +91,8 @@ impl Session {
         if is_written_sparse && !stays_sparse {
             notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
         }
-        let question = self.question(&pathspec, index)?;
+        let tracked = &state.tracked;
+        let question = self.question(&pathspec, tracked)?;
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
@@ -111,20 +111,20 @@ impl Session {
             is_asked_for_staged,
         )?;
         question.check()?;
-        let unstaged = self.unstaged(request, index, &findings)?;
+        let unstaged = self.unstaged(request, tracked, &findings)?;
         let (unstaged, searches_renames) =
-            self.rename_unstaged(request, index, &findings, unstaged)?;
-        status.changes = merge(index, staged, unstaged);
+            self.rename_unstaged(request, tracked, &findings, unstaged)?;
+        status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
         add_unmerged(
-            index,
+            tracked,
             &findings,
             &mut status.changes,
             is_asked_for,
-            |ours, mode, path| self.mode_against(ours, mode, path),
+            |ours, mode| self.mode_against(ours, mode),
             |ours, worktree, path| match ours {
                 Some(ours) => {
                     let search = searches_renames;
-                    self.submodule_in_conflict(request, index, ours, worktree, path, search)
+                    self.submodule_in_conflict(request, tracked, ours, worktree, path, search)
                 }
                 // Where git looks for renames, it gives a repository without a side of its own an id.
                 None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
@@ -250,13 +250,13 @@ impl Session {
         Ok(!is_asked || !is_kept || is_off || *origin == here)
     }
 
-    /// Which paths of `index`, or beside it, `pathspec` asks for.
+    /// Which of the `tracked` paths, or beside them, `pathspec` asks for.
     fn question<'a>(
         &'a self,
         pathspec: &'a Pathspec,
-        index: &'a Index,
+        tracked: &'a Tracked,
     ) -> Result<PathQuestion<'a>, SessionError> {
-        let modes = ObjectModes::new(self.top()?, &self.repository, index);
+        let modes = ObjectModes::new(self.top()?, &self.repository, tracked);
         Ok(PathQuestion::new(pathspec, &self.attributes, modes))
     }
 
@@ -337,9 +337,12 @@ impl Session {
                 .as_ref()
                 .is_none_or(|(known, _)| *known != question)
         {
-            state.memory = Some((question, ScanMemory::new(state.tree.len())));
+            state.memory = Some((
+                question,
+                ScanMemory::new(state.tracked.directories() as usize),
+            ));
         }
-        let modes = ObjectModes::new(&top, &self.repository, &state.loaded.index);
+        let modes = ObjectModes::new(&top, &self.repository, &state.tracked);
         let filter = PathQuestion::new(pathspec, &self.attributes, modes);
         let host = Host {
             repository: &self.repository,
@@ -348,8 +351,7 @@ impl Session {
         };
         let findings = Scan {
             work_tree: &top,
-            index: &state.loaded.index,
-            tree: &state.tree,
+            tracked_files: &state.tracked,
             index_written_at: state.loaded.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,

@@ -1,9 +1,11 @@
 //! One list of what changed: staged, in the working tree, and in conflict.
 
-use bstr::{BStr, BString};
+use std::ops::ControlFlow;
+
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::tracked::{Tracked, TrackedEntry};
 
 use super::{Findings, SessionError};
 use crate::git::staged::StagedChange;
@@ -14,7 +16,7 @@ use crate::status::{
 
 /// An index entry as it differs from the working tree.
 pub(super) struct Unstaged {
-    pub(super) number: usize,
+    pub(super) entry: TrackedEntry,
     pub(super) kind: ChangeKind,
     pub(super) mode: FileMode,
     pub(super) submodule: Option<SubmoduleState>,
@@ -31,16 +33,14 @@ pub(super) struct Origin {
 
 /// One list of both kinds of changes to merged paths; `staged` and `unstaged` are in byte order of paths.
 pub(super) fn merge(
-    index: &Index,
+    null: ObjectId,
     staged: Vec<StagedChange>,
     unstaged: Vec<Unstaged>,
 ) -> Vec<(BString, Change)> {
-    let null = ObjectId::null(index.hash_kind());
     let mut all = Vec::with_capacity(staged.len().saturating_add(unstaged.len()));
     let mut unstaged = unstaged.into_iter().peekable();
-    let of = |change: &Unstaged| index.entries().get(change.number);
     let only_unstaged = |change: Unstaged| {
-        let entry = of(&change)?;
+        let entry = change.entry;
         // Only an intent to add is no place in the index, unless the file is gone again.
         let is_new = change.kind == ChangeKind::Added;
         let (mode, id) = match &change.origin {
@@ -60,16 +60,13 @@ pub(super) fn merge(
             unstaged_source: change.origin.map(|origin| origin.source),
             submodule: submodule_of(&[mode, change.mode], change.submodule),
         };
-        Some((index.path(entry).to_owned(), Change::Tracked(tracked)))
+        (entry.path, Change::Tracked(tracked))
     };
     for change in staged {
-        while let Some(other) =
-            unstaged.next_if(|other| of(other).is_some_and(|entry| index.path(entry) < change.path))
-        {
-            all.extend(only_unstaged(other));
+        while let Some(other) = unstaged.next_if(|other| other.entry.path < change.path) {
+            all.push(only_unstaged(other));
         }
-        let same = unstaged
-            .next_if(|other| of(other).is_some_and(|entry| index.path(entry) == change.path));
+        let same = unstaged.next_if(|other| other.entry.path == change.path);
         let mut tracked = TrackedChange {
             staged: Some(change.kind),
             unstaged: None,
@@ -88,8 +85,8 @@ pub(super) fn merge(
             tracked.worktree_mode = same.mode;
             if tracked.index_mode == FileMode::NONE {
                 // Gone from the index as it is to be committed, but there is an intent to add it.
-                let recorded = of(&same).filter(|_| same.kind == ChangeKind::Deleted);
-                let recorded = recorded.map(|entry| (entry.mode, entry.id));
+                let is_deleted = same.kind == ChangeKind::Deleted;
+                let recorded = is_deleted.then_some((same.entry.mode, same.entry.id));
                 let origin = same.origin.as_ref().map(|origin| (origin.mode, origin.id));
                 if let Some((mode, id)) = origin.or(recorded) {
                     tracked.index_mode = mode;
@@ -103,7 +100,7 @@ pub(super) fn merge(
         tracked.submodule = submodule_of(&modes, submodule);
         all.push((change.path, Change::Tracked(tracked)));
     }
-    all.extend(unstaged.filter_map(only_unstaged));
+    all.extend(unstaged.map(only_unstaged));
     all
 }
 
@@ -117,43 +114,44 @@ fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<Sub
 
 /// Adds the paths in conflict.
 pub(super) fn add_unmerged(
-    index: &Index,
+    tracked: &Tracked,
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    mode_against: impl Fn(&Entry, FileMode, &BStr) -> FileMode,
-    submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
+    mode_against: impl Fn(&TrackedEntry, FileMode) -> FileMode,
+    submodule: impl Fn(
+        Option<&TrackedEntry>,
+        FileMode,
+        &BStr,
+    ) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
-    let mut entries = index
-        .entries()
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| entry.flags.stage() > 0)
-        .peekable();
-    while let Some((number, first)) = entries.next() {
-        let path = index.path(first);
-        let mut stages = [None; 3];
-        let mut set = |entry: &Entry| {
-            if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
-                *side = Some((
-                    UnmergedSide {
-                        mode: entry.mode,
-                        id: entry.id,
-                    },
-                    *entry,
-                ));
+    let mut all: Vec<TrackedEntry> = Vec::new();
+    let _ = tracked.visit::<()>(
+        |sums| sums.conflicted > 0,
+        |number, path, file| {
+            if file.flags().stage() > 0 {
+                all.push(TrackedEntry::new(number, path.to_owned(), file));
             }
+            ControlFlow::Continue(())
+        },
+    );
+    for conflict in all.chunk_by(|a, b| a.path == b.path) {
+        let Some(first) = conflict.first() else {
+            continue;
         };
-        set(first);
-        while let Some((_, entry)) = entries.next_if(|(_, entry)| index.path(entry) == path) {
-            set(entry);
+        let path = first.path.as_bstr();
+        let mut stages = [None; 3];
+        for entry in conflict {
+            if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
+                *side = Some(entry);
+            }
         }
         if !is_asked_for(path, first.mode) {
             continue;
         }
         let found = findings
             .tracked
-            .binary_search_by_key(&number, |&(number, _)| number as usize);
+            .binary_search_by_key(&first.number, |&(number, _)| number);
         let observed = found
             .ok()
             .and_then(|at| findings.tracked.get(at))
@@ -165,15 +163,20 @@ pub(super) fn add_unmerged(
         };
         let ours = stages.get(1).copied().flatten();
         let worktree_mode = match ours {
-            Some((_, entry)) => mode_against(&entry, worktree_mode, path),
+            Some(ours) => mode_against(ours, worktree_mode),
             None => worktree_mode,
         };
         let submodule = match observed {
             // What could not be looked at is not compared.
             None => None,
-            Some(_) => submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?,
+            Some(_) => submodule(ours, worktree_mode, path)?,
         };
-        let stages = stages.map(|side| side.map(|(side, _)| side));
+        let stages = stages.map(|side| {
+            side.map(|entry| UnmergedSide {
+                mode: entry.mode,
+                id: entry.id,
+            })
+        });
         changes.push((
             path.to_owned(),
             Change::Unmerged(UnmergedChange {

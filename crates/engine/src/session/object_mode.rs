@@ -6,8 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
-use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
+use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use crate::git::refs::Refs;
@@ -20,17 +20,17 @@ pub(super) const NAME: &str = "builtin_objectmode";
 pub(super) struct ObjectModes<'a> {
     top: &'a Path,
     repository: &'a Repository,
-    index: &'a Index,
+    tracked: &'a Tracked,
     /// What was asked about first of what is not there.
     missing: Mutex<Option<SessionError>>,
 }
 
 impl<'a> ObjectModes<'a> {
-    pub(super) fn new(top: &'a Path, repository: &'a Repository, index: &'a Index) -> Self {
+    pub(super) fn new(top: &'a Path, repository: &'a Repository, tracked: &'a Tracked) -> Self {
         Self {
             top,
             repository,
-            index,
+            tracked,
             missing: Mutex::new(None),
         }
     }
@@ -67,7 +67,7 @@ impl<'a> ObjectModes<'a> {
 
     /// Whether the directory at `path` is, or would be, recorded as a submodule.
     fn is_submodule(&self, path: &BStr) -> bool {
-        if let Some(entry) = self.index.find(path, 0) {
+        if let Some(entry) = self.tracked.find(path, 0) {
             return entry.mode.is_gitlink();
         }
         let path = path.trim_end_with(|end| end == '/').as_bstr();

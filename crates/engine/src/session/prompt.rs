@@ -4,7 +4,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_model::index::Index;
 
 use super::assemble::Part;
 use super::changes::Unstaged;
@@ -146,17 +145,15 @@ impl Session {
         }
         self.refresh_index()?;
         let mut counts = Counts::default();
-        let Some(state) = self.index.as_mut() else {
+        let Some(state) = self.index.as_ref() else {
             return Ok(counts);
         };
-        counts.index_size = state.loaded.index.entries().len();
+        let sums = state.tracked.sums();
+        counts.index_size = sums.entries as usize;
         if request.staged_max > 0 || request.conflicted_max > 0 {
-            let marks = *state
-                .counted
-                .get_or_insert_with(|| count_marks(&state.loaded.index));
-            counts.skip_worktree = marks.skip_worktree;
-            counts.assume_unchanged = marks.assume_unchanged;
-            counts.conflicted = marks.conflicted.min(request.conflicted_max);
+            counts.skip_worktree = sums.skip_worktree as usize;
+            counts.assume_unchanged = sums.assume_unchanged as usize;
+            counts.conflicted = (sums.conflicted as usize).min(request.conflicted_max);
             let max = Some(request.staged_max).filter(|max| *max < usize::MAX);
             let diff = self.staged(head, max)?;
             let of = |kind| {
@@ -241,12 +238,7 @@ impl Session {
             return None;
         }
         Some(Part {
-            focus: Some(Focus::new(
-                &state.loaded.index,
-                &state.tree,
-                tracked,
-                untracked,
-            )),
+            focus: Some(Focus::new(&state.tracked, tracked, untracked)),
             tracked_enough,
             untracked_enough,
         })
@@ -265,7 +257,7 @@ impl Session {
         let findings = self.scan_part(&question, &Pathspec::default(), &mut Vec::new(), part)?;
         self.check_attributes()?;
         let unstaged = match &self.index {
-            Some(state) => self.unstaged(&question, &state.loaded.index, &findings)?,
+            Some(state) => self.unstaged(&question, &state.tracked, &findings)?,
             None => Vec::new(),
         };
         Ok(Found {
@@ -279,13 +271,11 @@ impl Session {
         if enough == usize::MAX {
             return;
         }
-        if let Some(state) = &self.index {
-            let index = &state.loaded.index;
-            let entries = found.unstaged.iter().take(enough);
-            let entries = entries.filter_map(|change| index.entries().get(change.number));
-            let paths = entries.map(|entry| index.path(entry).to_owned());
-            self.prompt.unstaged.extend(paths);
-        }
+        let paths = found
+            .unstaged
+            .iter()
+            .map(|change| change.entry.path.clone());
+        self.prompt.unstaged.extend(paths.take(enough));
     }
 }
 
@@ -316,27 +306,6 @@ impl Found {
     fn count_untracked(&self, request: &PromptRequest, counts: &mut Counts) {
         counts.untracked = self.untracked.len().min(request.untracked_max);
     }
-}
-
-fn count_marks(index: &Index) -> MarkCounts {
-    let mut counts = MarkCounts::default();
-    let mut previous_conflict = None;
-    for entry in index.entries() {
-        counts.skip_worktree = counts
-            .skip_worktree
-            .saturating_add(usize::from(entry.flags.is_skip_worktree()));
-        counts.assume_unchanged = counts
-            .assume_unchanged
-            .saturating_add(usize::from(entry.flags.is_assume_valid()));
-        if entry.flags.stage() > 0 {
-            let path = index.path(entry);
-            if previous_conflict != Some(path) {
-                counts.conflicted = counts.conflicted.saturating_add(1);
-            }
-            previous_conflict = Some(path);
-        }
-    }
-    counts
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What was renamed or copied in the working tree without the index knowing.
 
-use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
+use vigil_model::tracked::Tracked;
 
 use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
@@ -17,14 +17,14 @@ impl Session {
     pub(super) fn rename_unstaged(
         &self,
         request: &StatusRequest,
-        index: &Index,
+        tracked: &Tracked,
         findings: &Findings,
         unstaged: Vec<Unstaged>,
     ) -> Result<(Vec<Unstaged>, bool), SessionError> {
         let Some(rule) = request.renames else {
             return Ok((unstaged, false));
         };
-        let in_conflict = self.conflicts(index, findings);
+        let in_conflict = self.conflicts(tracked, findings);
         let has = |kind: ChangeKind| {
             unstaged.iter().any(|change| change.kind == kind)
                 || in_conflict.iter().any(|change| change.kind == kind)
@@ -32,26 +32,26 @@ impl Session {
         if !has(ChangeKind::Added) || !(has(ChangeKind::Deleted) || rule.copies) {
             return Ok((unstaged, false));
         }
-        let null = ObjectId::null(index.hash_kind());
+        let null = ObjectId::null(tracked.hash_kind());
         let top = self.top()?;
         let mut changes: Vec<StagedChange> = unstaged
             .iter()
-            .filter_map(|change| {
-                let entry = index.entries().get(change.number)?;
+            .map(|change| {
+                let entry = &change.entry;
                 let is_new = change.kind == ChangeKind::Added;
                 let (head_mode, head_id) = match is_new {
                     true => (FileMode::NONE, null),
                     false => (entry.mode, entry.id),
                 };
-                Some(StagedChange {
-                    path: index.path(entry).to_owned(),
+                StagedChange {
+                    path: entry.path.clone(),
                     kind: change.kind,
                     head_mode,
                     head_id,
                     index_mode: change.mode,
                     index_id: null,
                     source: None,
-                })
+                }
             })
             .collect();
         let conflicting_paths: Vec<BString> = in_conflict
@@ -78,12 +78,9 @@ impl Session {
             .peekable();
         let mut kept = Vec::with_capacity(unstaged.len());
         for mut change in unstaged {
-            let path = index
-                .entries()
-                .get(change.number)
-                .map(|entry| index.path(entry));
+            let path = change.entry.path.as_bstr();
             // What has no pair of its own went into one.
-            let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
+            let Some(pair) = pairs.next_if(|pair| path == pair.path) else {
                 continue;
             };
             if let Some(source) = pair.source {
@@ -117,17 +114,17 @@ impl Session {
 
     /// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
     /// there is one, and against its stage 2, if it has that.
-    fn conflicts(&self, index: &Index, findings: &Findings) -> Vec<StagedChange> {
-        let null = ObjectId::null(index.hash_kind());
+    fn conflicts(&self, tracked: &Tracked, findings: &Findings) -> Vec<StagedChange> {
+        let null = ObjectId::null(tracked.hash_kind());
         let mut all = Vec::new();
         for &(number, observed) in &findings.tracked {
-            let Some(entry) = index.entries().get(number as usize) else {
+            let Some(entry) = tracked.entry(number) else {
                 continue;
             };
             if entry.flags.stage() == 0 {
                 continue;
             }
-            let path = index.path(entry);
+            let path = entry.path.as_bstr();
             let mode = observed.mode();
             let change = |kind, head_mode, head_id| StagedChange {
                 path: path.to_owned(),
@@ -141,7 +138,7 @@ impl Session {
             if mode != FileMode::NONE {
                 all.push(change(ChangeKind::Added, FileMode::NONE, null));
             }
-            if let Some(ours) = index.find(path, 2) {
+            if let Some(ours) = tracked.find(path, 2) {
                 let is_mere_directory = || {
                     mode.is_gitlink()
                         && !ours.mode.is_gitlink()

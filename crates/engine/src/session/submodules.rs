@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_model::index::Index;
+use vigil_model::tracked::Tracked;
 
 use super::{Session, SessionError, head_id};
 use crate::git::config::Config;
@@ -45,10 +45,10 @@ impl From<IgnoreSubmodules> for Ignored {
 }
 
 impl SubmoduleRules {
-    /// The rules for the submodules of `repository`, read only if `index` has any.
+    /// The rules for the submodules of `repository`, read only if there are `tracked` ones.
     pub(super) fn new(
         repository: &Repository,
-        index: &Index,
+        tracked: &Tracked,
         objects: &Objects,
         request: &StatusRequest,
         configured: Option<IgnoreSubmodules>,
@@ -60,14 +60,16 @@ impl SubmoduleRules {
             without_untracked: request.untracked == UntrackedMode::No,
         };
         let name = BStr::new(".gitmodules");
-        if rules.asked.is_some() || !index.entries().iter().any(|entry| entry.mode.is_gitlink()) {
+        if rules.asked.is_some() || tracked.sums().gitlinks == 0 {
             return Ok(rules);
         }
-        if index.find(name, 0).is_none() && (1..=3).any(|stage| index.find(name, stage).is_some()) {
+        if tracked.find(name, 0).is_none()
+            && (1..=3).any(|stage| tracked.find(name, stage).is_some())
+        {
             // git does not read what is in conflict.
             return Ok(rules);
         }
-        let Some((text, name)) = read_gitmodules(repository, index, objects) else {
+        let Some((text, name)) = read_gitmodules(repository, tracked, objects) else {
             return Ok(rules);
         };
         let modules = Config::from_bytes(&text, &name)?;
@@ -124,14 +126,14 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
 /// `.gitmodules` as git reads it: from the working tree, else from the index; and what git calls its source.
 fn read_gitmodules(
     repository: &Repository,
-    index: &Index,
+    tracked: &Tracked,
     objects: &Objects,
 ) -> Option<(Vec<u8>, String)> {
     let path = repository.work_tree.as_deref()?.join(".gitmodules");
     if let Ok(text) = crate::file::read(&path) {
         return Some((text, format!("file {}", path.display())));
     }
-    let entry = index.find(BStr::new(".gitmodules"), 0)?;
+    let entry = tracked.find(BStr::new(".gitmodules"), 0)?;
     let mut text = Vec::new();
     objects.read(&entry.id, &mut text).ok()??;
     Some((text, format!("blob {}", entry.id)))

@@ -1,20 +1,20 @@
 //! What scans, attributes and rename detection ask of the repository, answered from a session's parts.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
 use vigil_model::ObjectId;
-use vigil_model::index::{Entry, Index};
+use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
 use crate::git::attributes::{Attributes, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
-use crate::git::index_file::LoadedIndex;
 use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 use crate::git::renames::{Blob, BlobSource};
 use crate::git::repository::Repository;
@@ -84,8 +84,8 @@ impl Surroundings for Host<'_> {
         objects::hash_blob(recorded.kind(), target) == *recorded
     }
 
-    fn blob(&self, entry: &Entry) -> Option<Vec<u8>> {
-        self.objects.blob(&entry.id)
+    fn blob(&self, id: &ObjectId) -> Option<Vec<u8>> {
+        self.objects.blob(id)
     }
 
     fn is_repository(&self, path: &BStr) -> bool {
@@ -95,14 +95,14 @@ impl Surroundings for Host<'_> {
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
-    loaded: Arc<LoadedIndex>,
+    tracked: Tracked,
     objects: ObjectPool,
 }
 
 impl IndexBlobs for IndexedBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let index = &self.loaded.index;
-        let entry = index.find(path, 0).or_else(|| index.find(path, 2))?;
+        let tracked = &self.tracked;
+        let entry = tracked.find(path, 0).or_else(|| tracked.find(path, 2))?;
         self.objects.blob(&entry.id)
     }
 }
@@ -171,15 +171,11 @@ pub(super) enum SourceOfAttributes {
 }
 
 /// What attributes and conversion take from the repository.
-pub(super) fn blobs(
-    loaded: &Arc<LoadedIndex>,
-    objects: &Objects,
-    source: SourceOfAttributes,
-) -> Blobs {
+pub(super) fn blobs(tracked: &Tracked, objects: &Objects, source: SourceOfAttributes) -> Blobs {
     let pool = || ObjectPool::new(objects);
     Blobs {
         index: Arc::new(IndexedBlobs {
-            loaded: loaded.clone(),
+            tracked: tracked.clone(),
             objects: pool(),
         }),
         tree: match source {
@@ -218,20 +214,30 @@ impl<'a> PathQuestion<'a> {
         }
     }
 
-    /// Asks about all of `index`, as git does first, where an answer needs all of it to be there.
+    /// Asks about all `tracked` files, as git does first, where an answer needs all of it to be there.
     ///
     /// # Errors
     /// The first path that is not there.
-    pub(super) fn check_index(&self, index: &Index) -> Result<(), SessionError> {
-        if self.pathspec.asks_for(object_mode::NAME) {
-            // Directories have no facts to refresh: git comes to them later.
-            let (directories, others): (Vec<_>, Vec<_>) = index
-                .entries()
-                .iter()
-                .partition(|entry| entry.is_sparse_directory());
-            for entry in others.into_iter().chain(directories) {
-                self.matches(index.path(entry), entry.mode.is_gitlink());
-                self.modes.check()?;
+    pub(super) fn check_tracked(&self, tracked: &Tracked) -> Result<(), SessionError> {
+        if !self.pathspec.asks_for(object_mode::NAME) {
+            return Ok(());
+        }
+        // Directories have no facts to refresh: git comes to them later.
+        for is_directory in [false, true] {
+            let visited = tracked.visit(
+                |sums| !is_directory || sums.sparse_directories > 0,
+                |_, path, file| {
+                    if file.mode().is_tree() == is_directory {
+                        self.matches(path, file.mode().is_gitlink());
+                    }
+                    match self.modes.check() {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(error) => ControlFlow::Break(error),
+                    }
+                },
+            );
+            if let ControlFlow::Break(error) = visited {
+                return Err(error);
             }
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::lstat_path;
-use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::tracked::{Tracked, TrackedEntry};
 use vigil_model::verdict::worktree_mode;
 
 use super::changes::Unstaged;
@@ -18,20 +18,19 @@ impl Session {
     pub(super) fn unstaged(
         &self,
         request: &StatusRequest,
-        index: &Index,
+        tracked: &Tracked,
         findings: &Findings,
     ) -> Result<Vec<Unstaged>, SessionError> {
         let mut all = Vec::with_capacity(findings.tracked.len());
         let mut rules: Option<SubmoduleRules> = None;
         for &(number, observed) in &findings.tracked {
-            let number = number as usize;
-            let Some(entry) = index.entries().get(number) else {
+            let Some(entry) = tracked.entry(number) else {
                 continue;
             };
             if entry.flags.stage() > 0 {
                 continue;
             }
-            let path = index.path(entry);
+            let path = entry.path.as_bstr();
             let mode = observed.mode();
             // Only an intent to add: what is there is new, whatever is recorded.
             let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
@@ -39,7 +38,7 @@ impl Session {
             if (if is_new { mode } else { entry.mode }).is_gitlink() {
                 let rules = match &mut rules {
                     Some(rules) => rules,
-                    none => none.insert(self.submodule_rules(request, index)?),
+                    none => none.insert(self.submodule_rules(request, tracked)?),
                 };
                 let ignored = rules.ignored(path)?;
                 if ignored.all {
@@ -81,7 +80,7 @@ impl Session {
                 });
             }
             all.push(Unstaged {
-                number,
+                entry,
                 kind,
                 mode,
                 submodule,
@@ -94,11 +93,11 @@ impl Session {
     fn submodule_rules(
         &self,
         request: &StatusRequest,
-        index: &Index,
+        tracked: &Tracked,
     ) -> Result<SubmoduleRules, SessionError> {
         SubmoduleRules::new(
             &self.repository,
-            index,
+            tracked,
             &self.objects,
             request,
             self.settings.ignore_submodules,
@@ -107,7 +106,7 @@ impl Session {
 
     /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
     /// configuration has the recorded mode count.
-    pub(super) fn mode_against(&self, ours: &Entry, mode: FileMode, path: &BStr) -> FileMode {
+    pub(super) fn mode_against(&self, ours: &TrackedEntry, mode: FileMode) -> FileMode {
         let rules = &self.settings.stat_rules;
         if !mode.is_file() && !mode.is_symlink()
             || rules.has_symlinks && rules.trust_executable_bit
@@ -118,7 +117,7 @@ impl Session {
         let on_disk = self
             .top()
             .ok()
-            .and_then(|top| Some(top.join(path.to_path().ok()?)));
+            .and_then(|top| Some(top.join(ours.path.to_path().ok()?)));
         match on_disk.map(|on_disk| lstat_path(&on_disk)) {
             Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
             _ => mode,
@@ -130,8 +129,8 @@ impl Session {
     pub(super) fn submodule_in_conflict(
         &self,
         request: &StatusRequest,
-        index: &Index,
-        ours: &Entry,
+        tracked: &Tracked,
+        ours: &TrackedEntry,
         worktree_mode: FileMode,
         path: &BStr,
         searches_renames: bool,
@@ -146,7 +145,7 @@ impl Session {
                 ..unchanged
             }));
         }
-        let ignored = self.submodule_rules(request, index)?.ignored(path)?;
+        let ignored = self.submodule_rules(request, tracked)?.ignored(path)?;
         if !is_in_worktree {
             if worktree_mode.is_symlink() && !ignored.all && !ignored.dirty {
                 submodule_repository(&self.repository, path)?;

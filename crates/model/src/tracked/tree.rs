@@ -52,7 +52,8 @@ pub struct TrackedEntry {
 }
 
 impl TrackedEntry {
-    fn new(number: u32, path: BString, file: &TrackedFile<'_>) -> Self {
+    /// The entry of number `number` at `path`.
+    pub fn new(number: u32, path: BString, file: &TrackedFile<'_>) -> Self {
         Self {
             number,
             path,
