@@ -8,6 +8,7 @@ pub mod index;
 pub mod mode;
 pub mod path;
 pub mod quote;
+pub mod seen;
 pub mod timestamp;
 pub mod tracked;
 pub mod verdict;

@@ -1,0 +1,340 @@
+//! What a scan saw of one directory, as a block of bytes (docs/state-file.md).
+//!
+//! A directory may have been listed for several questions (which untracked and ignored files are wanted): each
+//! listing stands by itself, with the stamp that says whether it still holds.
+
+use bstr::{BStr, ByteSlice};
+use zerocopy::little_endian::{U32, U64, U128};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::tracked::DirNumber;
+
+/// The length of a stamp.
+pub const STAMP_LEN: usize = 48;
+
+/// Identity and times of a file or directory.
+pub type StampBytes = [u8; STAMP_LEN];
+
+/// The beginning of a block.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Header {
+    /// How many listings there are.
+    pub listings: U32,
+    /// How many records of compared contents follow.
+    pub compared: U32,
+}
+
+const _: () = assert!(size_of::<Header>() == 8);
+
+/// A file whose contents were compared with what is recorded.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct ComparedRecord {
+    /// The stamp of the file.
+    pub stamp: StampBytes,
+    /// How the contents were converted.
+    pub conversion: U64,
+    /// The place of the file among those of its directory.
+    pub at: U32,
+    /// [`Self::IS_UNCHANGED`], [`Self::HAS_CONVERSION`].
+    pub flags: U32,
+}
+
+const _: () = assert!(size_of::<ComparedRecord>() == 64);
+
+impl ComparedRecord {
+    /// The contents are those recorded.
+    pub const IS_UNCHANGED: u32 = 1;
+    /// [`Self::conversion`] says something: not for a symbolic link.
+    pub const HAS_CONVERSION: u32 = 2;
+}
+
+/// One listing.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct ListingRecord {
+    /// The stamp of the directory.
+    pub stamp: StampBytes,
+    /// The stamp of its `.gitignore`, if it has one.
+    pub gitignore: StampBytes,
+    /// The digest of the ignore rules that hold above the directory.
+    pub rules_above: U128,
+    /// The digest of those that hold in it.
+    pub rules: U128,
+    /// What was asked for; the caller's number.
+    pub question: U32,
+    /// [`Self::IS_EXCLUDED`], [`Self::HAS_GITIGNORE`].
+    pub flags: U32,
+    /// The bytes that names of untracked paths take, each with a NUL.
+    pub untracked_len: U32,
+    /// The bytes that names of ignored paths take, each with a NUL.
+    pub ignored_len: U32,
+    /// The bytes that paths of witnesses take, each with a NUL.
+    pub witnesses_len: U32,
+    /// How many witnesses there are.
+    pub witnesses: U32,
+    /// How many subdirectories with tracked files are excluded.
+    pub excluded: U32,
+    /// Always 0.
+    pub reserved: U32,
+}
+
+const _: () = assert!(size_of::<ListingRecord>() == 160);
+
+impl ListingRecord {
+    /// An ignore rule matches the directory or one above.
+    pub const IS_EXCLUDED: u32 = 1;
+    /// The directory has a file `.gitignore`.
+    pub const HAS_GITIGNORE: u32 = 2;
+}
+
+/// A block of what was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenBlock<'b> {
+    compared: &'b [ComparedRecord],
+    listings: usize,
+    rest: &'b [u8],
+}
+
+impl<'b> SeenBlock<'b> {
+    /// Reads a block; `None` if its parts are longer than it is.
+    pub fn parse(bytes: &'b [u8]) -> Option<Self> {
+        let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+        let count = header.compared.get() as usize;
+        let (compared, rest) = <[ComparedRecord]>::ref_from_prefix_with_elems(rest, count).ok()?;
+        Some(Self {
+            compared,
+            listings: header.listings.get() as usize,
+            rest,
+        })
+    }
+
+    /// The contents that were compared, in order of files.
+    pub fn compared(&self) -> &'b [ComparedRecord] {
+        self.compared
+    }
+
+    /// The listings.
+    pub fn listings(&self) -> impl Iterator<Item = SeenListing<'b>> + use<'b> {
+        let mut rest = self.rest;
+        (0..self.listings).map_while(move |_| SeenListing::take(&mut rest))
+    }
+}
+
+/// One listing of a directory, and what stood beside its tracked files.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenListing<'b> {
+    /// The listing itself.
+    pub record: &'b ListingRecord,
+    witnesses: &'b [StampBytes],
+    excluded: &'b [U32],
+    untracked: &'b [u8],
+    ignored: &'b [u8],
+    witness_paths: &'b [u8],
+}
+
+impl<'b> SeenListing<'b> {
+    fn take(bytes: &mut &'b [u8]) -> Option<Self> {
+        let (record, rest) = ListingRecord::ref_from_prefix(bytes).ok()?;
+        let count = |n: U32| n.get() as usize;
+        let (witnesses, rest) =
+            <[StampBytes]>::ref_from_prefix_with_elems(rest, count(record.witnesses)).ok()?;
+        let (excluded, rest) =
+            <[U32]>::ref_from_prefix_with_elems(rest, count(record.excluded)).ok()?;
+        let (untracked, rest) = rest.split_at_checked(count(record.untracked_len))?;
+        let (ignored, rest) = rest.split_at_checked(count(record.ignored_len))?;
+        let (witness_paths, rest) = rest.split_at_checked(count(record.witnesses_len))?;
+        *bytes = rest;
+        Some(Self {
+            record,
+            witnesses,
+            excluded,
+            untracked,
+            ignored,
+            witness_paths,
+        })
+    }
+
+    /// Untracked paths from the directory on; directories end in `/`.
+    pub fn untracked(&self) -> impl Iterator<Item = &'b BStr> + use<'b> {
+        names(self.untracked)
+    }
+
+    /// Ignored paths, likewise.
+    pub fn ignored(&self) -> impl Iterator<Item = &'b BStr> + use<'b> {
+        names(self.ignored)
+    }
+
+    /// Subdirectories with tracked files that an ignore rule matches.
+    pub fn excluded(&self) -> impl Iterator<Item = DirNumber> + use<'b> {
+        self.excluded.iter().map(|number| number.get())
+    }
+
+    /// Files and directories further down on which the listing rests: the path from the directory on, and the stamp.
+    pub fn witnesses(&self) -> impl Iterator<Item = (&'b BStr, &'b StampBytes)> + use<'b> {
+        names(self.witness_paths).zip(self.witnesses)
+    }
+}
+
+fn names(bytes: &[u8]) -> impl Iterator<Item = &BStr> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let end = rest.find_byte(0)?;
+        let (name, after) = rest.split_at_checked(end)?;
+        rest = after.get(1..)?;
+        Some(name.as_bstr())
+    })
+}
+
+/// A listing to be written.
+#[derive(Clone, Debug)]
+pub struct NewListing<'a> {
+    /// The stamps, digests, question and flags; the lengths are filled in.
+    pub record: ListingRecord,
+    /// See [`SeenListing::untracked`].
+    pub untracked: Vec<&'a [u8]>,
+    /// See [`SeenListing::ignored`].
+    pub ignored: Vec<&'a [u8]>,
+    /// See [`SeenListing::excluded`].
+    pub excluded: &'a [DirNumber],
+    /// See [`SeenListing::witnesses`].
+    pub witnesses: Vec<(&'a [u8], StampBytes)>,
+}
+
+/// Writes a block to the end of `out`.
+pub fn write(compared: &[ComparedRecord], listings: &[NewListing<'_>], out: &mut Vec<u8>) {
+    let header = Header {
+        listings: to_u32(listings.len()).into(),
+        compared: to_u32(compared.len()).into(),
+    };
+    out.extend_from_slice(header.as_bytes());
+    out.extend_from_slice(compared.as_bytes());
+    for listing in listings {
+        let len =
+            |names: &[&[u8]]| to_u32(names.iter().map(|name| name.len().saturating_add(1)).sum());
+        let witness_paths: Vec<&[u8]> = listing.witnesses.iter().map(|(path, _)| *path).collect();
+        let record = ListingRecord {
+            untracked_len: len(&listing.untracked).into(),
+            ignored_len: len(&listing.ignored).into(),
+            witnesses_len: len(&witness_paths).into(),
+            witnesses: to_u32(listing.witnesses.len()).into(),
+            excluded: to_u32(listing.excluded.len()).into(),
+            ..listing.record
+        };
+        out.extend_from_slice(record.as_bytes());
+        for (_, stamp) in &listing.witnesses {
+            out.extend_from_slice(stamp);
+        }
+        for number in listing.excluded {
+            out.extend_from_slice(U32::new(*number).as_bytes());
+        }
+        let all = listing
+            .untracked
+            .iter()
+            .chain(&listing.ignored)
+            .chain(&witness_paths);
+        for name in all {
+            out.extend_from_slice(name);
+            out.push(0);
+        }
+    }
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(question: u32) -> ListingRecord {
+        ListingRecord {
+            stamp: [1; STAMP_LEN],
+            gitignore: [2; STAMP_LEN],
+            rules_above: 3.into(),
+            rules: 4.into(),
+            question: question.into(),
+            flags: ListingRecord::HAS_GITIGNORE.into(),
+            untracked_len: 0.into(),
+            ignored_len: 0.into(),
+            witnesses_len: 0.into(),
+            witnesses: 0.into(),
+            excluded: 0.into(),
+            reserved: 0.into(),
+        }
+    }
+
+    fn block() -> Vec<u8> {
+        let compared = ComparedRecord {
+            stamp: [9; STAMP_LEN],
+            conversion: 7.into(),
+            at: 5.into(),
+            flags: ComparedRecord::IS_UNCHANGED.into(),
+        };
+        let empty = NewListing {
+            record: record(1),
+            untracked: Vec::new(),
+            ignored: Vec::new(),
+            excluded: &[],
+            witnesses: Vec::new(),
+        };
+        let full = NewListing {
+            record: record(2),
+            untracked: vec![b"a", b"b/"],
+            ignored: vec![b"c.o"],
+            excluded: &[4, 8],
+            witnesses: vec![(b"b", [6; STAMP_LEN]), (b"b/x", [7; STAMP_LEN])],
+        };
+        let mut out = Vec::new();
+        write(&[compared], &[empty, full], &mut out);
+        out
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = block();
+        let seen = SeenBlock::parse(&bytes).unwrap();
+        assert_eq!(
+            seen.compared()
+                .iter()
+                .map(|one| one.at.get())
+                .collect::<Vec<_>>(),
+            [5]
+        );
+        let listings: Vec<_> = seen.listings().collect();
+        assert_eq!(listings.len(), 2);
+        assert_eq!(listings[0].record.question.get(), 1);
+        assert_eq!(listings[0].untracked().count(), 0);
+        assert_eq!(listings[1].untracked().collect::<Vec<_>>(), ["a", "b/"]);
+        assert_eq!(listings[1].ignored().collect::<Vec<_>>(), ["c.o"]);
+        assert_eq!(listings[1].excluded().collect::<Vec<_>>(), [4, 8]);
+        let witnesses: Vec<_> = listings[1]
+            .witnesses()
+            .map(|(path, stamp)| (path, stamp[0]))
+            .collect();
+        assert_eq!(witnesses, [(BStr::new("b"), 6), (BStr::new("b/x"), 7)]);
+    }
+
+    #[test]
+    fn a_block_cut_off_or_with_a_flipped_bit_does_not_panic() {
+        let bytes = block();
+        let read = |bytes: &[u8]| {
+            SeenBlock::parse(bytes).map(|seen| {
+                seen.listings()
+                    .map(|one| one.untracked().count() + one.witnesses().count())
+                    .sum::<usize>()
+            })
+        };
+        for end in 0..bytes.len() {
+            let _ = read(&bytes[..end]);
+        }
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x80;
+            let _ = read(&flipped);
+        }
+        assert!(read(&bytes).is_some());
+    }
+}
