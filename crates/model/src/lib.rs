@@ -8,6 +8,7 @@ pub mod index;
 pub mod mode;
 pub mod path;
 pub mod quote;
+pub mod state_layout;
 pub mod timestamp;
 pub mod verdict;
 
