@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod scan;
 pub mod session;
 mod stamp;
+pub mod state_store;
 pub mod status;
 
 pub use vigil_model as model;

@@ -6,6 +6,8 @@
 pub mod dir;
 pub mod errno;
 pub mod iconv;
+pub mod lock;
+pub mod map;
 pub mod memory;
 pub mod process;
 pub mod stat;

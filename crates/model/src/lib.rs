@@ -9,6 +9,7 @@ pub mod mode;
 pub mod path;
 pub mod quote;
 pub mod seen;
+pub mod state_layout;
 pub mod timestamp;
 pub mod tracked;
 pub mod verdict;

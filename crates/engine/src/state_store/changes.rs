@@ -1,0 +1,88 @@
+//! What is to be published.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use vigil_model::state_layout::checksum;
+use vigil_model::state_layout::table::{Slot, Table};
+
+use super::snapshot::{Damaged, Snapshot};
+
+/// Blocks that are to be set and removed; the last word on a key counts.
+#[derive(Clone, Debug, Default)]
+pub struct Changes<'a> {
+    /// In the order of [`Table::WRITTEN`].
+    tables: [BTreeMap<u32, Option<Cow<'a, [u8]>>>; Table::COUNT],
+}
+
+/// A change that makes a difference.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edit<'a> {
+    pub(super) key: u32,
+    /// What was published.
+    pub(super) old: Slot,
+    /// What is to be, with its checksum.
+    pub(super) new: Option<(&'a [u8], u64)>,
+}
+
+/// The changes that make a difference, by table in the order of [`Table::WRITTEN`], and by key.
+pub(super) type Edits<'a> = [Vec<Edit<'a>>; Table::COUNT];
+
+impl<'a> Changes<'a> {
+    /// No changes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The block of `key` is to be `block`.
+    pub fn set(&mut self, table: Table, key: u32, block: impl Into<Cow<'a, [u8]>>) {
+        self.table(table).insert(key, Some(block.into()));
+    }
+
+    /// There is to be no block for `key`.
+    pub fn remove(&mut self, table: Table, key: u32) {
+        self.table(table).insert(key, None);
+    }
+
+    /// Whether nothing was set or removed.
+    pub fn is_empty(&self) -> bool {
+        self.tables.iter().all(BTreeMap::is_empty)
+    }
+
+    fn table(&mut self, table: Table) -> &mut BTreeMap<u32, Option<Cow<'a, [u8]>>> {
+        let [tracked, seen, files, general] = &mut self.tables;
+        match table {
+            Table::Tracked => tracked,
+            Table::Seen => seen,
+            Table::Files => files,
+            Table::General => general,
+        }
+    }
+
+    /// What is different from `base`. A published block that is damaged is different from any other.
+    pub(super) fn edits(&self, base: Option<&Snapshot>) -> Result<Edits<'_>, Damaged> {
+        let mut edits = Edits::default();
+        for ((changes, edits), table) in self.tables.iter().zip(&mut edits).zip(Table::WRITTEN) {
+            for (&key, block) in changes {
+                let old = match base {
+                    Some(base) => base.slot(table, key)?,
+                    None => Slot::ABSENT,
+                };
+                let new = block.as_deref().map(|block| (block, checksum(block)));
+                let is_same = match new {
+                    None => old.is_absent(),
+                    Some((block, checksum)) => {
+                        old.checksum == checksum
+                            && base.is_some_and(|base| {
+                                base.bytes(&old).is_ok_and(|bytes| bytes == block)
+                            })
+                    }
+                };
+                if !is_same {
+                    edits.push(Edit { key, old, new });
+                }
+            }
+        }
+        Ok(edits)
+    }
+}

@@ -1,0 +1,240 @@
+//! The files of a store, by names in its open folder.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use vigil_linux::Errno;
+use vigil_linux::map::Map;
+use vigil_model::state_layout::docket::Docket;
+
+use super::snapshot::Damaged;
+use super::{IoError, NoState};
+
+/// The docket's name.
+pub(super) const DOCKET: &str = "state";
+
+/// How often a reader looks for the data file of a docket that is being replaced.
+pub(super) const DATA_READINGS: usize = 8;
+
+/// What a file must not do: be a symbolic link, be waited for, be inherited.
+const GUARDS: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// The name of a data file.
+pub(super) fn data_name(id: u64) -> String {
+    format!("{DOCKET}.{id:016x}")
+}
+
+/// What a file in the folder is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Docket,
+    Data(u64),
+    Temporary,
+}
+
+impl Kind {
+    /// `None` if the file is not one of Vigil's.
+    fn of(name: &[u8]) -> Option<Self> {
+        let rest = name.strip_prefix(DOCKET.as_bytes())?;
+        if rest.is_empty() {
+            return Some(Self::Docket);
+        }
+        let rest = rest.strip_prefix(b".")?;
+        if rest.starts_with(b"tmp.") {
+            return Some(Self::Temporary);
+        }
+        let id = u64::from_str_radix(str::from_utf8(rest).ok()?, 16).ok()?;
+        // One spelling for each number: what is spelt otherwise is not ours.
+        (data_name(id).as_bytes() == name).then_some(Self::Data(id))
+    }
+}
+
+/// An open folder. What is done in it is done by descriptor, so that it stays the same one.
+#[derive(Debug)]
+pub(super) struct Folder<'a> {
+    fd: OwnedFd,
+    path: &'a Path,
+}
+
+impl AsFd for Folder<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl<'a> Folder<'a> {
+    /// Opens the folder `path`, which must not be a symbolic link.
+    pub(super) fn open(path: &'a Path) -> Result<Self, Errno> {
+        let flags = GUARDS | OFlags::RDONLY | OFlags::DIRECTORY;
+        let fd = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        Ok(Self { fd, path })
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    pub(super) fn error(&self, deed: &'static str, name: &str, source: Errno) -> IoError {
+        IoError::new(deed, &self.path(name), source)
+    }
+
+    pub(super) fn stat(&self) -> Result<Stat, IoError> {
+        rustix::fs::fstat(&self.fd).map_err(|error| IoError::new("look at", self.path, error))
+    }
+
+    /// Opens the file `name` if there is one, and it is a regular file of the effective user's.
+    fn open_own(&self, name: &str, access: OFlags) -> Result<Option<(File, Stat)>, NoState> {
+        let fd = match rustix::fs::openat(&self.fd, name, access | GUARDS, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(None),
+            // A symbolic link; a pipe or a device that nobody listens to.
+            Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(self.not_regular(name)),
+            Err(error) => return Err(self.error("open", name, error).into()),
+        };
+        let stat = rustix::fs::fstat(&fd).map_err(|error| self.error("look at", name, error))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(self.not_regular(name));
+        }
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(NoState::Foreign {
+                path: self.path(name),
+                owner: "another user",
+            });
+        }
+        Ok(Some((fd.into(), stat)))
+    }
+
+    fn not_regular(&self, name: &str) -> NoState {
+        Damaged::new(&self.path(name), "it is not a regular file").into()
+    }
+
+    /// The published docket of `identity`.
+    pub(super) fn docket(&self, identity: &[u8; 32]) -> Result<Docket, NoState> {
+        let Some((file, _)) = self.open_own(DOCKET, OFlags::RDONLY)? else {
+            return Err(NoState::Absent {
+                folder: self.path.to_owned(),
+            });
+        };
+        let mut bytes = Vec::with_capacity(Docket::LEN_MAX.saturating_add(1));
+        file.take(bytes.capacity() as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|source| IoError {
+                deed: "read",
+                path: self.path(DOCKET),
+                source,
+            })?;
+        let docket =
+            Docket::parse(&bytes).map_err(|error| NoState::of_docket(error, self.path(DOCKET)))?;
+        if docket.identity != *identity {
+            return Err(NoState::Foreign {
+                path: self.path(DOCKET),
+                owner: "another working copy",
+            });
+        }
+        Ok(docket)
+    }
+
+    /// The used part of the docket's data file, and its path; `None` if it is missing.
+    pub(super) fn map(&self, docket: &Docket) -> Result<Option<(PathBuf, Map)>, NoState> {
+        let name = data_name(docket.data_id.get());
+        let Some((file, stat)) = self.open_own(&name, OFlags::RDONLY)? else {
+            return Ok(None);
+        };
+        let used = docket.used_len.get();
+        let len = match usize::try_from(used) {
+            Ok(len) if u64::try_from(stat.st_size).is_ok_and(|size| size >= used) => len,
+            _ => return Err(Damaged::new(&self.path(&name), "it is cut off").into()),
+        };
+        let map = Map::read_only(file, len).map_err(|error| self.error("map", &name, error))?;
+        Ok(Some((self.path(&name), map)))
+    }
+
+    /// Opens the docket's data file for appending, if it is there as it should be.
+    pub(super) fn data_to_append(&self, docket: &Docket) -> Option<File> {
+        let name = data_name(docket.data_id.get());
+        let (file, stat) = self.open_own(&name, OFlags::WRONLY).ok()??;
+        let used = docket.used_len.get();
+        u64::try_from(stat.st_size)
+            .is_ok_and(|size| size >= used)
+            .then_some(file)
+    }
+
+    /// Creates the file `name`, which must not exist.
+    pub(super) fn create(&self, name: &str) -> Result<File, IoError> {
+        let flags = GUARDS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let created = rustix::fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR);
+        created
+            .map(File::from)
+            .map_err(|error| self.error("create", name, error))
+    }
+
+    /// Gives the file `name` the docket's name.
+    pub(super) fn publish(&self, name: &str) -> Result<(), IoError> {
+        rustix::fs::renameat(&self.fd, name, &self.fd, DOCKET)
+            .map_err(|error| self.error("rename", name, error))
+    }
+
+    /// Removes the file `name`, if it is there.
+    pub(super) fn remove(&self, name: &str) -> Result<(), IoError> {
+        match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(self.error("remove", name, error)),
+        }
+    }
+
+    /// Removes temporary files and data files, but not that of `kept`; whether all are gone. For who holds the lock.
+    pub(super) fn sweep(&self, kept: Option<&Docket>) -> bool {
+        let is_orphan = |name: &[u8]| match Kind::of(name) {
+            None | Some(Kind::Docket) => false,
+            Some(Kind::Temporary) => true,
+            Some(Kind::Data(id)) => kept.is_none_or(|kept| kept.data_id != id),
+        };
+        let Ok(entries) = Dir::read_from(&self.fd) else {
+            return false;
+        };
+        let mut are_gone = true;
+        for entry in entries {
+            are_gone &= entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                let name = is_orphan(name.to_bytes()).then(|| name.to_str());
+                name.is_none_or(|name| name.is_ok_and(|name| self.remove(name).is_ok()))
+            });
+        }
+        are_gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_are_written_are_recognized() {
+        let own = [
+            ("state", Kind::Docket),
+            ("state.tmp.12-3", Kind::Temporary),
+            ("state.0123456789abcdef", Kind::Data(0x0123_4567_89ab_cdef)),
+        ];
+        for (name, kind) in own {
+            assert_eq!(Kind::of(name.as_bytes()), Some(kind), "{name}");
+        }
+        for name in [
+            "stat",
+            "states",
+            "state.",
+            "state.tmp",
+            "state.0123456789ABCDEF",
+            "state.+123456789abcdef",
+            "state.0123456789abcde",
+            "state.00123456789abcdef",
+        ] {
+            assert_eq!(Kind::of(name.as_bytes()), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Writing: one writer at a time, and never over what is published.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, CWD, Mode};
+use vigil_linux::Errno;
+use vigil_linux::lock::Locked;
+use vigil_model::state_layout::docket::Docket;
+use vigil_model::state_layout::{DataHeader, UNIT};
+use zerocopy::{FromZeros, IntoBytes};
+
+use super::changes::Edits;
+use super::folder::{DOCKET, Folder, data_name};
+use super::plan::{NoPlan, Plan};
+use super::snapshot::Snapshot;
+use super::{Changes, Dropped, IoError, NoState, Published, Step, Steps, Store, StoreError};
+
+/// How much is collected before it is written, in bytes.
+const BUFFER_LEN: usize = 1 << 20;
+
+/// What becomes of the state that is published now.
+#[derive(Clone, Copy, Debug)]
+enum Base<'a> {
+    /// There is none that can be used.
+    None,
+    /// It is changed.
+    Changed(&'a Snapshot),
+    /// It is given up.
+    Replaced(&'a Snapshot),
+}
+
+impl<'a> Base<'a> {
+    /// What must be in force for the work not to be superseded.
+    fn expected(self) -> Option<&'a Snapshot> {
+        match self {
+            Self::None => None,
+            Self::Changed(base) | Self::Replaced(base) => Some(base),
+        }
+    }
+
+    /// What the changes apply to.
+    fn changed(self) -> Option<&'a Snapshot> {
+        match self {
+            Self::None | Self::Replaced(_) => None,
+            Self::Changed(base) => Some(base),
+        }
+    }
+}
+
+impl Store {
+    /// Publishes `changes` to `base` with the mark `clock`: behind the blocks of the base, or in a new data file where
+    /// there is no base or too much would be dead. The folder is created, but not those above it.
+    ///
+    /// # Errors
+    /// Nothing was published.
+    pub fn publish(
+        &self,
+        base: Option<&Snapshot>,
+        changes: Changes<'_>,
+        clock: [u8; 48],
+        steps: &dyn Steps,
+    ) -> Result<Published, StoreError> {
+        let base = base.map_or(Base::None, Base::Changed);
+        self.publish_onto(base, &changes, clock, steps)
+    }
+
+    /// Publishes what `changes` sets, and nothing else, in place of `base`: for a base that turned out to be damaged, or
+    /// of which nothing is worth keeping.
+    ///
+    /// # Errors
+    /// Nothing was published.
+    pub fn replace(
+        &self,
+        base: &Snapshot,
+        changes: Changes<'_>,
+        clock: [u8; 48],
+        steps: &dyn Steps,
+    ) -> Result<Published, StoreError> {
+        self.publish_onto(Base::Replaced(base), &changes, clock, steps)
+    }
+
+    fn publish_onto(
+        &self,
+        base: Base<'_>,
+        changes: &Changes<'_>,
+        clock: [u8; 48],
+        steps: &dyn Steps,
+    ) -> Result<Published, StoreError> {
+        let edits = changes.edits(base.changed())?;
+        if edits.iter().flatten().any(|edit| edit.key == u32::MAX) {
+            return Err(self.refusal(NoPlan::TooLarge));
+        }
+        if let Base::Changed(base) = base
+            && edits.iter().all(Vec::is_empty)
+            && *base.clock() == clock
+        {
+            return Ok(Published::Unchanged);
+        }
+        let folder = self.create_folder()?;
+        let Some(lock) = self.lock(&folder)? else {
+            return Ok(Published::Busy);
+        };
+        let Some(kept) = self.in_force(base, &folder)? else {
+            return Ok(Published::Superseded);
+        };
+        steps.reached(Step::Locked);
+        folder.sweep(kept);
+        let writer = Writer {
+            store: self,
+            folder: &folder,
+            steps,
+        };
+        let published = writer.write(base, &edits, clock);
+        drop(lock);
+        published
+    }
+
+    /// Removes the state, and the folder where nothing else is in it.
+    ///
+    /// # Errors
+    /// Some of it may be left.
+    pub fn drop_state(&self) -> Result<Dropped, StoreError> {
+        let folder = match Folder::open(&self.folder) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Ok(Dropped::Absent),
+            Err(error) => return Err(IoError::new("open", &self.folder, error).into()),
+        };
+        let Some(_lock) = self.lock(&folder)? else {
+            return Ok(Dropped::Busy);
+        };
+        // The docket first: without it, nobody looks for the rest.
+        folder.remove(DOCKET)?;
+        folder.sweep(None);
+        match rustix::fs::unlinkat(CWD, &self.folder, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT) => Ok(Dropped::Removed),
+            Err(error) => Err(IoError::new("remove", &self.folder, error).into()),
+        }
+    }
+
+    /// The docket in force, if it is that of the base, or there is neither; `Some(None)` then.
+    fn in_force<'a>(
+        &self,
+        base: Base<'a>,
+        folder: &Folder<'_>,
+    ) -> Result<Option<Option<&'a Docket>>, IoError> {
+        let current = match base.expected() {
+            Some(_) => folder.docket(&self.identity).map(Some),
+            None => self.open_in(folder).map(|_| None),
+        };
+        match (base.expected(), current) {
+            (_, Err(NoState::Io(error))) => Err(error),
+            (Some(base), Ok(Some(current))) if current == *base.docket() => {
+                Ok(Some(Some(base.docket())))
+            }
+            (None, Err(_)) => Ok(Some(None)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The folder, which is the effective user's, or else nothing is done in it: what one user leaves in another's
+    /// folder, that one might not even remove.
+    fn create_folder(&self) -> Result<Folder<'_>, StoreError> {
+        let refused = |deed| move |error| IoError::new(deed, &self.folder, error);
+        let folder = match Folder::open(&self.folder) {
+            Err(Errno::NOENT) => {
+                let above = self.folder.parent().unwrap_or(&self.folder);
+                let stat = rustix::fs::stat(above)
+                    .map_err(|error| IoError::new("look at", above, error))?;
+                if stat.st_uid != rustix::process::geteuid().as_raw() {
+                    return Err(StoreError::Foreign {
+                        path: above.to_owned(),
+                    });
+                }
+                match rustix::fs::mkdirat(CWD, &self.folder, Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(refused("create")(error).into()),
+                }
+                Folder::open(&self.folder).map_err(refused("open"))?
+            }
+            opened => opened.map_err(refused("open"))?,
+        };
+        if folder.stat()?.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(StoreError::Foreign {
+                path: self.folder.clone(),
+            });
+        }
+        Ok(folder)
+    }
+
+    fn lock<'a>(&self, folder: &'a Folder<'_>) -> Result<Option<Locked<&'a Folder<'a>>>, IoError> {
+        let lock =
+            Locked::try_new(folder).map_err(|error| IoError::new("lock", &self.folder, error))?;
+        // A folder that was removed before it was locked is nobody's: what goes on is in another one.
+        let is_there = folder.stat()?.st_nlink > 0;
+        Ok(lock.filter(|_| is_there))
+    }
+
+    fn refusal(&self, error: NoPlan) -> StoreError {
+        match error {
+            NoPlan::Damaged(damaged) => damaged.into(),
+            NoPlan::TooLarge => StoreError::TooLarge {
+                folder: self.folder.clone(),
+            },
+        }
+    }
+}
+
+/// A publication under the lock.
+struct Writer<'a> {
+    store: &'a Store,
+    folder: &'a Folder<'a>,
+    steps: &'a dyn Steps,
+}
+
+impl Writer<'_> {
+    fn write(
+        &self,
+        base: Base<'_>,
+        edits: &Edits<'_>,
+        clock: [u8; 48],
+    ) -> Result<Published, StoreError> {
+        if let Some(base) = base.changed()
+            && let Some(file) = self.folder.data_to_append(base.docket())
+        {
+            match Plan::append(base, edits) {
+                Ok(plan) if !plan.is_wasteful() => return self.append(base, &plan, file, clock),
+                Ok(_) | Err(NoPlan::TooLarge) => {}
+                Err(error) => return Err(self.store.refusal(error)),
+            }
+        }
+        let plan =
+            Plan::rewrite(base.changed(), edits).map_err(|error| self.store.refusal(error))?;
+        self.rewrite(base, &plan, clock)
+    }
+
+    fn append(
+        &self,
+        base: &Snapshot,
+        plan: &Plan<'_>,
+        file: File,
+        clock: [u8; 48],
+    ) -> Result<Published, StoreError> {
+        let name = data_name(base.docket().data_id.get());
+        self.data(Output::new(file, plan.start, self.steps), plan, &name)?;
+        let docket = Docket {
+            used_len: plan.used.into(),
+            dead_len: plan.dead.into(),
+            root: plan.root,
+            clock,
+            ..*base.docket()
+        };
+        self.docket(docket)?;
+        Ok(Published::Appended {
+            bytes: plan.used.saturating_sub(plan.start),
+        })
+    }
+
+    fn rewrite(
+        &self,
+        base: Base<'_>,
+        plan: &Plan<'_>,
+        clock: [u8; 48],
+    ) -> Result<Published, StoreError> {
+        let data_id = random_number();
+        let name = data_name(data_id);
+        let docket = Docket {
+            identity: self.store.identity,
+            generation: base
+                .expected()
+                .map_or(1, |base| base.generation().saturating_add(1))
+                .into(),
+            data_id: data_id.into(),
+            used_len: plan.used.into(),
+            dead_len: plan.dead.into(),
+            root: plan.root,
+            clock,
+            ..Docket::new_zeroed()
+        };
+        let mut output = Output::new(self.folder.create(&name)?, 0, self.steps);
+        output
+            .buffer
+            .extend_from_slice(DataHeader::new(data_id).as_bytes());
+        let written = self
+            .data(output, plan, &name)
+            .and_then(|()| self.docket(docket));
+        if let Err(error) = written {
+            // Not in force, as the docket is renamed last.
+            let _ = self.folder.remove(&name);
+            return Err(error.into());
+        }
+        // It is published; what cannot be removed now is removed by the next writer.
+        if self.folder.sweep(Some(&docket)) {
+            self.steps.reached(Step::OldRemoved);
+        }
+        Ok(Published::Rewritten { bytes: plan.used })
+    }
+
+    /// Writes the data file's part, called `name`.
+    fn data(&self, mut output: Output<'_>, plan: &Plan<'_>, name: &str) -> Result<(), IoError> {
+        let nodes = Some(plan.nodes.as_slice()).filter(|nodes| !nodes.is_empty());
+        let mut blocks = plan.blocks.iter().copied().chain(nodes);
+        blocks
+            .try_for_each(|block| output.add(block))
+            .and_then(|()| output.flush())
+            .map_err(|source| IoError {
+                deed: "write",
+                path: self.folder.path(name),
+                source,
+            })?;
+        self.steps.reached(Step::DataWritten);
+        Ok(())
+    }
+
+    /// Puts `docket` in force.
+    fn docket(&self, docket: Docket) -> Result<(), IoError> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{DOCKET}.tmp.{}-{number}", std::process::id());
+        let file = self.folder.create(&name)?;
+        let written = file
+            .write_all_at(docket.sealed().as_bytes(), 0)
+            .map_err(|source| IoError {
+                deed: "write",
+                path: self.folder.path(&name),
+                source,
+            });
+        let published = written.and_then(|()| {
+            self.steps.reached(Step::DocketWritten);
+            self.folder.publish(&name)
+        });
+        match published {
+            Ok(()) => self.steps.reached(Step::DocketPublished),
+            Err(_) => {
+                let _ = self.folder.remove(&name);
+            }
+        }
+        published
+    }
+}
+
+/// A file that is written from some offset on, in large pieces.
+struct Output<'a> {
+    file: File,
+    at: u64,
+    buffer: Vec<u8>,
+    steps: &'a dyn Steps,
+    has_begun: bool,
+}
+
+impl<'a> Output<'a> {
+    fn new(file: File, at: u64, steps: &'a dyn Steps) -> Self {
+        Self {
+            file,
+            at,
+            buffer: Vec::new(),
+            steps,
+            has_begun: false,
+        }
+    }
+
+    /// Adds `block`, filled up to whole units. A large one is not copied first.
+    fn add(&mut self, block: &[u8]) -> io::Result<()> {
+        if block.len() < BUFFER_LEN {
+            self.buffer.extend_from_slice(block);
+        } else {
+            self.flush()?;
+            self.write(block)?;
+        }
+        let stored = block.len().max(1).next_multiple_of(UNIT as usize);
+        let filling = stored.saturating_sub(block.len());
+        self.buffer
+            .resize(self.buffer.len().saturating_add(filling), 0);
+        if self.buffer.len() >= BUFFER_LEN {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if !buffer.is_empty() {
+            self.write(&buffer)?;
+        }
+        buffer.clear();
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, self.at)?;
+        self.at = self.at.saturating_add(bytes.len() as u64);
+        if !self.has_begun {
+            self.has_begun = true;
+            self.steps.reached(Step::DataBegun);
+        }
+        Ok(())
+    }
+}
+
+/// A number that no one expects: the keys of the hasher are random.
+fn random_number() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

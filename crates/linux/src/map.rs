@@ -1,0 +1,106 @@
+//! Files as memory.
+
+use std::ops::Deref;
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// The beginning of a file, mapped for reading (mmap(2)).
+///
+/// The file should be one that nobody cuts or overwrites within the mapped length: reading a part that was cut off
+/// ends the process (`SIGBUS`). Map only files of one's own that are written by appending.
+#[derive(Debug)]
+pub struct Map {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Map {
+    /// Maps the first `len` bytes of `file`. The memory begins at a multiple of the page size.
+    ///
+    /// Fails with `INVAL` where `len` is 0, and with `OVERFLOW` where the file is shorter.
+    #[allow(unsafe_code, reason = "mmap takes addresses")]
+    pub fn read_only(file: impl AsFd, len: usize) -> Result<Self, Errno> {
+        let size = rustix::fs::fstat(&file)?.st_size;
+        if usize::try_from(size).is_ok_and(|size| size < len) {
+            return Err(Errno::OVERFLOW);
+        }
+        // SAFETY: without an address of ours the kernel chooses one where nothing is mapped; the mapping is readable,
+        // never writable.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ,
+                MapFlags::PRIVATE,
+                file,
+                0,
+            )
+        }?;
+        // The kernel maps nothing at the address 0 unasked.
+        let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::INVAL)?;
+        Ok(Self { start, len })
+    }
+}
+
+impl Deref for Map {
+    type Target = [u8];
+
+    #[allow(unsafe_code, reason = "the memory is known by its address")]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` and `len` are those of a readable mapping that lives as long as `self`. That nobody changes
+        // the bytes of the file within `len` is what the type asks of its users.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Map {
+    #[allow(unsafe_code, reason = "munmap takes addresses")]
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping that `read_only` made, and nobody can hold a reference into it any more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and may be unmapped by any.
+#[allow(unsafe_code, reason = "a pointer is not sent by itself")]
+unsafe impl Send for Map {}
+
+// SAFETY: it is only read.
+#[allow(unsafe_code, reason = "a pointer is not shared by itself")]
+unsafe impl Sync for Map {}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_file_is_read_also_when_it_has_grown_or_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "contents").unwrap();
+        let map = Map::read_only(File::open(&path).unwrap(), 4).unwrap();
+        fs::write(&path, "contents and more").unwrap();
+        assert_eq!(&*map, b"cont");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(
+            std::thread::spawn(move || map.to_vec()).join().unwrap(),
+            b"cont"
+        );
+    }
+
+    #[test]
+    fn no_more_than_the_file_is_mapped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "1234").unwrap();
+        let open = || File::open(&path).unwrap();
+        assert_eq!(Map::read_only(open(), 5).unwrap_err(), Errno::OVERFLOW);
+        assert_eq!(Map::read_only(open(), 0).unwrap_err(), Errno::INVAL);
+        assert_eq!(&*Map::read_only(open(), 4).unwrap(), b"1234");
+    }
+}

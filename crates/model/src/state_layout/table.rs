@@ -1,0 +1,301 @@
+//! Tables: from a key to a block, by a tree of nodes with 256 places each.
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::{DataHeader, UNIT};
+
+/// The tables of a state. Their numbers are their places in the root block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// What there is only once.
+    General = 0,
+    /// By tracked directory: what belongs to the index.
+    Tracked = 1,
+    /// By tracked directory: what the last look saw.
+    Seen = 2,
+    /// Of files that need more.
+    Files = 3,
+}
+
+impl Table {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// All of them, in the order in which their blocks are written: what a walk reads comes first.
+    pub const WRITTEN: [Self; Self::COUNT] =
+        [Self::Tracked, Self::Seen, Self::Files, Self::General];
+}
+
+/// How many bits of a key choose a place in a node.
+const BITS: u32 = 8;
+
+/// How many places a node may have.
+pub const FANOUT: usize = 1 << BITS;
+
+/// Where a block is, and what must be there.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct Slot {
+    /// The offset in the data file, in units of 8 bytes; 0 where there is no block.
+    pub offset: U32,
+    /// The length of the block, in bytes.
+    pub len: U32,
+    /// The block's checksum.
+    pub checksum: U64,
+}
+
+const _: () = assert!(size_of::<Slot>() == 16);
+
+impl Slot {
+    /// No block.
+    pub const ABSENT: Self = Self {
+        offset: U32::ZERO,
+        len: U32::ZERO,
+        checksum: U64::ZERO,
+    };
+
+    /// Whether there is no block.
+    pub fn is_absent(&self) -> bool {
+        self.offset == U32::ZERO
+    }
+
+    /// How many bytes of the data file the block takes: none, if there is no block.
+    pub fn stored_len(&self) -> u64 {
+        match self.is_absent() {
+            true => 0,
+            false => super::stored_len(self.len.get()),
+        }
+    }
+
+    /// The block's bytes in `data`, the used part of a data file; `None` if they do not lie within it, or there is no
+    /// block.
+    pub fn bytes<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        let start = u64::from(self.offset.get()).checked_mul(UNIT)?;
+        if start < DataHeader::LEN {
+            return None;
+        }
+        let (_, rest) = data.split_at_checked(usize::try_from(start).ok()?)?;
+        rest.get(..usize::try_from(self.len.get()).ok()?)
+    }
+}
+
+/// The places of a node, of which the last holds a block; behind them are no blocks. `None` if `block` is no node.
+pub fn node(block: &[u8]) -> Option<&[Slot]> {
+    let slots = <[Slot]>::ref_from_bytes(block).ok()?;
+    (slots.len() <= FANOUT && slots.last().is_some_and(|last| !last.is_absent())).then_some(slots)
+}
+
+/// The place for `key` in a node of `level`; the lowest level, whose places are those of the table's blocks, is 1.
+pub fn place(key: u32, level: u32) -> usize {
+    let shifted = key.checked_shr(level.saturating_sub(1).saturating_mul(BITS));
+    shifted.unwrap_or(0) as usize % FANOUT
+}
+
+/// How many levels of nodes a table of `keys` keys has: 0 to 4.
+pub fn levels(keys: u32) -> u32 {
+    match keys.checked_sub(1) {
+        None => 0,
+        Some(greatest) => (u32::BITS.saturating_sub(greatest.leading_zeros()))
+            .div_ceil(BITS)
+            .max(1),
+    }
+}
+
+/// A table in the root block.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct TableRoot {
+    /// One more than the greatest key that has a block.
+    pub keys: U32,
+    /// How many levels of nodes there are.
+    pub levels: U32,
+    /// The node of the highest level.
+    pub top: Slot,
+}
+
+/// The root block.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct Root {
+    /// The tables, by their numbers.
+    pub tables: [TableRoot; Table::COUNT],
+}
+
+const _: () = assert!(size_of::<TableRoot>() == 24 && size_of::<Root>() == 96);
+
+impl Root {
+    /// Reads a root block; `None` if it is none.
+    pub fn parse(block: &[u8]) -> Option<Self> {
+        let root = Self::read_from_bytes(block).ok()?;
+        let is_possible = |table: &TableRoot| {
+            table.levels.get() == levels(table.keys.get())
+                && table.top.is_absent() == (table.levels == U32::ZERO)
+        };
+        root.tables.iter().all(is_possible).then_some(root)
+    }
+
+    /// The root of `table`.
+    pub fn table(&self, table: Table) -> &TableRoot {
+        let [general, tracked, seen, files] = &self.tables;
+        match table {
+            Table::General => general,
+            Table::Tracked => tracked,
+            Table::Seen => seen,
+            Table::Files => files,
+        }
+    }
+
+    /// The root of `table`, to be changed.
+    pub fn table_mut(&mut self, table: Table) -> &mut TableRoot {
+        let [general, tracked, seen, files] = &mut self.tables;
+        match table {
+            Table::General => general,
+            Table::Tracked => tracked,
+            Table::Seen => seen,
+            Table::Files => files,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::documented::{assert_documented, fields};
+    use super::*;
+
+    fn slot(offset: u32, len: u32) -> Slot {
+        Slot {
+            offset: offset.into(),
+            len: len.into(),
+            checksum: 5.into(),
+        }
+    }
+
+    #[test]
+    fn slots_and_roots_are_as_documented() {
+        assert_documented(
+            "Slot",
+            &fields!(Slot {
+                offset,
+                len,
+                checksum
+            }),
+        );
+        assert_documented("Table", &fields!(TableRoot { keys, levels, top }));
+    }
+
+    #[test]
+    fn a_slot_reaches_what_lies_behind_the_header_and_within_the_data() {
+        let data: Vec<u8> = (0..64).collect();
+        assert_eq!(slot(2, 3).bytes(&data), Some([16, 17, 18].as_slice()));
+        assert_eq!(slot(7, 8).bytes(&data), Some(&data[56..]));
+        assert_eq!(slot(8, 0).bytes(&data), Some([].as_slice()));
+        for outside in [
+            slot(0, 8),
+            slot(1, 8),
+            slot(7, 9),
+            slot(9, 0),
+            slot(u32::MAX, u32::MAX),
+        ] {
+            assert_eq!(outside.bytes(&data), None, "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn levels_are_as_many_as_the_greatest_key_needs() {
+        let cases = [
+            (0, 0),
+            (1, 1),
+            (256, 1),
+            (257, 2),
+            (65_536, 2),
+            (65_537, 3),
+            (1 << 24, 3),
+            ((1 << 24) + 1, 4),
+            (u32::MAX, 4),
+        ];
+        for (keys, expected) in cases {
+            assert_eq!(levels(keys), expected, "{keys}");
+        }
+    }
+
+    #[test]
+    fn each_level_takes_eight_bits_of_a_key() {
+        let key = 0x0403_0201;
+        assert_eq!([1, 2, 3, 4].map(|level| place(key, level)), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_node_is_whole_slots_up_to_the_last_block() {
+        let full = vec![slot(2, 8); FANOUT];
+        assert_eq!(node(full.as_bytes()), Some(full.as_slice()));
+        let loose_end = [slot(2, 8), Slot::ABSENT];
+        let bad: [&[u8]; 4] = [
+            &[],
+            &full.as_bytes()[..24],
+            loose_end.as_bytes(),
+            &[full.as_bytes(), full.as_bytes()].concat(),
+        ];
+        for block in bad {
+            assert_eq!(node(block), None, "{} bytes", block.len());
+        }
+    }
+
+    #[test]
+    fn a_root_has_the_levels_that_its_keys_need_and_a_node_where_there_are_keys() {
+        let mut root = Root::default();
+        assert_eq!(Root::parse(root.as_bytes()), Some(root));
+        *root.table_mut(Table::Files) = TableRoot {
+            keys: 257.into(),
+            levels: 2.into(),
+            top: slot(2, 16),
+        };
+        assert_eq!(Root::parse(root.as_bytes()), Some(root));
+        for (keys, levels, top) in [
+            (257, 1, slot(2, 16)),
+            (257, 2, Slot::ABSENT),
+            (0, 0, slot(2, 16)),
+        ] {
+            root.table_mut(Table::Files).keys = keys.into();
+            root.table_mut(Table::Files).levels = levels.into();
+            root.table_mut(Table::Files).top = top;
+            assert_eq!(Root::parse(root.as_bytes()), None, "{root:?}");
+        }
+    }
+}
