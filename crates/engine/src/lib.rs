@@ -14,7 +14,7 @@ pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;
-mod stamp;
+pub mod stamp;
 pub mod status;
 
 pub use vigil_model as model;
