@@ -16,6 +16,7 @@ pub mod scan;
 pub mod session;
 mod stamp;
 pub mod state_store;
+pub mod stamp;
 pub mod status;
 
 pub use vigil_model as model;

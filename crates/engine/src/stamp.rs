@@ -5,12 +5,12 @@ use std::path::Path;
 use rustix::time::{ClockId, clock_gettime};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_path};
-use vigil_model::timestamp::{Timestamp, is_racy};
+use vigil_model::timestamp::{Granularity, Timestamp, is_racy_at};
 
 /// What tells one state of a file or directory from another without a look inside: any change of its contents
 /// moves at least one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     dev: u64,
     ino: u64,
     size: u64,
@@ -35,8 +35,14 @@ impl From<&Stat> for Stamp {
 }
 
 impl Stamp {
+    /// How many bytes [`Stamp::to_bytes`] makes.
+    pub const LEN: usize = 48;
+
     /// The stamp of `path` now, following symbolic links; `None` where there is nothing.
-    pub(crate) fn of(path: &Path) -> Result<Option<Self>, Errno> {
+    ///
+    /// # Errors
+    /// What stat(2) says, but for a path that is not there.
+    pub fn of(path: &Path) -> Result<Option<Self>, Errno> {
         match stat_path(path) {
             Ok(stat) => Ok(Some(Self::from(&stat))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -45,13 +51,80 @@ impl Stamp {
     }
 
     /// Whether a change after `observed_at` might leave the stamp as it is.
-    pub(crate) fn is_racy(&self, observed_at: Timestamp) -> bool {
-        is_racy(self.mtime, observed_at) || is_racy(self.ctime, observed_at)
+    pub fn is_racy(&self, observed_at: Timestamp) -> bool {
+        self.is_racy_at(observed_at, None)
+    }
+
+    /// As [`Stamp::is_racy`], where the unit of the file system's times may be known.
+    pub fn is_racy_at(&self, observed_at: Timestamp, granularity: Option<Granularity>) -> bool {
+        [self.mtime, self.ctime]
+            .iter()
+            .any(|&time| is_racy_at(time, observed_at, granularity))
     }
 
     /// The stamp of `stat`, or `None` if a change after `observed_at` might bear the same one.
-    pub(crate) fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
-        Some(Self::from(stat)).filter(|stamp| !stamp.is_racy(observed_at))
+    pub fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
+        Self::trusted_at(stat, observed_at, None)
+    }
+
+    /// As [`Stamp::trusted`], where the unit of the file system's times may be known.
+    pub fn trusted_at(
+        stat: &Stat,
+        observed_at: Timestamp,
+        granularity: Option<Granularity>,
+    ) -> Option<Self> {
+        Some(Self::from(stat)).filter(|stamp| !stamp.is_racy_at(observed_at, granularity))
+    }
+
+    /// Whether all of it is from before `time`, as a stamp must be to prove something where
+    /// [`vigil_model::clock::distrusted_from`] names a time.
+    pub fn is_before(&self, time: Timestamp) -> bool {
+        self.mtime < time && self.ctime < time
+    }
+
+    /// The device it was seen on (`st_dev`).
+    pub fn device(&self) -> u64 {
+        self.dev
+    }
+
+    /// The stamp for a file on disk, little-endian: device, inode, size, seconds of mtime and of ctime, 8 bytes each;
+    /// nanoseconds of mtime and of ctime, 4 bytes each. Any stamp comes back from its bytes as it was.
+    pub fn to_bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        let fields = [
+            self.dev.to_le_bytes(),
+            self.ino.to_le_bytes(),
+            self.size.to_le_bytes(),
+            self.mtime.s.to_le_bytes(),
+            self.ctime.s.to_le_bytes(),
+            (u64::from(self.ctime.ns) << 32 | u64::from(self.mtime.ns)).to_le_bytes(),
+        ];
+        for (place, field) in bytes.iter_mut().zip(fields.as_flattened()) {
+            *place = *field;
+        }
+        bytes
+    }
+
+    /// The stamp that `bytes` stand for. Any bytes are a stamp, if not one that a file ever has.
+    pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
+        let (fields, _) = bytes.as_chunks::<8>();
+        let mut fields = fields.iter().map(|field| u64::from_le_bytes(*field));
+        let mut next = || fields.next().unwrap_or_default();
+        let (dev, ino, size) = (next(), next(), next());
+        let (mtime_s, ctime_s, both_ns) = (next(), next(), next());
+        Self {
+            dev,
+            ino,
+            size,
+            mtime: Timestamp {
+                s: mtime_s.cast_signed(),
+                ns: both_ns as u32,
+            },
+            ctime: Timestamp {
+                s: ctime_s.cast_signed(),
+                ns: (both_ns >> 32) as u32,
+            },
+        }
     }
 }
 
@@ -107,6 +180,58 @@ pub(crate) fn now() -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const STAMP: Stamp = Stamp {
+        dev: 0x0102_0304_0506_0708,
+        ino: u64::MAX,
+        size: 1 << 40,
+        mtime: Timestamp { s: -2, ns: 5 },
+        ctime: Timestamp {
+            s: 1_700_000_000,
+            ns: 999_999_999,
+        },
+    };
+
+    #[test]
+    fn a_stamp_comes_back_from_its_bytes() {
+        let bytes = STAMP.to_bytes();
+        assert_eq!(Stamp::from_bytes(&bytes), STAMP);
+        assert_eq!(bytes[..8], [8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(bytes[24..32], (-2_i64).to_le_bytes());
+        assert_eq!(bytes[32..40], 1_700_000_000_i64.to_le_bytes());
+        assert_eq!(bytes[40..44], 5_u32.to_le_bytes());
+        assert_eq!(bytes[44..], 999_999_999_u32.to_le_bytes());
+        for place in 0..Stamp::LEN {
+            let mut other = bytes;
+            other[place] ^= 0x81;
+            let stamp = Stamp::from_bytes(&other);
+            assert_ne!(stamp, STAMP);
+            assert_eq!(stamp.to_bytes(), other);
+        }
+    }
+
+    #[test]
+    fn the_younger_of_both_times_decides() {
+        let at = |mtime_s, ctime_s| Stamp {
+            mtime: Timestamp { s: mtime_s, ns: 1 },
+            ctime: Timestamp { s: ctime_s, ns: 1 },
+            ..STAMP
+        };
+        let time = Timestamp { s: 10, ns: 0 };
+        for (stamp, is_old) in [
+            (at(9, 9), true),
+            (at(9, 10), false),
+            (at(10, 9), false),
+            (at(11, 11), false),
+        ] {
+            assert_eq!(stamp.is_racy(time), !is_old);
+            assert_eq!(stamp.is_before(time), is_old);
+        }
+        assert!(!at(9, 9).is_racy_at(time, Some(Granularity::SECOND)));
+        let late = Timestamp { s: 9, ns: 2 };
+        assert!(!at(9, 9).is_racy(late));
+        assert!(at(9, 9).is_racy_at(late, Some(Granularity::SECOND)));
+    }
 
     #[test]
     fn a_young_file_is_read_again_and_an_old_one_is_trusted_until_it_moves() {

@@ -1,5 +1,6 @@
 //! Vigil's values and rules. Nothing here touches files, the clock, threads or the environment.
 
+pub mod clock;
 pub mod facts;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

@@ -16,12 +16,11 @@ pub(crate) mod shell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use gix_hash::ObjectId;
+use gix_hash::{Kind, ObjectId};
 use parking_lot::Mutex;
 
 pub use settings::{AutoCrlf, Driver, Settings};
@@ -39,6 +38,9 @@ use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
 
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;
+
+/// To be changed when files come to be converted in another way under the same attributes and settings.
+const MEANING: u64 = 1;
 
 /// Why the recorded form of a file is not known. The text is git's own, without "fatal: " or "error: ".
 #[derive(Debug, thiserror::Error)]
@@ -101,12 +103,14 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// Whether the file has to be in memory as a whole.
     fn needs_all(&self) -> bool {
-        self.ident
-            || self.encoding.is_some()
-            || self
-                .driver
-                .as_ref()
-                .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
+        self.ident || self.encoding.is_some() || self.runs_filter()
+    }
+
+    /// Whether a filter is run, or git ends because there is none.
+    fn runs_filter(&self) -> bool {
+        self.driver
+            .as_ref()
+            .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
     }
 }
 
@@ -165,20 +169,31 @@ impl Converter {
         }
     }
 
-    /// A number for what is done to files at `path`; the same one as long as that is the same. `None` where another
-    /// program has a part in it, or where it is an error.
+    /// A number for all that [`Converter::is_unchanged`] goes by at `path`, besides the contents and the recorded
+    /// blob; the same one as long as that is the same, in every process of one version of Vigil.
+    ///
+    /// `None` where the contents have to be compared anew each time: another program has a part in it, or it is an
+    /// error, or git may have something to say (of text that is not in the encoding it is said to be in, which the
+    /// C library decides besides).
+    ///
+    /// Endings that a checkout would write have no part in it, nor do `core.safecrlf` and
+    /// `core.checkRoundtripEncoding`: they decide warnings. Where line endings depend on the blob in the index, that
+    /// is the recorded one.
     pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
         let plan = self.plan(path).ok()?;
-        if plan
-            .driver
-            .as_ref()
-            .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
-        {
+        if plan.runs_filter() || plan.encoding.is_some() {
             return None;
         }
-        let mut hasher = DefaultHasher::new();
-        (plan.ident, &plan.encoding, plan.eol).hash(&mut hasher);
-        Some(hasher.finish())
+        let hash = match self.settings.hash {
+            Kind::Sha256 => 1,
+            _ => 0,
+        };
+        let eol = match plan.eol {
+            Action::Binary => 0,
+            Action::Text(_) => 1,
+            Action::Auto(_) => 2,
+        };
+        Some(MEANING << 32 | hash << 16 | eol << 8 | u64::from(plan.ident))
     }
 
     /// The blob id that the file would get. Parameters as in [`Converter::is_unchanged`].

@@ -3,6 +3,7 @@
 //! The rules of a directory are one immutable value that is linked to those of its parent, so that any number of
 //! threads walk with them. What git does when a parent directory is itself ignored is the walker's part.
 
+mod digest;
 mod list;
 
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ pub struct IgnoreRules {
     source: BString,
     ignore_case: bool,
     list: PatternList,
+    digest: u128,
 }
 
 impl IgnoreRules {
@@ -81,6 +83,7 @@ impl IgnoreRules {
             source: BString::default(),
             ignore_case: global.ignore_case,
             list: PatternList::default(),
+            digest: digest::of_none(global.ignore_case),
         });
         [global.excludes_file, global.info_exclude]
             .into_iter()
@@ -116,8 +119,16 @@ impl IgnoreRules {
             dir: dir.to_owned(),
             source,
             ignore_case: self.ignore_case,
+            digest: digest::of(self.digest, dir, &list),
             list,
         })
+    }
+
+    /// A number that stands for what these rules decide: equal for two values only if the same rules hold in the
+    /// same order in the same directories, and case counts, or does not, for both. The names of the files and the
+    /// lines that the rules are on have no part in it. The same one in every process of one version of Vigil.
+    pub fn digest(&self) -> u128 {
+        self.digest
     }
 
     /// The rule that decides about `path`, relative to the top of the working tree and without trailing slash:

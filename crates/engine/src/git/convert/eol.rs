@@ -3,7 +3,7 @@
 use bstr::ByteSlice;
 
 /// What is done to line endings (gitattributes(5), "text" and "eol").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Nothing.
     Binary,
@@ -14,7 +14,7 @@ pub(crate) enum Action {
 }
 
 /// A line ending in the working tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Lf,
     CrLf,

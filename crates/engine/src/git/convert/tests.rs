@@ -1,6 +1,7 @@
 //! Conversions against `git status` and `git hash-object`.
 
 mod filters;
+mod fingerprint;
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -129,6 +129,11 @@ impl PatternList {
         self.patterns.is_empty()
     }
 
+    /// All rules as written, in the order of the file.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &BStr> {
+        self.patterns.iter().map(|pattern| self.text(pattern))
+    }
+
     /// The rule as written.
     pub(super) fn text(&self, pattern: &Pattern) -> &BStr {
         self.slice(&pattern.text).as_bstr()

@@ -93,6 +93,88 @@ fn the_last_of_many_equal_names_decides() {
     assert_eq!(decides(&contents, "name5000", false), None);
 }
 
+/// The digest of rules in all the places where they may be.
+fn digest(excludes: &str, info: &str, files: &[(&str, &str)], ignore_case: bool) -> u128 {
+    let root = IgnoreRules::root(GlobalSources {
+        excludes_file: Some((Path::new("/excludes"), excludes.as_bytes())),
+        info_exclude: Some((Path::new("/info"), info.as_bytes())),
+        ignore_case,
+    });
+    files
+        .iter()
+        .fold(root, |rules, (dir, contents)| {
+            rules.with_file((*dir).into(), contents.as_bytes())
+        })
+        .digest()
+}
+
+#[test]
+fn a_digest_is_that_of_the_rules_in_force() {
+    let digest_of_top = |top: &str| digest("x", "y", &[("", top), ("d", "b")], false);
+    let told = digest_of_top("a\n!c/\n");
+    for same in [
+        "a\n!c/",
+        "\u{feff}a\r\n!c/\r\n",
+        "# why\n\na  \n!c/ \n",
+        "a\n/\n!\n!c/",
+        "a\0z\n!c/",
+    ] {
+        assert_eq!(digest_of_top(same), told, "{same:?}");
+    }
+    for other in [
+        "",
+        "a",
+        "!c/\na",
+        "a\nc/",
+        "a\n!c",
+        "a\n!/c/",
+        "A\n!c/",
+        "a!c/",
+        "a\n!c/\na",
+    ] {
+        assert_ne!(digest_of_top(other), told, "{other:?}");
+    }
+}
+
+#[test]
+fn each_part_has_its_share_in_the_digest() {
+    let top_and_d = [("", "a"), ("d", "b")];
+    let all = [
+        digest("x", "y", &top_and_d, false),
+        digest("x", "y", &top_and_d, true),
+        digest("y", "x", &top_and_d, false),
+        digest("x\ny", "", &top_and_d, false),
+        digest("", "y", &top_and_d, false),
+        digest("x", "", &top_and_d, false),
+        digest("x", "y", &[("", "a"), ("e", "b")], false),
+        digest("x", "y", &[("", "a"), ("d/b", "b")], false),
+        digest("x", "y", &[("", "a"), ("d", "b"), ("d/e", "c")], false),
+        digest("x", "y", &[("", "b"), ("d", "a")], false),
+        digest("x", "y", &[("", "a\nb")], false),
+        digest("x", "y", &[("", "a")], false),
+        digest("x", "y", &[("d", "b")], false),
+        digest("x", "y", &[], false),
+        digest("", "", &[], false),
+        digest("", "", &[], true),
+    ];
+    assert_eq!(BTreeSet::from(all).len(), all.len());
+
+    assert_eq!(
+        digest("x", "y", &[("", "a"), ("c", "#"), ("d", "b")], false),
+        all[0]
+    );
+    // One file of rules is like another, whatever its name.
+    assert_eq!(digest("x", "", &[], false), digest("", "x", &[], false));
+}
+
+#[test]
+fn a_digest_is_the_same_in_every_process() {
+    assert_eq!(
+        format!("{:032x}", digest("", "*.o\n", &[("d", "/a")], false)),
+        "4c5d4e1d91eafff5727978beeea2f808"
+    );
+}
+
 #[test]
 fn deep_directories_are_freed() {
     let mut rules = rules(b"a");

@@ -1,0 +1,86 @@
+//! What moves the number that stands for a conversion, and what does not.
+
+use super::*;
+
+/// The fingerprints of `f` with its attributes, under settings that differ from the usual ones.
+fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<u64> {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", format!("f {attributes}\n"));
+    let mut settings = fixture.settings(&[]);
+    change(&mut settings);
+    fixture.converter(settings).fingerprint("f".into())
+}
+
+fn with_driver(driver: Driver) -> Option<u64> {
+    fingerprint("filter=d", |settings| {
+        settings.drivers.insert("d".into(), driver);
+    })
+}
+
+#[test]
+fn each_way_to_convert_has_its_own_number() {
+    let as_is = |_: &mut Settings| {};
+    let all = [
+        fingerprint("", as_is),
+        fingerprint("text", as_is),
+        fingerprint("text=auto", as_is),
+        fingerprint("ident", as_is),
+        fingerprint("text ident", as_is),
+        fingerprint("", |settings| settings.hash = Kind::Sha256),
+        fingerprint("text", |settings| settings.hash = Kind::Sha256),
+    ];
+    assert!(all.iter().all(Option::is_some), "{all:?}");
+    assert_eq!(BTreeSet::from(all).len(), all.len(), "{all:?}");
+    // What is written to disk stays what it is.
+    assert_eq!(all[0], Some(0x1_0000_0000));
+    assert_eq!(all[4], Some(0x1_0000_0101));
+    assert_eq!(all[5], Some(0x1_0001_0000));
+}
+
+#[test]
+fn settings_count_as_far_as_they_decide() {
+    let as_is = |_: &mut Settings| {};
+    let auto_crlf = |value| move |settings: &mut Settings| settings.auto_crlf = value;
+    let (plain, auto) = (fingerprint("", as_is), fingerprint("text=auto", as_is));
+    assert_eq!(fingerprint("", auto_crlf(AutoCrlf::True)), auto);
+    assert_eq!(fingerprint("", auto_crlf(AutoCrlf::Input)), auto);
+    assert_eq!(fingerprint("-text", auto_crlf(AutoCrlf::True)), plain);
+    assert_eq!(fingerprint("eol=crlf", as_is), fingerprint("text", as_is));
+    assert_eq!(fingerprint("crlf", as_is), fingerprint("text", as_is));
+    assert_eq!(
+        fingerprint("text", |settings| settings.eol_crlf = true),
+        fingerprint("text", as_is)
+    );
+    assert_eq!(
+        fingerprint("text=auto", |settings| settings.warns_of_loss = false),
+        auto
+    );
+    assert_eq!(fingerprint("working-tree-encoding=utf8", as_is), plain);
+}
+
+#[test]
+fn what_others_decide_has_no_number() {
+    let command = |clean: &str| Driver {
+        clean: Some(clean.into()),
+        ..Driver::default()
+    };
+    let plain = fingerprint("", |_| {});
+    assert_eq!(with_driver(command("cat")), None);
+    let process = Driver {
+        process: Some("cat".into()),
+        ..Driver::default()
+    };
+    assert_eq!(with_driver(process), None);
+    let required = Driver {
+        required: true,
+        ..Driver::default()
+    };
+    assert_eq!(with_driver(required), None);
+    assert_eq!(fingerprint("working-tree-encoding=UTF-16", |_| {}), None);
+    assert_eq!(fingerprint("working-tree-encoding", |_| {}), None);
+
+    // A filter that does nothing is as good as none.
+    assert_eq!(with_driver(Driver::default()), plain);
+    assert_eq!(with_driver(command("")), plain);
+    assert_eq!(fingerprint("filter=unknown", |_| {}), plain);
+}

@@ -1,0 +1,77 @@
+//! The units in which file systems keep time.
+
+use super::Timestamp;
+
+pub(super) const SECOND_NS: u32 = 1_000_000_000;
+
+/// The unit to which a file system cuts time stamps down: a power of ten in nanoseconds, up to one second, or two
+/// seconds. Coarser ones sort after finer ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Granularity(u8);
+
+impl Granularity {
+    /// Nothing is cut off: ext4 as it is made today, XFS, Btrfs, tmpfs.
+    pub const NANOSECOND: Self = Self(0);
+    /// ext2, ext3, and ext4 with small inodes.
+    pub const SECOND: Self = Self(9);
+    /// FAT.
+    pub const TWO_SECONDS: Self = Self(10);
+
+    /// The coarsest unit in which `stamp` can be kept. A file system's own unit may be finer, and is no coarser.
+    ///
+    /// One stamp in ten that was not cut down ends in a zero and is taken for one that was, which delays trust in it
+    /// by no more than such a unit. So does a time that was set by whole seconds.
+    #[inline]
+    pub fn of(stamp: Timestamp) -> Self {
+        if stamp.ns == 0 {
+            return if stamp.s & 1 == 0 {
+                Self::TWO_SECONDS
+            } else {
+                Self::SECOND
+            };
+        }
+        let mut rest = stamp.ns;
+        let mut digits = 0;
+        while rest.is_multiple_of(10) {
+            rest /= 10;
+            digits += 1;
+        }
+        Self(digits)
+    }
+
+    /// The unit of a file system that keeps `kept` where it was given `given`, a time in an odd second with nine
+    /// digits of nanoseconds, none of them zero. `None` if it does something else than cutting down.
+    pub fn between(given: Timestamp, kept: Timestamp) -> Option<Self> {
+        let granularity = Self::of(kept);
+        (granularity.cut(given) == kept).then_some(granularity)
+    }
+
+    /// `time` as a file system of this unit would keep it: it cuts down, not towards 1970.
+    #[inline]
+    pub fn cut(self, time: Timestamp) -> Timestamp {
+        match self {
+            Self::NANOSECOND => time,
+            Self::TWO_SECONDS => Timestamp {
+                s: time.s & !1,
+                ns: 0,
+            },
+            Self(digits) => {
+                let unit = 10_u32.checked_pow(digits.into()).unwrap_or(SECOND_NS);
+                Timestamp {
+                    s: time.s,
+                    ns: time.ns - time.ns % unit,
+                }
+            }
+        }
+    }
+
+    /// The number that [`Granularity::from_number`] knows it by.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The unit of that number, if there is one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        (number <= Self::TWO_SECONDS.0).then_some(Self(number))
+    }
+}

@@ -1,0 +1,131 @@
+use super::granularity::SECOND_NS;
+use super::*;
+
+const fn at(s: i64, ns: u32) -> Timestamp {
+    Timestamp { s, ns }
+}
+
+#[test]
+fn only_a_stamp_before_the_observation_is_proof() {
+    assert!(!is_racy(at(10, 1), at(10, 2)));
+    assert!(is_racy(at(10, 2), at(10, 2)));
+    assert!(is_racy(at(10, 3), at(10, 2)));
+    assert!(is_racy(at(11, 3), at(10, 2)));
+}
+
+#[test]
+fn a_whole_second_may_stand_for_two() {
+    assert!(is_racy(at(10, 0), at(11, 999_999_999)));
+    assert!(!is_racy(at(10, 0), at(12, 0)));
+    assert!(is_racy(at(11, 0), at(11, 999_999_999)));
+    assert!(!is_racy(at(11, 0), at(12, 0)));
+}
+
+#[test]
+fn zeros_may_be_what_is_left_of_a_finer_time() {
+    // exFAT keeps hundredths, UDF microseconds.
+    assert!(is_racy(at(10, 120_000_000), at(10, 129_999_999)));
+    assert!(!is_racy(at(10, 120_000_000), at(10, 130_000_000)));
+    assert!(is_racy(at(10, 123_456_000), at(10, 123_456_999)));
+    assert!(!is_racy(at(10, 123_456_000), at(10, 123_457_000)));
+}
+
+#[test]
+fn a_known_unit_is_no_guess() {
+    let racy = |stamp, observed_at, unit| is_racy_at(stamp, observed_at, Some(unit));
+    assert!(!racy(at(10, 0), at(10, 1), Granularity::NANOSECOND));
+    assert!(racy(at(10, 0), at(10, 1), Granularity::SECOND));
+    assert!(!racy(at(10, 0), at(11, 0), Granularity::SECOND));
+    assert!(racy(at(10, 0), at(11, 0), Granularity::TWO_SECONDS));
+}
+
+#[test]
+fn times_before_1970_are_in_order() {
+    // A second and a half before 1970, and half a second.
+    assert!(!is_racy(at(-2, 500_000_000), at(-1, 500_000_000)));
+    assert!(is_racy(at(-1, 500_000_000), at(-2, 500_000_000)));
+    assert!(is_racy(at(-2, 0), at(-1, 999_999_999)));
+    assert!(!is_racy(at(-2, 0), at(0, 0)));
+    assert_eq!(Granularity::TWO_SECONDS.cut(at(-1, 5)), at(-2, 0));
+    assert_eq!(Granularity::SECOND.cut(at(-1, 5)), at(-1, 0));
+    assert_eq!(
+        Granularity::TWO_SECONDS.cut(at(i64::MIN, 5)),
+        Timestamp::MIN
+    );
+}
+
+#[test]
+fn what_somebody_set_is_proof_in_the_past_and_none_in_the_future() {
+    assert!(!is_racy(at(-1_000_000, 1), at(1_700_000_000, 5)));
+    assert!(is_racy(at(4_000_000_000, 1), at(1_700_000_000, 5)));
+    assert!(is_racy(at(4_000_000_000, 0), at(1_700_000_000, 5)));
+}
+
+/// Plays a file that changes, is looked at and changes again, for all moments of some seconds: the clock is the
+/// kernel's, whose stamps are those of the last tick or, where the old one was looked at, exact.
+#[test]
+fn no_change_after_the_look_hides_behind_a_trusted_stamp() {
+    const MOMENT_NS: i64 = 50_000_000;
+    const TICK: i64 = 4;
+    let time = |moment: i64| {
+        let ns = moment * MOMENT_NS + 7;
+        let second = i64::from(SECOND_NS);
+        at(
+            ns.div_euclid(second),
+            ns.rem_euclid(second).try_into().unwrap(),
+        )
+    };
+    let tick = |moment: i64| moment - moment.rem_euclid(TICK);
+    let tenth = Granularity::from_number(8).unwrap();
+    let units = [
+        Granularity::NANOSECOND,
+        tenth,
+        Granularity::SECOND,
+        Granularity::TWO_SECONDS,
+    ];
+    let mut trusted = 0;
+    for unit in units {
+        for first in -45..0 {
+            let old = unit.cut(time(tick(first)));
+            for look in first..50 {
+                let observed_at = time(tick(look));
+                let racy = [
+                    is_racy(old, observed_at),
+                    is_racy_at(old, observed_at, Some(unit)),
+                ];
+                trusted += racy.iter().filter(|racy| !**racy).count();
+                for second in look..look + 50 {
+                    let exact = unit.cut(time(second));
+                    let of_tick = unit.cut(time(tick(second)));
+                    let is_seen = old != exact && old != of_tick;
+                    assert!(
+                        is_seen || racy == [true; 2],
+                        "{unit:?} {first} {look} {second}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(trusted > 5000, "{trusted}");
+}
+
+#[test]
+fn a_unit_shows_in_what_is_kept() {
+    let given = at(1_000_000_001, 123_456_789);
+    for digits in 0..=10 {
+        let unit = Granularity::from_number(digits).unwrap();
+        assert_eq!(unit.number(), digits);
+        assert_eq!(Granularity::between(given, unit.cut(given)), Some(unit));
+    }
+    assert_eq!(Granularity::from_number(11), None);
+    assert_eq!(Granularity::from_number(10), Some(Granularity::TWO_SECONDS));
+    for other in [
+        at(1_000_000_001, 123_456_788),
+        at(1_000_000_002, 0),
+        at(0, 0),
+    ] {
+        assert_eq!(Granularity::between(given, other), None, "{other:?}");
+    }
+    assert!(Granularity::NANOSECOND < Granularity::SECOND);
+    assert!(Granularity::SECOND < Granularity::TWO_SECONDS);
+}
