@@ -14,9 +14,8 @@ pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;
-mod stamp;
-pub mod state_store;
 pub mod stamp;
+pub mod state_store;
 pub mod status;
 
 pub use vigil_model as model;
