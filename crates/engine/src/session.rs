@@ -6,6 +6,7 @@
 mod assemble;
 mod changes;
 mod excludes;
+mod index;
 mod long;
 mod object_mode;
 mod prompt;
@@ -24,10 +25,11 @@ use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
 use self::excludes::Excludes;
+use self::index::IndexState;
 use self::surroundings::{MissedAttributes, ObjectPool, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
-use crate::git::index_file::{self, LoadedIndex};
+use crate::git::index_file::{self, IndexFile};
 use crate::git::operation::under_way;
 use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Refs;
@@ -138,10 +140,6 @@ impl SessionError {
     }
 }
 
-/// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
-/// disk, and a thread costs less than that.
-const LARGE_INDEX_LEN: u64 = 4 << 20;
-
 /// One working copy and what is known of it.
 pub struct Session {
     repository: Repository,
@@ -161,33 +159,6 @@ pub struct Session {
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
-}
-
-/// An index and what was made of it.
-struct IndexState {
-    loaded: Arc<LoadedIndex>,
-    tracked: Tracked,
-    /// What of the index was written as a sparse one, if it was.
-    written_sparse: Option<WrittenSparse>,
-    /// What scans of this index remember, and of which kind of question.
-    memory: Option<(Question, ScanMemory)>,
-    staged: Option<StagedMemory>,
-}
-
-/// An index that was written as a sparse one.
-#[derive(Clone)]
-struct WrittenSparse {
-    /// A directory that is one entry is in the working tree: git then works with all entries.
-    has_present_directory: bool,
-    /// Directories that are one entry, beside others of what is below them.
-    crowded: Vec<BString>,
-}
-
-/// The kind of question that a memory of scans holds for.
-#[derive(Clone, PartialEq, Eq)]
-struct Question {
-    untracked: UntrackedMode,
-    ignored: IgnoredMode,
 }
 
 /// HEAD against the index, as long as neither moves.
@@ -271,86 +242,6 @@ impl Session {
         Ok(self.repository.require_work_tree()?)
     }
 
-    /// Reads the index if it is not the one in memory.
-    fn refresh_index(&mut self) -> Result<(), SessionError> {
-        if self
-            .index
-            .as_ref()
-            .is_some_and(|state| state.loaded.is_current() && !self.has_new_sparse_directory(state))
-        {
-            return Ok(());
-        }
-        let top = self.top()?.to_owned();
-        let repository = &self.repository;
-        let load = || {
-            index_file::load(
-                &repository.index_path,
-                &repository.git_dir,
-                &top,
-                repository.hash,
-            )
-        };
-        let is_large = || {
-            vigil_linux::stat::stat_path(&repository.index_path)
-                .is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
-        };
-        let mut loaded = match self.index.is_none() && is_large() {
-            true => {
-                let (refs, pool) = (&self.refs, &self.object_pool);
-                std::thread::scope(|scope| {
-                    scope.spawn(|| read_head_ahead(refs, pool));
-                    load()
-                })
-            }
-            false => load(),
-        }?;
-        if loaded.stat.is_some()
-            && let Some(threads) = self.repository.config.entry("index.threads")
-        {
-            threads.bool_or_int()?;
-        }
-        if self.repository.config.boolean("core.splitIndex")? == Some(true)
-            && self.collapsing_rules(&loaded, &mut Vec::new())?.is_some()
-        {
-            let text = "cannot use split index with a sparse index".to_owned();
-            return Err(repository::Error::Refused(text).into());
-        }
-        let mut written_sparse = None;
-        if loaded.index.is_sparse() {
-            let mut has_present_directory = false;
-            let trees = &self.objects;
-            let crowded = crowded_sparse_directories(&loaded.index);
-            loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                let is_present = is_present(&top, path);
-                has_present_directory |= is_present;
-                is_present || crowded.iter().any(|other| other == path)
-            })?;
-            written_sparse = Some(WrittenSparse {
-                has_present_directory,
-                crowded,
-            });
-        }
-        let tracked = Tracked::of(&loaded.index);
-        self.index = Some(IndexState {
-            loaded: Arc::new(loaded),
-            tracked,
-            written_sparse,
-            memory: None,
-            staged: None,
-        });
-        Ok(())
-    }
-
-    /// Whether a directory that the sparse index does not list is in the working tree now.
-    fn has_new_sparse_directory(&self, state: &IndexState) -> bool {
-        let index = &state.loaded.index;
-        index.is_sparse()
-            && self.repository.work_tree.as_deref().is_some_and(|top| {
-                let mut entries = index.entries().iter();
-                entries.any(|entry| entry.mode.is_tree() && is_present(top, index.path(entry)))
-            })
-    }
-
     /// Makes attributes and filters see files and index as they are now.
     fn refresh_attributes(&self) -> Result<(), SessionError> {
         let Some(state) = &self.index else {
@@ -417,33 +308,6 @@ fn head_id(head: &Head) -> Option<ObjectId> {
         Head::Branch { id, .. } => *id,
         Head::Detached(id) => Some(*id),
     }
-}
-
-/// Has HEAD's tree brought into memory. Whatever is wrong with it is said when it is used.
-fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
-    if let Ok(head) = refs.head()
-        && let Some(id) = head_id(&head)
-    {
-        pool.with(|objects| {
-            let tree = objects.peel_to_tree(&id);
-            tree.and_then(|tree| objects.read(&tree, &mut Vec::new()))
-                .is_ok()
-        });
-    }
-}
-
-/// The sparse directories below which the index has entries of their own, as a conflict leaves them.
-fn crowded_sparse_directories(index: &Index) -> Vec<BString> {
-    let mut entries = index.entries().iter().peekable();
-    let mut crowded = Vec::new();
-    while let Some(entry) = entries.next() {
-        let path = index.path(entry);
-        let is_below = |other: &&vigil_model::index::Entry| index.path(other).starts_with(path);
-        if entry.is_sparse_directory() && entries.peek().is_some_and(is_below) {
-            crowded.push(path.to_owned());
-        }
-    }
-    crowded
 }
 
 /// Whether there is anything at `path`; a directory, or a link to one, where it ends in `/`.

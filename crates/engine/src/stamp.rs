@@ -76,6 +76,16 @@ impl Stamp {
         Some(Self::from(stat)).filter(|stamp| !stamp.is_racy_at(observed_at, granularity))
     }
 
+    /// When the contents last changed.
+    pub fn mtime(&self) -> Timestamp {
+        self.mtime
+    }
+
+    /// Whether the contents may have changed after `observed_at` and kept this stamp: by the mtime alone.
+    pub fn is_written_since(&self, observed_at: Timestamp) -> bool {
+        is_racy_at(self.mtime, observed_at, None)
+    }
+
     /// Whether all of it is from before `time`, as a stamp must be to prove something where
     /// [`vigil_model::clock::distrusted_from`] names a time.
     pub fn is_before(&self, time: Timestamp) -> bool {

@@ -1,20 +1,22 @@
 //! The index as a file: reading it whole, with the shared index it may name, and noticing that it moved on.
 
+mod seen;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bstr::BString;
 use gix_hash::{Kind, ObjectId};
 use rustix::buffer::spare_capacity;
 use vigil_linux::memory::prefer_huge_pages;
-use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{Index, IndexParser, ParseError, ParsedIndex, Prepare};
-use vigil_model::timestamp::{Timestamp, is_racy};
 
 use crate::stamp::{self, Stamp};
+
+pub use seen::{IndexFile, SeenFile};
 
 /// Why an index cannot be read. The text is git's last line, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -71,27 +73,6 @@ impl Error {
     }
 }
 
-/// A file as it was when it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What `fstat(2)` said of it when open; `None` where there was none.
-    pub stat: Option<Stat>,
-}
-
-impl SeenFile {
-    fn is_current(&self, read_at: Timestamp) -> bool {
-        match (self.stat, stat_path(&self.path)) {
-            (Some(seen), Ok(now)) => {
-                Stamp::from(&seen) == Stamp::from(&now) && !is_racy(stamp::mtime(&seen), read_at)
-            }
-            (None, Err(error)) => error == Errno::NOENT,
-            _ => false,
-        }
-    }
-}
-
 /// Large indexes are read into huge pages: faults for small ones would cost as much as the parsing.
 struct HugePages;
 
@@ -106,53 +87,8 @@ impl Prepare for HugePages {
 pub struct LoadedIndex {
     /// The entries, of a split index already joined.
     pub index: Index,
-    /// What `fstat(2)` said of the index file; `None` where there is none. Its mtime is what the racy rule
-    /// compares entries with.
-    pub stat: Option<Stat>,
-    /// The shared index, where the index is split.
-    pub shared: Option<SeenFile>,
-    /// What git would say on stderr, with no prefix.
-    pub notices: Vec<String>,
-    /// Where the untracked cache was made, if there is one: working tree and system, in a sentence.
-    pub untracked_cache_origin: Option<BString>,
-    path: PathBuf,
-    read_at: Timestamp,
-}
-
-impl LoadedIndex {
-    /// The index of a repository that has none.
-    pub fn none(hash: Kind) -> Self {
-        Self {
-            index: Index::empty(hash),
-            stat: None,
-            shared: None,
-            notices: Vec::new(),
-            untracked_cache_origin: None,
-            path: PathBuf::new(),
-            read_at: Timestamp::default(),
-        }
-    }
-
-    /// The mtime of the index file, or the epoch where there is none: the `index_written_at` of the racy rule.
-    pub fn written_at(&self) -> Timestamp {
-        self.stat
-            .as_ref()
-            .map_or(Timestamp::default(), stamp::mtime)
-    }
-
-    /// Whether both files are still those that were read: one `stat(2)` each. It may be false without reason,
-    /// for files that were written just before they were read; reading them again later cures that.
-    pub fn is_current(&self) -> bool {
-        let own = SeenFile {
-            path: self.path.clone(),
-            stat: self.stat,
-        };
-        own.is_current(self.read_at)
-            && self
-                .shared
-                .as_ref()
-                .is_none_or(|shared| shared.is_current(self.read_at))
-    }
+    /// Where they came from.
+    pub file: IndexFile,
 }
 
 /// Reads the index at `path`; where there is none, the index is empty.
@@ -169,12 +105,7 @@ pub fn load(
     let read_at = stamp::now();
     let mut loaded = LoadedIndex {
         index: Index::empty(hash),
-        stat: None,
-        shared: None,
-        notices: Vec::new(),
-        untracked_cache_origin: None,
-        path: path.to_owned(),
-        read_at,
+        file: IndexFile::absent(path, read_at),
     };
     let reader = Reader { shown_from, hash };
     let file = match crate::file::open(path) {
@@ -183,9 +114,9 @@ pub fn load(
         Err(error) => return Err(reader.open_failed(path, &error)),
     };
     let (parsed, stat) = reader.read(path, &file)?;
-    loaded.stat = Some(stat);
-    loaded.notice(&parsed);
-    loaded.untracked_cache_origin = parsed.untracked_cache_origin.clone();
+    loaded.file.own.stamp = Some(Stamp::from(&stat));
+    loaded.file.notice(&parsed);
+    loaded.file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
     let Some(link) = &parsed.link else {
         loaded.index = parsed.index;
         return Ok(loaded);
@@ -200,7 +131,7 @@ pub fn load(
     let file = crate::file::open(&shared_path)
         .map_err(|error| reader.open_failed(&shared_path, &error))?;
     let (shared, stat) = reader.read(&shared_path, &file)?;
-    loaded.notice(&shared);
+    loaded.file.notice(&shared);
     if shared.checksum != link.shared_id {
         return Err(Error::WrongShared {
             expected: link.shared_id,
@@ -208,16 +139,16 @@ pub fn load(
             found: shared.checksum,
         });
     }
-    loaded.shared = Some(SeenFile {
+    loaded.file.shared = Some(SeenFile {
         path: shared_path,
-        stat: Some(stat),
+        stamp: Some(Stamp::from(&stat)),
     });
     loaded.index = Index::merge_split(shared.index, parsed.index, link)
         .map_err(|reason| reader.malformed(path, reason))?;
     Ok(loaded)
 }
 
-impl LoadedIndex {
+impl IndexFile {
     fn notice(&mut self, parsed: &ParsedIndex) {
         let notices = parsed
             .ignored_extensions()

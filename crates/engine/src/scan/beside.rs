@@ -13,9 +13,9 @@ use super::cache::{DirMemory, Listed, Others};
 use super::entries::is_gitlink_on_any_side;
 use super::open::OpenDir;
 use super::pool::Local;
+use super::rules::Rules;
 use super::untracked::Found;
 use super::walk::{Here, Task, Walk, Worker};
-use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 
 impl Walk<'_> {
@@ -29,31 +29,35 @@ impl Walk<'_> {
         &'s self,
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules_above: &Arc<IgnoreRules>,
+        rules_above: &Arc<Rules>,
         is_excluded: bool,
-        memory: Option<&mut DirMemory>,
+        mut memory: Option<&mut DirMemory>,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
-    ) -> Arc<IgnoreRules> {
+    ) -> Arc<Rules> {
         let Ok(stat) = stat_fd(dir.fd()) else {
             return rules_above.clone();
         };
-        if let Some(listed) = memory.as_deref().and_then(|memory| memory.listed.as_ref())
-            && Arc::ptr_eq(&listed.rules_above, rules_above)
+        let question = self.scan.question();
+        if let Some(listed) = memory
+            .as_deref_mut()
+            .and_then(|memory| memory.listed(question))
+            && listed.rules_above == rules_above.digest()
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
             && self.holds(listed.others(), dir.fd())
         {
+            let rules = listed.rules(rules_above, self.scan.work_tree, here.path);
             self.push_subdirs(
                 here,
                 dir,
-                &listed.rules,
+                &rules,
                 is_excluded,
                 &listed.others().excluded_subdirs,
                 local,
             );
-            self.report_others(listed.others(), worker);
-            return listed.rules.clone();
+            self.report_others(listed.others(), here.path, worker);
+            return rules;
         }
         let mut listing = worker.take_listing();
         let path = here.path;
@@ -86,18 +90,27 @@ impl Walk<'_> {
         worker.findings.warnings.append(&mut found.warnings);
         worker.hidden.append(&mut found.hidden);
         let gitignore_holds = gitignore.is_none_or(|stamp| stamp.is_some());
+        let names = |paths: Vec<BString>| -> Vec<BString> {
+            let start = match path.len() {
+                0 => 0,
+                len => len.saturating_add(1),
+            };
+            let name = |path: BString| path.get(start..).unwrap_or_default().into();
+            paths.into_iter().map(name).collect()
+        };
         let others = Others {
-            untracked: found.untracked,
-            ignored: found.ignored,
+            untracked: names(found.untracked),
+            ignored: names(found.ignored),
             excluded_subdirs,
             witnesses: found.witnesses,
             gitignore: gitignore.flatten(),
         };
-        self.report_others(&others, worker);
+        self.report_others(&others, here.path, worker);
         if let Some(memory) = memory {
-            memory.listed = Stamp::trusted(&stat, self.started_at)
+            let listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && gitignore_holds)
                 .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
+            memory.remember(question, listed);
         }
         rules
     }
@@ -118,13 +131,12 @@ impl Walk<'_> {
             })
     }
 
-    fn report_others(&self, others: &Others, worker: &mut Worker) {
+    fn report_others(&self, others: &Others, dir_path: &BStr, worker: &mut Worker) {
         self.count_untracked(others.untracked.len());
-        worker
-            .findings
-            .untracked
-            .extend_from_slice(&others.untracked);
-        worker.findings.ignored.extend_from_slice(&others.ignored);
+        let path = |name: &BString| vigil_model::path::join(dir_path, name.as_bstr());
+        let findings = &mut worker.findings;
+        findings.untracked.extend(others.untracked.iter().map(path));
+        findings.ignored.extend(others.ignored.iter().map(path));
     }
 
     /// Judges each entry of the listing of directory `here` that is not a tracked file.
@@ -137,7 +149,7 @@ impl Walk<'_> {
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         found: &mut Found,
         excluded_subdirs: &mut Vec<DirNumber>,

@@ -1,16 +1,22 @@
-//! What a scan remembers of each directory, so that the next one need not list it again.
+//! What a scan remembers of each directory, so that the next one need not list it again: in this process, and with the
+//! help of blocks that another one wrote.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use bstr::BString;
-use parking_lot::Mutex;
+use bstr::{BStr, BString, ByteSlice};
+use parking_lot::{Mutex, MutexGuard};
+use vigil_model::seen::{
+    ComparedRecord, ListingRecord, NewListing, STAMP_LEN, SeenBlock, SeenListing, write,
+};
+use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::DirNumber;
 
-use crate::git::ignore::IgnoreRules;
+use super::rules::Rules;
 use crate::stamp::Stamp;
 
 /// A file whose contents were compared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compared {
     /// Its place among the files of its directory.
     pub(super) at: usize,
@@ -31,9 +37,9 @@ pub(super) struct Witness {
 /// What one tracked directory held beside its tracked files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Others {
-    /// Untracked paths from the top; directories end in `/`.
+    /// Untracked paths from the directory on; directories end in `/`.
     pub(super) untracked: Vec<BString>,
-    /// Ignored paths from the top; directories end in `/`.
+    /// Ignored paths from the directory on; directories end in `/`.
     pub(super) ignored: Vec<BString>,
     /// Tracked subdirectories that an ignore rule matches.
     pub(super) excluded_subdirs: Vec<DirNumber>,
@@ -57,28 +63,41 @@ impl Others {
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) stamp: Stamp,
-    /// The rules that were in force, and whether the directory was excluded by them.
-    pub(super) rules_above: Arc<IgnoreRules>,
+    /// The digest of the rules that were in force, and whether the directory was excluded by them.
+    pub(super) rules_above: u128,
     pub(super) is_excluded: bool,
-    /// The rules with those of the directory's own `.gitignore`.
-    pub(super) rules: Arc<IgnoreRules>,
+    own_rules: OwnRules,
     /// Nothing, for most directories.
     others: Option<Box<Others>>,
+}
+
+/// The rules with those of the directory's own `.gitignore`.
+#[derive(Debug)]
+enum OwnRules {
+    /// It adds none.
+    None,
+    Known(Arc<Rules>),
+    /// They have this digest.
+    Unread(u128),
 }
 
 impl Listed {
     pub(super) fn new(
         stamp: Stamp,
-        rules_above: &Arc<IgnoreRules>,
+        rules_above: &Arc<Rules>,
         is_excluded: bool,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         others: Others,
     ) -> Self {
+        let has_own = rules.digest() != rules_above.digest();
         Self {
             stamp,
-            rules_above: rules_above.clone(),
+            rules_above: rules_above.digest(),
             is_excluded,
-            rules: rules.clone(),
+            own_rules: match has_own {
+                true => OwnRules::Known(rules.clone()),
+                false => OwnRules::None,
+            },
             others: (!others.is_empty()).then(|| Box::new(others)),
         }
     }
@@ -93,21 +112,209 @@ impl Listed {
         };
         self.others.as_deref().unwrap_or(&NOTHING)
     }
+
+    /// The rules in the directory `dir`, where `above` are those above it.
+    pub(super) fn rules(&mut self, above: &Arc<Rules>, work_tree: &Path, dir: &BStr) -> Arc<Rules> {
+        match &self.own_rules {
+            OwnRules::None => above.clone(),
+            OwnRules::Known(rules) => rules.clone(),
+            OwnRules::Unread(digest) => {
+                let rules = Arc::new(Rules::unread(above, work_tree, dir, *digest));
+                self.own_rules = OwnRules::Known(rules.clone());
+                rules
+            }
+        }
+    }
+
+    fn own_digest(&self) -> u128 {
+        match &self.own_rules {
+            OwnRules::None => self.rules_above,
+            OwnRules::Known(rules) => rules.digest(),
+            OwnRules::Unread(digest) => *digest,
+        }
+    }
 }
 
 /// What is remembered of one tracked directory.
 #[derive(Debug, Default)]
 pub(super) struct DirMemory {
-    pub(super) listed: Option<Listed>,
+    /// By question.
+    listings: Vec<(u32, Listed)>,
     /// In order of files.
-    pub(super) compared: Vec<Compared>,
+    compared: Vec<Compared>,
+    /// The block was read, if there is one.
+    is_loaded: bool,
+    /// It is no longer what the block says.
+    is_moved: bool,
 }
 
-/// The memory of a working copy's scans. It belongs to one index and one set of questions: a new index, new
-/// configuration or another kind of question needs a new one.
-#[derive(Debug, Default)]
+impl DirMemory {
+    /// The listing that was made for `question`.
+    pub(super) fn listed(&mut self, question: u32) -> Option<&mut Listed> {
+        let mut listings = self.listings.iter_mut();
+        listings
+            .find(|(known, _)| *known == question)
+            .map(|(_, listed)| listed)
+    }
+
+    /// Remembers a listing, or that there is none that could be used again.
+    pub(super) fn remember(&mut self, question: u32, listed: Option<Listed>) {
+        let before = self.listings.len();
+        self.listings.retain(|(known, _)| *known != question);
+        self.is_moved |= listed.is_some() || self.listings.len() != before;
+        self.listings
+            .extend(listed.map(|listed| (question, listed)));
+    }
+
+    /// The contents that were compared.
+    pub(super) fn compared(&self) -> Vec<Compared> {
+        self.compared.clone()
+    }
+
+    pub(super) fn remember_compared(&mut self, compared: Vec<Compared>) {
+        if compared != self.compared {
+            self.compared = compared;
+            self.is_moved = true;
+        }
+    }
+
+    fn load(&mut self, block: &SeenBlock<'_>, distrusted_from: Option<Timestamp>) {
+        let is_believed = |stamp: &Stamp| distrusted_from.is_none_or(|time| stamp.is_before(time));
+        let compared = block.compared().iter().map(|one| {
+            let flags = one.flags.get();
+            Compared {
+                at: one.at.get() as usize,
+                stamp: Stamp::from_bytes(&one.stamp),
+                conversion: (flags & ComparedRecord::HAS_CONVERSION != 0)
+                    .then(|| one.conversion.get()),
+                is_unchanged: flags & ComparedRecord::IS_UNCHANGED != 0,
+            }
+        });
+        self.compared = compared.filter(|one| is_believed(&one.stamp)).collect();
+        let listings = block.listings().filter_map(|listing| {
+            let listed = Listed::read(&listing, &is_believed)?;
+            Some((listing.record.question.get(), listed))
+        });
+        self.listings = listings.collect();
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let compared: Vec<ComparedRecord> = self
+            .compared
+            .iter()
+            .map(|one| {
+                let unchanged = u32::from(one.is_unchanged) * ComparedRecord::IS_UNCHANGED;
+                let converted =
+                    u32::from(one.conversion.is_some()) * ComparedRecord::HAS_CONVERSION;
+                ComparedRecord {
+                    stamp: one.stamp.to_bytes(),
+                    conversion: one.conversion.unwrap_or(0).into(),
+                    at: u32::try_from(one.at).unwrap_or(u32::MAX).into(),
+                    flags: (unchanged | converted).into(),
+                }
+            })
+            .collect();
+        let listings: Vec<NewListing<'_>> = self
+            .listings
+            .iter()
+            .map(|(question, listed)| listed.to_write(*question))
+            .collect();
+        write(&compared, &listings, out);
+    }
+}
+
+impl Listed {
+    fn read(listing: &SeenListing<'_>, is_believed: impl Fn(&Stamp) -> bool) -> Option<Self> {
+        let record = listing.record;
+        let flags = record.flags.get();
+        let stamp = Stamp::from_bytes(&record.stamp);
+        let gitignore = (flags & ListingRecord::HAS_GITIGNORE != 0)
+            .then(|| Stamp::from_bytes(&record.gitignore));
+        let witnesses: Vec<Witness> = listing
+            .witnesses()
+            .map(|(path, stamp)| Witness {
+                path: path.to_owned(),
+                stamp: Stamp::from_bytes(stamp),
+            })
+            .collect();
+        let mut stamps = witnesses.iter().map(|witness| &witness.stamp);
+        if !is_believed(&stamp)
+            || gitignore.as_ref().is_some_and(|stamp| !is_believed(stamp))
+            || stamps.any(|stamp| !is_believed(stamp))
+        {
+            return None;
+        }
+        let owned = |names: &mut dyn Iterator<Item = &BStr>| names.map(BString::from).collect();
+        let others = Others {
+            untracked: owned(&mut listing.untracked()),
+            ignored: owned(&mut listing.ignored()),
+            excluded_subdirs: listing.excluded().collect(),
+            witnesses,
+            gitignore,
+        };
+        let (above, own) = (record.rules_above.get(), record.rules.get());
+        Some(Self {
+            stamp,
+            rules_above: above,
+            is_excluded: flags & ListingRecord::IS_EXCLUDED != 0,
+            own_rules: match own == above {
+                true => OwnRules::None,
+                false => OwnRules::Unread(own),
+            },
+            others: (!others.is_empty()).then(|| Box::new(others)),
+        })
+    }
+
+    fn to_write(&self, question: u32) -> NewListing<'_> {
+        let others = self.others();
+        let excluded = u32::from(self.is_excluded) * ListingRecord::IS_EXCLUDED;
+        let has_file = u32::from(others.gitignore.is_some()) * ListingRecord::HAS_GITIGNORE;
+        NewListing {
+            record: ListingRecord {
+                stamp: self.stamp.to_bytes(),
+                gitignore: others
+                    .gitignore
+                    .map_or([0; STAMP_LEN], |stamp| stamp.to_bytes()),
+                rules_above: self.rules_above.into(),
+                rules: self.own_digest().into(),
+                question: question.into(),
+                flags: (excluded | has_file).into(),
+                untracked_len: 0.into(),
+                ignored_len: 0.into(),
+                witnesses_len: 0.into(),
+                witnesses: 0.into(),
+                excluded: 0.into(),
+                reserved: 0.into(),
+            },
+            untracked: bytes(&others.untracked),
+            ignored: bytes(&others.ignored),
+            excluded: &others.excluded_subdirs,
+            witnesses: others
+                .witnesses
+                .iter()
+                .map(|witness| (witness.path.as_bytes(), witness.stamp.to_bytes()))
+                .collect(),
+        }
+    }
+}
+
+fn bytes(names: &[BString]) -> Vec<&[u8]> {
+    names.iter().map(|name| name.as_bytes()).collect()
+}
+
+/// Where blocks of what earlier processes saw are.
+pub trait SeenBlocks: Send + Sync {
+    /// The block of a directory, if there is one that can be read.
+    fn seen(&self, number: DirNumber) -> Option<&[u8]>;
+}
+
+/// The memory of a working copy's scans. It belongs to one tree of tracked files.
+#[derive(Default)]
 pub struct ScanMemory {
     dirs: Vec<Mutex<DirMemory>>,
+    blocks: Option<Arc<dyn SeenBlocks>>,
+    /// From when on stamps of blocks prove nothing, if at all.
+    distrusted_from: Option<Timestamp>,
 }
 
 impl ScanMemory {
@@ -115,10 +322,86 @@ impl ScanMemory {
     pub fn new(dirs: usize) -> Self {
         Self {
             dirs: std::iter::repeat_with(Mutex::default).take(dirs).collect(),
+            blocks: None,
+            distrusted_from: None,
         }
     }
 
-    pub(super) fn dir(&self, number: DirNumber) -> Option<&Mutex<DirMemory>> {
-        self.dirs.get(number as usize)
+    /// As [`Self::new`], with what `blocks` say, where its stamps are before `distrusted_from`.
+    pub fn with_blocks(
+        dirs: usize,
+        blocks: Arc<dyn SeenBlocks>,
+        distrusted_from: Option<Timestamp>,
+    ) -> Self {
+        Self {
+            blocks: Some(blocks),
+            distrusted_from,
+            ..Self::new(dirs)
+        }
+    }
+
+    /// The same for another tree of `dirs` directories, most of which are as they were: those in `other_files` have
+    /// other files, and those in `other_names` also other names.
+    pub fn carried_over(
+        mut self,
+        dirs: usize,
+        other_files: &[DirNumber],
+        other_names: &[DirNumber],
+    ) -> Self {
+        self.dirs
+            .resize_with(dirs.max(self.dirs.len()), Mutex::default);
+        for &number in other_files {
+            if let Some(mut memory) = self.dir(number) {
+                memory.remember_compared(Vec::new());
+            }
+        }
+        for &number in other_names {
+            if let Some(mut memory) = self.dir(number) {
+                memory.is_moved |= !memory.listings.is_empty();
+                memory.listings.clear();
+            }
+        }
+        self
+    }
+
+    /// What is remembered of a directory.
+    pub(super) fn dir(&self, number: DirNumber) -> Option<MutexGuard<'_, DirMemory>> {
+        let mut memory = self.dirs.get(number as usize)?.lock();
+        if !memory.is_loaded {
+            memory.is_loaded = true;
+            let block = self.blocks.as_ref().and_then(|blocks| blocks.seen(number));
+            if let Some(block) = block.and_then(SeenBlock::parse) {
+                memory.load(&block, self.distrusted_from);
+            }
+        }
+        Some(memory)
+    }
+
+    /// The blocks of directories whose memory is no longer what their blocks say; `None` where nothing is remembered.
+    pub fn moved(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
+        let dirs = (0..).zip(&self.dirs);
+        dirs.filter_map(|(number, memory)| {
+            let memory = memory.lock();
+            memory.is_moved.then(|| (number, memory.block()))
+        })
+        .collect()
+    }
+
+    /// Takes blocks for written: nothing has moved since.
+    pub fn settle(&self) {
+        for memory in &self.dirs {
+            memory.lock().is_moved = false;
+        }
+    }
+}
+
+impl DirMemory {
+    fn block(&self) -> Option<Vec<u8>> {
+        let is_empty = self.listings.is_empty() && self.compared.is_empty();
+        (!is_empty).then(|| {
+            let mut block = Vec::new();
+            self.write(&mut block);
+            block
+        })
     }
 }

@@ -29,7 +29,7 @@ use vigil_model::verdict::StatRules;
 use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};
-pub use cache::ScanMemory;
+pub use cache::{ScanMemory, SeenBlocks};
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
 pub use surroundings::{ContentError, Surroundings};
@@ -72,6 +72,24 @@ pub struct Scan<'a> {
     pub memory: Option<&'a ScanMemory>,
     /// Where it is counted how many tracked files were looked at.
     pub progress: Option<&'a Progress>,
+}
+
+impl Scan<'_> {
+    /// The number of the question about untracked and ignored files: remembered listings answer the one that they were
+    /// made for.
+    fn question(&self) -> u32 {
+        let untracked = match self.untracked {
+            UntrackedMode::No => 0,
+            UntrackedMode::Normal => 1,
+            UntrackedMode::All => 2,
+        };
+        let ignored = match self.ignored {
+            IgnoredMode::No => 0,
+            IgnoredMode::Traditional => 1,
+            IgnoredMode::Matching => 2,
+        };
+        untracked << 4 | ignored
+    }
 }
 
 /// What a tracked path looks like on disk, where it is not as recorded.

@@ -1,10 +1,12 @@
 //! The ignore rules of each directory: its `.gitignore`, on disk or only in the index (gitignore(5)).
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_fd};
 use vigil_linux::{Errno, errno};
@@ -16,6 +18,106 @@ use crate::stamp::Stamp;
 
 /// The largest ignore file that git reads, in bytes.
 const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
+
+/// The ignore rules in force in a directory. Those of which only the digest is known are read when they are asked.
+#[derive(Debug)]
+pub(super) struct Rules {
+    digest: u128,
+    unread: Option<Unread>,
+    read: OnceLock<Arc<IgnoreRules>>,
+}
+
+/// Where rules come from that were not read.
+#[derive(Debug)]
+struct Unread {
+    above: Arc<Rules>,
+    /// The path of the directory, from the top.
+    dir: BString,
+    /// The directory itself.
+    on_disk: PathBuf,
+}
+
+impl From<Arc<IgnoreRules>> for Rules {
+    fn from(rules: Arc<IgnoreRules>) -> Self {
+        Self {
+            digest: rules.digest(),
+            unread: None,
+            read: OnceLock::from(rules),
+        }
+    }
+}
+
+impl Rules {
+    /// The rules `above` with those of the `.gitignore` in `dir`, all of which together have this `digest`.
+    pub(super) fn unread(above: &Arc<Self>, work_tree: &Path, dir: &BStr, digest: u128) -> Self {
+        let unread = Unread {
+            above: above.clone(),
+            dir: dir.to_owned(),
+            on_disk: work_tree.join(std::ffi::OsStr::from_bytes(dir)),
+        };
+        Self {
+            digest,
+            unread: Some(unread),
+            read: OnceLock::new(),
+        }
+    }
+
+    /// Equal only where all rules in force are.
+    pub(super) fn digest(&self) -> u128 {
+        self.digest
+    }
+
+    /// Whether a rule ignores `path`.
+    pub(super) fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
+        self.get()
+            .is_some_and(|rules| rules.is_ignored(path, is_dir))
+    }
+
+    /// These rules with those in the `.gitignore` of `dir`; themselves if there are none in it.
+    fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<Self> {
+        let Some(rules) = self.get() else {
+            return self.clone();
+        };
+        let with = rules.with_file(dir, contents);
+        match Arc::ptr_eq(&with, rules) {
+            true => self.clone(),
+            false => Arc::new(with.into()),
+        }
+    }
+
+    fn get(&self) -> Option<&Arc<IgnoreRules>> {
+        if let Some(read) = self.read.get() {
+            return Some(read);
+        }
+        // From the innermost directory out to rules that are known, and back.
+        let mut pending = vec![self];
+        while let Some(unread) = pending.last().and_then(|rules| rules.unread.as_ref())
+            && unread.above.read.get().is_none()
+        {
+            pending.push(&unread.above);
+        }
+        while let Some(rules) = pending.pop() {
+            if let Some(unread) = &rules.unread
+                && let Some(above) = unread.above.read.get()
+            {
+                rules.read.get_or_init(|| unread.read(above));
+            }
+        }
+        self.read.get()
+    }
+}
+
+impl Unread {
+    fn read(&self, above: &Arc<IgnoreRules>) -> Arc<IgnoreRules> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let contents = rustix::fs::openat(CWD, &self.on_disk, flags, Mode::empty())
+            .and_then(|dir| read_ignore_file(dir.as_fd()));
+        match contents {
+            Ok((contents, _)) => above.with_file(self.dir.as_bstr(), &contents),
+            Err(_) => above.clone(),
+        }
+    }
+}
 
 impl Walk<'_> {
     /// The rules in force in directory `path`, and of its `.gitignore`: `None` if there is none, else its stamp if
@@ -30,10 +132,10 @@ impl Walk<'_> {
         dir: BorrowedFd<'_>,
         path: &BStr,
         listing: &Listing,
-        above: &Arc<IgnoreRules>,
+        above: &Arc<Rules>,
         is_excluded: bool,
         worker: &mut Worker,
-    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
+    ) -> (Arc<Rules>, Option<Option<Stamp>>) {
         self.rules_in(
             Some(directory),
             dir,
@@ -56,10 +158,10 @@ impl Walk<'_> {
         dir: BorrowedFd<'_>,
         path: &BStr,
         listing: &Listing,
-        above: &Arc<IgnoreRules>,
+        above: &Arc<Rules>,
         is_excluded: bool,
         warnings: &mut Vec<BString>,
-    ) -> (Arc<IgnoreRules>, Option<Option<Stamp>>) {
+    ) -> (Arc<Rules>, Option<Option<Stamp>>) {
         // All below an excluded directory is excluded, whatever ignore files in it say.
         if is_excluded {
             return (above.clone(), None);
@@ -67,11 +169,11 @@ impl Walk<'_> {
         if listing.find(b".gitignore").is_none() {
             let contents =
                 tracked.and_then(|directory| self.ignore_file_not_checked_out(directory));
-            let rules = contents.map_or_else(
-                || above.clone(),
-                |contents| above.with_file(path, &contents),
-            );
-            return (rules, None);
+            return match contents {
+                None => (above.clone(), None),
+                // No stamp tells when these change.
+                Some(contents) => (above.with_file(path, &contents), Some(None)),
+            };
         }
         match read_ignore_file(dir) {
             Ok((contents, stat)) => {

@@ -18,8 +18,8 @@ use super::cache::Witness;
 use super::filter::DirMatch;
 use super::open::{CName, OpenDir};
 use super::pool::Local;
+use super::rules::Rules;
 use super::walk::{Task, Walk, Worker};
-use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 use crate::status::{IgnoredMode, UntrackedMode};
 
@@ -69,7 +69,7 @@ impl Found {
 /// A directory without tracked files whose contents are all reported.
 pub(super) struct UntrackedDir {
     path: BString,
-    rules: Arc<IgnoreRules>,
+    rules: Arc<Rules>,
     is_excluded: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         kind: EntryKind,
         dir: &Arc<OpenDir<'s>>,
         path: &mut BString,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         is_tracked_name: bool,
         found: &mut Found,
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
         kind: EntryKind,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,
@@ -347,7 +347,7 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,

@@ -19,9 +19,9 @@ use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
+use super::rules::Rules;
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
-use crate::git::ignore::IgnoreRules;
 use crate::stamp::now;
 use crate::status::{IgnoredMode, UntrackedMode};
 
@@ -92,7 +92,7 @@ pub(super) enum Task<'s> {
         spot: Spot,
         /// The directory above, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
-        rules: Arc<IgnoreRules>,
+        rules: Arc<Rules>,
         /// Whether an ignore rule matches this directory or one above.
         is_excluded: bool,
     },
@@ -145,7 +145,7 @@ impl Scan<'_> {
                 path: BString::default(),
             },
             parent: None,
-            rules: self.ignore_rules.clone(),
+            rules: Arc::new(Rules::from(self.ignore_rules.clone())),
             is_excluded: false,
         };
         let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
@@ -258,7 +258,7 @@ impl<'a> Walk<'a> {
         &'s self,
         spot: &Spot,
         parent: Option<&OpenDir<'s>>,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
@@ -312,11 +312,7 @@ impl<'a> Walk<'a> {
         let wants_others = may_list
             && !self.wants_no_more_untracked()
             && !(is_excluded && self.scan.ignored == IgnoredMode::No);
-        let mut memory = self
-            .scan
-            .memory
-            .and_then(|memory| memory.dir(spot.number))
-            .map(Mutex::lock);
+        let mut memory = self.scan.memory.and_then(|memory| memory.dir(spot.number));
         let rules_below = if wants_others {
             if !is_root {
                 self.warn_of_gap(path, worker.warnings());
@@ -355,7 +351,7 @@ impl<'a> Walk<'a> {
         };
         let mut comparisons = Comparisons::default();
         if let Some(memory) = memory.as_deref_mut() {
-            comparisons.earlier = std::mem::take(&mut memory.compared);
+            comparisons.earlier = memory.compared();
         }
         let result = self.check_range(
             &here,
@@ -367,7 +363,7 @@ impl<'a> Walk<'a> {
         if let Some(memory) = memory.as_deref_mut() {
             let is_partial =
                 self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
-            memory.compared = comparisons.remembered(is_partial);
+            memory.remember_compared(comparisons.remembered(is_partial));
         }
         result
     }
@@ -540,7 +536,7 @@ impl<'a> Walk<'a> {
         &'s self,
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules: &Arc<IgnoreRules>,
+        rules: &Arc<Rules>,
         is_excluded: bool,
         excluded_subdirs: &[DirNumber],
         local: &mut Local<Task<'s>>,

@@ -73,10 +73,9 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(status);
         };
-        let loaded = state.loaded.clone();
-        let is_written_sparse = state.written_sparse.is_some() && loaded.shared.is_none();
-        let index = &loaded.index;
-        let mut notices: Vec<BString> = loaded
+        let is_written_sparse = state.written_sparse.is_some() && state.file.shared.is_none();
+        let mut notices: Vec<BString> = state
+            .file
             .notices
             .iter()
             .map(|text| text.as_str().into())
@@ -97,7 +96,7 @@ impl Session {
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse
                 .as_ref()
-                .and_then(|sparse| sparse.directory_above(index, path));
+                .and_then(|sparse| sparse.directory_above(path));
             // git asks for a directory that is one entry of the index as one.
             match directory {
                 Some(directory) => question.matches(directory, true),
@@ -150,7 +149,7 @@ impl Session {
         });
         self.check_attributes()?;
         self.check_order_file(head_id(&head).is_some(), &status.changes)?;
-        if !self.uses_untracked_cache(request, &loaded)? {
+        if !self.uses_untracked_cache(request, &state.file)? {
             let text = "untracked cache is disabled on this system or location";
             status.warnings.push(text.into());
         }
@@ -177,7 +176,7 @@ impl Session {
         if request.long {
             let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
-            long.without_patches = self.without_patches(index, &status.changes)?;
+            long.without_patches = self.without_patches(&status.changes)?;
             status.long = Some(long);
         }
         Ok(status)
@@ -227,10 +226,9 @@ impl Session {
     fn uses_untracked_cache(
         &self,
         request: &StatusRequest,
-        loaded: &LoadedIndex,
+        file: &IndexFile,
     ) -> Result<bool, SessionError> {
-        let (Some(origin), Some(top)) =
-            (&loaded.untracked_cache_origin, &self.repository.work_tree)
+        let (Some(origin), Some(top)) = (&file.untracked_cache_origin, &self.repository.work_tree)
         else {
             return Ok(true);
         };
@@ -286,12 +284,8 @@ impl Session {
         let Some(state) = self.index.as_mut() else {
             return Ok(Arc::default());
         };
-        let diff = staged::diff(
-            head_tree.as_deref(),
-            &state.loaded.index,
-            &self.objects,
-            max,
-        )?;
+        let index = state.whole(&self.repository)?;
+        let diff = staged::diff(head_tree.as_deref(), index, &self.objects, max)?;
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
             head: head_id,
@@ -324,23 +318,11 @@ impl Session {
         };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules(warnings);
-        let question = Question {
-            untracked: request.untracked,
-            ignored: request.ignored,
-        };
         let Some(state) = self.index.as_mut() else {
             return Ok(Findings::default());
         };
-        if self.is_kept
-            && state
-                .memory
-                .as_ref()
-                .is_none_or(|(known, _)| *known != question)
-        {
-            state.memory = Some((
-                question,
-                ScanMemory::new(state.tracked.directories() as usize),
-            ));
+        if self.is_kept && state.memory.is_none() {
+            state.memory = Some(ScanMemory::new(state.tracked.directories() as usize));
         }
         let modes = ObjectModes::new(&top, &self.repository, &state.tracked);
         let filter = PathQuestion::new(pathspec, &self.attributes, modes);
@@ -352,7 +334,7 @@ impl Session {
         let findings = Scan {
             work_tree: &top,
             tracked_files: &state.tracked,
-            index_written_at: state.loaded.written_at(),
+            index_written_at: state.file.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.sparse_checkout
@@ -367,11 +349,7 @@ impl Session {
             tracked_enough: part.tracked_enough,
             untracked_enough: part.untracked_enough,
             threads_max: request.threads_max.or(self.settings.threads_max),
-            memory: state
-                .memory
-                .as_ref()
-                .filter(|_| pathspec.is_empty())
-                .map(|(_, memory)| memory),
+            memory: state.memory.as_ref().filter(|_| pathspec.is_empty()),
             progress: request.progress.as_deref(),
         }
         .run()?;

@@ -7,7 +7,8 @@ use std::time::Instant;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
 
-use super::{LoadedIndex, Session, SessionError, is_present};
+use super::index::IndexState;
+use super::{Session, SessionError, is_present};
 use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
@@ -52,10 +53,10 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(None);
         };
-        let index = &state.loaded.index;
-        if !self.settings.sparse_checkout || index.entries().is_empty() {
+        if !self.settings.sparse_checkout || state.tracked.sums().entries == 0 {
             return Ok(None);
         }
+        let index = state.whole(&self.repository)?;
         let top = self.top()?;
         let expects_present = self.settings.expects_files_outside;
         if stays_sparse {
@@ -64,7 +65,7 @@ impl Session {
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
         // that it is sparse.
         let expanded;
-        let index = if index.is_sparse() && state.loaded.shared.is_none() {
+        let index = if index.is_sparse() && state.file.shared.is_none() {
             expanded = staged::expand_sparse_directories(index.clone(), &self.objects, |_| true)?;
             &expanded
         } else {
@@ -88,14 +89,13 @@ impl Session {
     /// and not the directories.
     pub(super) fn without_patches(
         &self,
-        index: &Index,
         changes: &[(BString, Change)],
     ) -> Result<Vec<BString>, SessionError> {
         let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
             return Ok(Vec::new());
         };
         let is_further_down = |path: &BStr| {
-            let directory = collapsed.directory_above(index, path);
+            let directory = collapsed.directory_above(path);
             let rest = directory.and_then(|directory| path.get(directory.len()..));
             rest.is_some_and(|rest| rest.contains(&b'/'))
         };
@@ -110,47 +110,50 @@ impl Session {
     pub(super) fn collapsed(
         &self,
         warnings: &mut Vec<BString>,
-    ) -> Result<Option<Collapsed>, SessionError> {
+    ) -> Result<Option<Collapsed<'_>>, SessionError> {
         let Some(state) = &self.index else {
             return Ok(None);
         };
         let expects_present = self.settings.expects_files_outside;
-        let (index, top) = (&state.loaded.index, self.top()?);
+        let top = self.top()?;
         let checkout = match &state.written_sparse {
             // git makes no empty index a sparse one, but takes one that is missing for it.
-            None if index.entries().is_empty() && state.loaded.stat.is_some() => None,
-            _ => self.collapsing_rules(&state.loaded, warnings)?,
+            None if state.tracked.sums().entries == 0 && state.file.exists() => None,
+            _ => self.collapsing_rules(state, warnings)?,
         };
-        Ok(checkout.and_then(|checkout| {
+        let Some(checkout) = checkout else {
+            return Ok(None);
+        };
+        let index = state.whole(&self.repository)?;
+        Ok({
             let has_present = match &state.written_sparse {
                 Some(written) => written.has_present_directory,
                 None => has_present_sparse_directory(index, &checkout, top),
             };
             (expects_present || !has_present).then_some(Collapsed {
+                index,
                 checkout,
                 has_present_directory: has_present,
                 is_written: state.written_sparse.is_some(),
                 crowded: state
                     .written_sparse
                     .as_ref()
-                    .map(|written| written.crowded.clone())
+                    .map(|written| written.crowded.as_slice())
                     .unwrap_or_default(),
             })
-        }))
+        })
     }
 
-    /// The rules of the checkout, if git makes `loaded` a sparse index by them.
+    /// The rules of the checkout, if git makes the index of `state` a sparse one by them.
     pub(super) fn collapsing_rules(
         &self,
-        loaded: &LoadedIndex,
+        state: &IndexState,
         warnings: &mut Vec<BString>,
     ) -> Result<Option<SparseCheckout>, SessionError> {
         let is_wanted = self.settings.sparse_checkout
             && self.settings.sparse_checkout_cone
-            && loaded.shared.is_none()
-            && (loaded.index.is_sparse()
-                || loaded.index.is_expanded()
-                || !has_conflicts(&loaded.index))
+            && state.file.shared.is_none()
+            && (state.written_sparse.is_some() || state.tracked.sums().conflicted == 0)
             && self.repository.config.boolean("index.sparse")? == Some(true);
         if !is_wanted {
             return Ok(None);
@@ -168,30 +171,32 @@ impl Session {
 }
 
 /// A sparse index with which git works.
-pub(super) struct Collapsed {
+pub(super) struct Collapsed<'s> {
+    index: &'s Index,
     checkout: SparseCheckout,
     /// It was written as a sparse one, and git collapses no more of it.
     is_written: bool,
     /// A directory that is one entry is in the working tree nevertheless.
     has_present_directory: bool,
     /// Directories that are one entry, beside others of what is below them.
-    crowded: Vec<BString>,
+    crowded: &'s [BString],
 }
 
-impl Collapsed {
+impl Collapsed<'_> {
     /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries.
     pub(super) fn stays_sparse(&self, request: &StatusRequest) -> bool {
         !self.has_present_directory || request.untracked == UntrackedMode::No
     }
 
     /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
-    pub(super) fn directory_above<'p>(&self, index: &Index, path: &'p BStr) -> Option<&'p BStr> {
+    pub(super) fn directory_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
         if !self.is_written {
-            return collapsed_above(index, &self.checkout, path);
+            return collapsed_above(self.index, &self.checkout, path);
         }
         if let Some(directory) = self.crowded.iter().find(|dir| path.starts_with(dir)) {
             return path.get(..directory.len()).map(BStr::new);
         }
+        let index = self.index;
         path.find_iter("/").find_map(|slash| {
             let directory = path.get(..=slash)?.as_bstr();
             let name = path.get(..slash)?.as_bstr();
@@ -204,10 +209,6 @@ impl Collapsed {
             is_one.then_some(directory)
         })
     }
-}
-
-fn has_conflicts(index: &Index) -> bool {
-    index.entries().iter().any(|entry| entry.flags.stage() > 0)
 }
 
 /// Whether a directory that would be one entry of the sparse index is in the working tree: git then works with all

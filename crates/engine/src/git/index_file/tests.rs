@@ -140,7 +140,7 @@ fn a_split_index_is_joined_wherever_the_shared_one_lies() {
     std::fs::remove_file(repo.top().join("deep/file")).unwrap();
     repo.git(["add", "-A"]);
     let loaded = assert_listed_as_by_git(&repo);
-    let shared = loaded.shared.expect("the index is split");
+    let shared = loaded.file.shared.expect("the index is split");
     assert!(shared.stat.is_some());
     assert!(shared.path.starts_with(repo.git_dir()));
 
@@ -182,11 +182,11 @@ fn a_sparse_index_keeps_its_directories() {
 fn no_index_is_an_empty_one_until_there_is_one() {
     let repo = Repo::new();
     let loaded = load_from(&repo).unwrap();
-    assert_eq!(loaded.stat, None);
+    assert!(!loaded.file.exists());
     assert!(loaded.index.entries().is_empty());
-    assert!(loaded.is_current());
+    assert!(loaded.file.is_current());
     some_files(&repo);
-    assert!(!loaded.is_current());
+    assert!(!loaded.file.is_current());
 }
 
 #[test]
@@ -199,15 +199,15 @@ fn an_index_is_current_until_it_or_its_shared_one_moves_on() {
         Repo::age(&repo.index_path());
         Repo::age(&shared_path);
         let loaded = load_from(&repo).unwrap();
-        assert!(loaded.is_current());
+        assert!(loaded.file.is_current());
         loaded
     };
     let loaded = fresh();
     repo.git(["update-index", "--chmod=+x", "a"]);
-    assert!(!loaded.is_current());
+    assert!(!loaded.file.is_current());
     let loaded = fresh();
     std::fs::remove_file(&shared_path).unwrap();
-    assert!(!loaded.is_current());
+    assert!(!loaded.file.is_current());
 }
 
 #[test]

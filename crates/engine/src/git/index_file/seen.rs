@@ -1,0 +1,86 @@
+//! The files of an index as they were when they were read.
+
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+use vigil_model::timestamp::Timestamp;
+
+use crate::stamp::Stamp;
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its stamp when it was open; `None` where there was none.
+    pub stamp: Option<Stamp>,
+}
+
+impl SeenFile {
+    fn is_current(&self, read_at: Timestamp) -> bool {
+        let is_young = self
+            .stamp
+            .is_some_and(|stamp| stamp.is_written_since(read_at));
+        !is_young && Stamp::of(&self.path).is_ok_and(|now| now == self.stamp)
+    }
+}
+
+/// The files that an index was read from, and what they say beside the entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexFile {
+    /// The index itself. Its mtime is what the racy rule compares entries with.
+    pub own: SeenFile,
+    /// The shared index, where the index is split.
+    pub shared: Option<SeenFile>,
+    /// What git would say on stderr, with no prefix.
+    pub notices: Vec<String>,
+    /// Where the untracked cache was made, if there is one: working tree and system, in a sentence.
+    pub untracked_cache_origin: Option<BString>,
+    /// A time before the files were read.
+    pub read_at: Timestamp,
+}
+
+impl IndexFile {
+    /// The index at `path`, which is not there.
+    pub(super) fn absent(path: &Path, read_at: Timestamp) -> Self {
+        Self {
+            own: SeenFile {
+                path: path.to_owned(),
+                stamp: None,
+            },
+            shared: None,
+            notices: Vec::new(),
+            untracked_cache_origin: None,
+            read_at,
+        }
+    }
+
+    /// Whether there was an index.
+    pub fn exists(&self) -> bool {
+        self.own.stamp.is_some()
+    }
+
+    /// The mtime of the index file, or the epoch where there is none: the `index_written_at` of the racy rule.
+    pub fn written_at(&self) -> Timestamp {
+        self.own
+            .stamp
+            .map_or(Timestamp::default(), |stamp| stamp.mtime())
+    }
+
+    /// Whether both files are still those that were read: one `stat(2)` each. It may be false without reason,
+    /// for files that were written just before they were read; reading them again later cures that.
+    pub fn is_current(&self) -> bool {
+        self.files().all(|file| file.is_current(self.read_at))
+    }
+
+    /// Whether the stamps of both files are from before `time`.
+    pub fn is_before(&self, time: Timestamp) -> bool {
+        self.files()
+            .filter_map(|file| file.stamp)
+            .all(|stamp| stamp.is_before(time))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &SeenFile> {
+        [&self.own].into_iter().chain(&self.shared)
+    }
+}
