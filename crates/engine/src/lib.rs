@@ -16,5 +16,6 @@ pub mod scan;
 pub mod session;
 pub mod stamp;
 pub mod status;
+pub mod trust;
 
 pub use vigil_model as model;
