@@ -17,5 +17,6 @@ pub mod session;
 pub mod stamp;
 pub mod state_store;
 pub mod status;
+pub mod trust;
 
 pub use vigil_model as model;

@@ -3,8 +3,10 @@
 //! This crate is the only one with `unsafe` code; each block says what it relies on. It knows nothing of
 //! git, Mercurial or Vigil's own formats.
 
+pub mod clock;
 pub mod dir;
 pub mod errno;
+pub mod filesystem;
 pub mod iconv;
 pub mod lock;
 pub mod map;
