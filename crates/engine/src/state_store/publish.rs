@@ -90,10 +90,9 @@ impl Store {
         clock: [u8; 48],
         steps: &dyn Steps,
     ) -> Result<Published, StoreError> {
-        let edits = changes.edits(base.changed())?;
-        if edits.iter().flatten().any(|edit| edit.key == u32::MAX) {
-            return Err(self.refusal(NoPlan::TooLarge));
-        }
+        let edits = changes
+            .edits(base.changed())
+            .map_err(|error| self.refusal(error))?;
         if let Base::Changed(base) = base
             && edits.iter().all(Vec::is_empty)
             && *base.clock() == clock
