@@ -125,7 +125,8 @@ fn a_docket_that_is_cut_off_or_too_long_is_damaged() {
 fn a_docket_that_says_what_cannot_be_is_damaged() {
     let (sandbox, state) = published();
     let used = state.used_len();
-    let changes: [(&str, fn(&mut Docket, u64)); 7] = [
+    type Change = fn(&mut Docket, u64);
+    let changes: [(&str, Change); 7] = [
         ("a missing file", |docket, _| docket.data_id = 1.into()),
         ("a larger file", |docket, used| {
             docket.used_len = (used + 8).into()
@@ -182,7 +183,8 @@ fn another_version_or_identity_is_not_used_but_replaced() {
 #[test]
 fn what_is_no_regular_file_is_neither_read_nor_waited_for() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let make: [(&str, fn(&Path)); 4] = [
+    type Make = fn(&Path);
+    let make: [(&str, Make); 4] = [
         ("a folder", |path| fs::create_dir(path).unwrap()),
         ("a pipe", |path| {
             mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap()

@@ -196,7 +196,7 @@ fn a_writer_may_be_killed_at_any_step() {
 /// The bound on a file's size stands for a full disk: writing up to it succeeds, writing on fails.
 #[test]
 fn a_writer_without_space_leaves_the_old_state_and_no_file() {
-    // Each row: the part, and the most units (512 bytes or 1 KiB) that a file may have.
+    // Each row: the part, and the most units of 512 bytes that a file may have (ulimit(1p)).
     let cases = [
         (Part::First, 0),
         (Part::First, 3000),
