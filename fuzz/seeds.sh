@@ -154,3 +154,49 @@ texts line_endings '\000\003a\r\nb\r\r\n\rc\n\r\n\032' '\000\000\r'
 texts ident 'a $Id: x y $ b $Id$ c\n$Id: z\n$Id: w$' '$$Id: a$$Id: b$$'
 texts path_quoting '\001a b\t\001\303\251"\\' '\002x y' "\\003it's!"
 texts todo '#\377pick 1234567 one\n# comment\n\n  exec make\nlabel x\r\n' '//\377\tfixup -C abc\n// x\np'
+
+# zeros COUNT
+zeros() {
+    head -c "$1" /dev/zero
+}
+
+# state_docket USED ROOT: one that is mended, of USED bytes in use (two octal bytes, the lower first), with the root block at
+# ROOT (octal, in units of 8 bytes).
+state_docket() {
+    printf '\001\000\230'
+    zeros 64
+    printf "$1\\000\\000\\000\\000\\000\\000"
+    zeros 8
+    printf "$2\\000\\000\\000\\140\\000\\000\\000"
+    zeros 64
+}
+
+# slot OFFSET LEN: in octal, OFFSET in units of 8 bytes; without the checksum.
+slot() {
+    printf "$1\\000\\000\\000$2\\000\\000\\000"
+    zeros 8
+}
+
+# No blocks, and changes of different tables that need different levels of nodes.
+for changes in '' '\000\000\001one\377\130\002\003two\377\202\000\001three\377\110\001\377\377'; do
+    { state_docket '\160\000' '\002'; printf '\000\160'; zeros 112; printf "$changes"; } |
+        seed state_file "empty-${#changes}"
+done
+# Blocks for the keys 0 and 2 of Seen below one node, and for the key 258 of Tracked below two.
+for changes in '' '\101\000\000\100\000\001x\377' '\101\000\000\101\000\002\011\001\002' \
+    '\010\001\002abc\377\020\001\000d\377\011\001\002'; do
+    {
+        state_docket '\010\001' '\025'
+        printf '\001\010'
+        zeros 16
+        printf 'block 1\000block 2\000block 3\000'
+        slot '\002' '\010'; zeros 16; slot '\003' '\007'
+        zeros 32; slot '\004' '\007'
+        zeros 16; slot '\013' '\060'
+        zeros 24
+        printf '\003\001\000\000\002\000\000\000'; slot '\021' '\040'
+        printf '\003\000\000\000\001\000\000\000'; slot '\005' '\060'
+        zeros 24
+        printf "$changes"
+    } | seed state_file "tables-${#changes}"
+done

@@ -15,6 +15,7 @@ mod objects;
 mod patterns;
 mod protocols;
 mod refs;
+mod state;
 
 /// A parser, and what must hold of it.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,7 @@ targets! {
     objects: tree staged commit tag;
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
+    state: state_file;
 }
 
 /// Runs the target `name` on `data`.

@@ -22,6 +22,7 @@ use crate::git::repository::{find, gitfile};
 use crate::git::staged::tree::TreeEntry;
 use crate::objects::Commit;
 use crate::objects::commit;
+pub use crate::state_store::image::{appended, rewritten, state};
 
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);

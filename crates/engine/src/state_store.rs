@@ -5,6 +5,8 @@
 
 mod changes;
 mod folder;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod image;
 mod plan;
 mod publish;
 mod snapshot;

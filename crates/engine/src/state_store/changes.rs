@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use vigil_model::state_layout::checksum;
 use vigil_model::state_layout::table::{Slot, Table};
 
-use super::snapshot::{Damaged, Snapshot};
+use super::plan::NoPlan;
+use super::snapshot::Snapshot;
 
 /// Blocks that are to be set and removed; the last word on a key counts.
 #[derive(Clone, Debug, Default)]
@@ -60,10 +61,14 @@ impl<'a> Changes<'a> {
     }
 
     /// What is different from `base`. A published block that is damaged is different from any other.
-    pub(super) fn edits(&self, base: Option<&Snapshot>) -> Result<Edits<'_>, Damaged> {
+    pub(super) fn edits(&self, base: Option<&Snapshot>) -> Result<Edits<'_>, NoPlan> {
         let mut edits = Edits::default();
         for ((changes, edits), table) in self.tables.iter().zip(&mut edits).zip(Table::WRITTEN) {
             for (&key, block) in changes {
+                let len = block.as_deref().map_or(0, <[u8]>::len);
+                if u32::try_from(len).is_err() || (key == u32::MAX && block.is_some()) {
+                    return Err(NoPlan::TooLarge);
+                }
                 let old = match base {
                     Some(base) => base.slot(table, key)?,
                     None => Slot::ABSENT,

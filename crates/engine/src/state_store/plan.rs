@@ -337,3 +337,24 @@ fn greatest(base: &Snapshot, top: &Slot, level: u32, max: u32) -> Result<Option<
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_file_is_filled_to_its_last_unit_and_no_further() {
+        let mut planner = Planner::new(DATA_LEN_MAX - 16, None);
+        let slot = planner.block(b"123456789", 0).unwrap();
+        assert_eq!(
+            (slot.offset.get(), planner.end),
+            (u32::MAX - 1, DATA_LEN_MAX)
+        );
+        assert!(matches!(planner.block(b"", 0), Err(NoPlan::TooLarge)));
+        let mut planner = Planner::new(DATA_LEN_MAX - 8, None);
+        assert!(matches!(
+            planner.block(b"123456789", 0),
+            Err(NoPlan::TooLarge)
+        ));
+    }
+}

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode};
@@ -90,10 +91,9 @@ impl Store {
         clock: [u8; 48],
         steps: &dyn Steps,
     ) -> Result<Published, StoreError> {
-        let edits = changes.edits(base.changed())?;
-        if edits.iter().flatten().any(|edit| edit.key == u32::MAX) {
-            return Err(self.refusal(NoPlan::TooLarge));
-        }
+        let edits = changes
+            .edits(base.changed())
+            .map_err(|error| self.refusal(error))?;
         if let Base::Changed(base) = base
             && edits.iter().all(Vec::is_empty)
             && *base.clock() == clock
@@ -101,22 +101,20 @@ impl Store {
             return Ok(Published::Unchanged);
         }
         let folder = self.create_folder()?;
-        let Some(lock) = self.lock(&folder)? else {
+        let Some(_lock) = self.lock(&folder)? else {
             return Ok(Published::Busy);
         };
-        let Some(kept) = self.in_force(base, &folder)? else {
+        if !self.is_in_force(base.expected(), &folder)? {
             return Ok(Published::Superseded);
-        };
+        }
         steps.reached(Step::Locked);
-        folder.sweep(kept);
+        folder.sweep(base.expected().map(Snapshot::docket));
         let writer = Writer {
             store: self,
             folder: &folder,
             steps,
         };
-        let published = writer.write(base, &edits, clock);
-        drop(lock);
-        published
+        writer.write(base, &edits, clock)
     }
 
     /// Removes the state, and the folder where nothing else is in it.
@@ -141,23 +139,23 @@ impl Store {
         }
     }
 
-    /// The docket in force, if it is that of the base, or there is neither; `Some(None)` then.
-    fn in_force<'a>(
+    /// Whether `expected` is the published state, or there is none that can be used where none is expected.
+    fn is_in_force(
         &self,
-        base: Base<'a>,
+        expected: Option<&Snapshot>,
         folder: &Folder<'_>,
-    ) -> Result<Option<Option<&'a Docket>>, IoError> {
-        let current = match base.expected() {
-            Some(_) => folder.docket(&self.identity).map(Some),
-            None => self.open_in(folder).map(|_| None),
+    ) -> Result<bool, IoError> {
+        // A base is told by its docket: who holds its mapping can publish even if the data file is gone.
+        let current = match expected {
+            Some(expected) => folder
+                .docket(&self.identity)
+                .map(|docket| docket == *expected.docket()),
+            None => self.open_in(folder).map(|_| false),
         };
-        match (base.expected(), current) {
-            (_, Err(NoState::Io(error))) => Err(error),
-            (Some(base), Ok(Some(current))) if current == *base.docket() => {
-                Ok(Some(Some(base.docket())))
-            }
-            (None, Err(_)) => Ok(Some(None)),
-            _ => Ok(None),
+        match current {
+            Err(NoState::Io(error)) => Err(error),
+            Err(_) => Ok(expected.is_none()),
+            Ok(is_expected) => Ok(is_expected),
         }
     }
 
@@ -167,7 +165,9 @@ impl Store {
         let refused = |deed| move |error| IoError::new(deed, &self.folder, error);
         let folder = match Folder::open(&self.folder) {
             Err(Errno::NOENT) => {
-                let above = self.folder.parent().unwrap_or(&self.folder);
+                let above = self.folder.parent();
+                let above = above.filter(|above| !above.as_os_str().is_empty());
+                let above = above.unwrap_or(Path::new("."));
                 let stat = rustix::fs::stat(above)
                     .map_err(|error| IoError::new("look at", above, error))?;
                 if stat.st_uid != rustix::process::geteuid().as_raw() {

@@ -222,6 +222,18 @@ impl Snapshot {
         }
     }
 
+    /// The used part of the data file.
+    #[cfg(feature = "fuzzing")]
+    pub(super) fn data(&self) -> &[u8] {
+        self.0.data.bytes()
+    }
+
+    /// Whether checksums are not looked at.
+    #[cfg(feature = "fuzzing")]
+    pub(super) fn is_unverified(&self) -> bool {
+        self.0.verified.all
+    }
+
     pub(super) fn docket(&self) -> &Docket {
         &self.0.docket
     }
@@ -353,5 +365,39 @@ impl Iterator for Slots<'_> {
             self.open.clear();
         }
         step.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_verified_until_it_is_found_whole() {
+        let slot = |offset: u32| Slot {
+            offset: offset.into(),
+            len: 3.into(),
+            checksum: checksum(b"abc").into(),
+        };
+        let verified = Verified::new(1024);
+        assert!(!verified.verify(&slot(64), b"abd"));
+        assert!(verified.verify(&slot(64), b"abc"));
+        assert!(verified.verify(&slot(64), b"abd"), "it was looked at again");
+        assert!(!verified.verify(&slot(65), b"abd"));
+        assert!(!verified.verify(&slot(63), b"abd"));
+    }
+
+    #[test]
+    fn without_room_for_what_was_verified_blocks_are_verified_each_time() {
+        let slot = Slot {
+            offset: 64.into(),
+            len: 3.into(),
+            checksum: checksum(b"abc").into(),
+        };
+        let verified = Verified {
+            bits: Box::default(),
+            all: false,
+        };
+        assert!(verified.verify(&slot, b"abc") && !verified.verify(&slot, b"abd"));
     }
 }

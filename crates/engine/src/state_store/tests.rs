@@ -1,3 +1,9 @@
+mod damage;
+mod model;
+mod other_processes;
+mod refusals;
+mod steps;
+
 use std::borrow::Cow;
 
 use super::*;
@@ -5,7 +11,7 @@ use super::*;
 const IDENTITY: [u8; 32] = [7; 32];
 
 struct Sandbox {
-    dir: tempfile::TempDir,
+    _dir: tempfile::TempDir,
     store: Store,
 }
 
@@ -13,7 +19,7 @@ impl Sandbox {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::new(dir.path().join("vigil"), IDENTITY);
-        Self { dir, store }
+        Self { _dir: dir, store }
     }
 
     /// The names in the folder, sorted.
@@ -31,6 +37,12 @@ impl Sandbox {
         let snapshot = self.store.open().unwrap();
         let data = snapshot.data_path().file_name().unwrap().to_str().unwrap();
         assert_eq!(self.names(), ["state", data]);
+    }
+
+    /// Publishes and reads back.
+    fn after(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Snapshot {
+        self.publish(base, changes, clock);
+        self.store.open().unwrap()
     }
 
     fn publish(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Published {
@@ -106,4 +118,163 @@ fn what_is_published_is_read() {
     );
     second.verify_all().unwrap();
     sandbox.assert_tidy();
+}
+
+#[test]
+fn nothing_is_written_where_nothing_changes_and_only_a_docket_where_only_the_clock_does() {
+    let sandbox = Sandbox::new();
+    let blocks = [(Table::Seen, 1, b"one".as_slice())];
+    let first = sandbox.after(None, set(&blocks), 1);
+    assert_eq!(
+        sandbox.publish(Some(&first), set(&blocks), 1),
+        Published::Unchanged
+    );
+    let mut changes = Changes::new();
+    changes.remove(Table::Seen, 2);
+    assert_eq!(
+        sandbox.publish(Some(&first), changes, 1),
+        Published::Unchanged
+    );
+    assert_eq!(first.docket(), sandbox.store.open().unwrap().docket());
+
+    let published = sandbox.publish(Some(&first), set(&blocks), 2);
+    assert_eq!(published, Published::Appended { bytes: 0 });
+    let second = sandbox.store.open().unwrap();
+    assert_eq!(
+        (second.clock(), second.used_len()),
+        (&[2; 48], first.used_len())
+    );
+    let len = std::fs::metadata(second.data_path()).unwrap().len();
+    assert_eq!(len, second.used_len());
+    second.verify_all().unwrap();
+}
+
+#[test]
+fn a_changed_block_costs_itself_a_node_for_each_level_and_the_root() {
+    let sandbox = Sandbox::new();
+    let mut changes = Changes::new();
+    for key in 0..70_000_u32 {
+        changes.set(Table::Tracked, key, key.to_le_bytes().to_vec());
+    }
+    let first = sandbox.after(None, changes, 1);
+    let published = sandbox.publish(Some(&first), set(&[(Table::Tracked, 300, b"changed")]), 2);
+    let nodes = 4096 + 4096 + 16 * 2;
+    assert_eq!(
+        published,
+        Published::Appended {
+            bytes: 8 + nodes + 96
+        }
+    );
+    sandbox.store.open().unwrap().verify_all().unwrap();
+}
+
+#[test]
+fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
+    let sandbox = Sandbox::new();
+    let old = vec![1; 200 << 10];
+    let mut state = sandbox.after(
+        None,
+        set(&[(Table::Files, 0, &old), (Table::Seen, 9, b"kept")]),
+        0,
+    );
+    let first = state.clone();
+    for clock in 1..3 {
+        let new = vec![clock + 1; 200 << 10];
+        let published = sandbox.publish(Some(&state), set(&[(Table::Files, 0, &new)]), clock);
+        // The second would leave 400 of 600 KiB dead.
+        assert_eq!(
+            matches!(published, Published::Rewritten { .. }),
+            clock == 2,
+            "{published:?}"
+        );
+        state = sandbox.store.open().unwrap();
+    }
+    assert_eq!((state.generation(), state.dead_len()), (2, 0));
+    assert_eq!(state.block(Table::Seen, 9), Ok(Some(b"kept".as_slice())));
+    state.verify_all().unwrap();
+    sandbox.assert_tidy();
+    assert!(!first.data_path().exists());
+    assert_eq!(first.block(Table::Files, 0), Ok(Some(old.as_slice())));
+}
+
+#[test]
+fn who_comes_too_late_publishes_nothing() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.after(None, Changes::new(), 1);
+    assert_eq!(
+        sandbox.publish(None, Changes::new(), 2),
+        Published::Superseded
+    );
+    let second = sandbox.after(Some(&first), Changes::new(), 2);
+    let change = || set(&[(Table::Seen, 1, b"late")]);
+    assert_eq!(
+        sandbox.publish(Some(&first), change(), 3),
+        Published::Superseded
+    );
+    let replaced = sandbox
+        .store
+        .replace(&first, change(), [3; 48], &NoSteps)
+        .unwrap();
+    assert_eq!(replaced, Published::Superseded);
+    assert_eq!(sandbox.store.open().unwrap().docket(), second.docket());
+
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert_eq!(
+        sandbox.publish(Some(&second), change(), 3),
+        Published::Superseded
+    );
+}
+
+#[test]
+fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Absent);
+    let state = sandbox.after(None, set(&[(Table::Seen, 1, b"one")]), 1);
+    std::fs::write(sandbox.store.folder().join("state.tmp.1-1"), "").unwrap();
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert!(!sandbox.store.folder().exists());
+    assert_eq!(state.block(Table::Seen, 1), Ok(Some(b"one".as_slice())));
+
+    sandbox.publish(None, Changes::new(), 1);
+    std::fs::write(sandbox.store.folder().join("statement"), "").unwrap();
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert_eq!(sandbox.names(), ["statement"]);
+}
+
+#[test]
+fn a_replaced_state_holds_only_what_is_set() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.after(
+        None,
+        set(&[(Table::Seen, 1, b"one"), (Table::Seen, 2, b"two")]),
+        1,
+    );
+    let changes = set(&[(Table::Seen, 1, b"one")]);
+    let published = sandbox
+        .store
+        .replace(&first, changes, [1; 48], &NoSteps)
+        .unwrap();
+    let second = sandbox.store.open().unwrap();
+    assert_eq!(
+        published,
+        Published::Rewritten {
+            bytes: second.used_len()
+        }
+    );
+    assert_eq!(second.block(Table::Seen, 1), Ok(Some(b"one".as_slice())));
+    assert_eq!(second.block(Table::Seen, 2), Ok(None));
+    assert_eq!(second.generation(), 2);
+    sandbox.assert_tidy();
+}
+
+#[test]
+fn files_and_folder_are_for_the_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    sandbox.publish(None, Changes::new(), 1);
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(sandbox.store.folder()), 0o700);
+    for name in sandbox.names() {
+        assert_eq!(mode(&sandbox.store.folder().join(&name)), 0o600, "{name}");
+    }
 }

@@ -5,17 +5,17 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{DataHeader, UNIT};
 
-/// The tables of a state. Their numbers are their places in the root block.
+/// The tables of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
     /// What there is only once.
-    General = 0,
+    General,
     /// By tracked directory: what belongs to the index.
-    Tracked = 1,
+    Tracked,
     /// By tracked directory: what the last look saw.
-    Seen = 2,
+    Seen,
     /// Of files that need more.
-    Files = 3,
+    Files,
 }
 
 impl Table {
@@ -154,8 +154,14 @@ pub struct TableRoot {
 )]
 #[repr(C)]
 pub struct Root {
-    /// The tables, by their numbers.
-    pub tables: [TableRoot; Table::COUNT],
+    /// [`Table::General`].
+    pub general: TableRoot,
+    /// [`Table::Tracked`].
+    pub tracked: TableRoot,
+    /// [`Table::Seen`].
+    pub seen: TableRoot,
+    /// [`Table::Files`].
+    pub files: TableRoot,
 }
 
 const _: () = assert!(size_of::<TableRoot>() == 24 && size_of::<Root>() == 96);
@@ -164,32 +170,34 @@ impl Root {
     /// Reads a root block; `None` if it is none.
     pub fn parse(block: &[u8]) -> Option<Self> {
         let root = Self::read_from_bytes(block).ok()?;
-        let is_possible = |table: &TableRoot| {
-            table.levels.get() == levels(table.keys.get())
-                && table.top.is_absent() == (table.levels == U32::ZERO)
+        let is_possible = |table| {
+            let TableRoot {
+                keys,
+                levels: found,
+                top,
+            } = root.table(table);
+            found.get() == levels(keys.get()) && top.is_absent() == (*found == U32::ZERO)
         };
-        root.tables.iter().all(is_possible).then_some(root)
+        Table::WRITTEN.into_iter().all(is_possible).then_some(root)
     }
 
     /// The root of `table`.
     pub fn table(&self, table: Table) -> &TableRoot {
-        let [general, tracked, seen, files] = &self.tables;
         match table {
-            Table::General => general,
-            Table::Tracked => tracked,
-            Table::Seen => seen,
-            Table::Files => files,
+            Table::General => &self.general,
+            Table::Tracked => &self.tracked,
+            Table::Seen => &self.seen,
+            Table::Files => &self.files,
         }
     }
 
     /// The root of `table`, to be changed.
     pub fn table_mut(&mut self, table: Table) -> &mut TableRoot {
-        let [general, tracked, seen, files] = &mut self.tables;
         match table {
-            Table::General => general,
-            Table::Tracked => tracked,
-            Table::Seen => seen,
-            Table::Files => files,
+            Table::General => &mut self.general,
+            Table::Tracked => &mut self.tracked,
+            Table::Seen => &mut self.seen,
+            Table::Files => &mut self.files,
         }
     }
 }
@@ -217,6 +225,13 @@ mod tests {
                 checksum
             }),
         );
+        let tables = fields!(Root {
+            general,
+            tracked,
+            seen,
+            files
+        });
+        assert_documented("Root", &tables);
         assert_documented("Table", &fields!(TableRoot { keys, levels, top }));
     }
 

@@ -1,0 +1,61 @@
+//! States in memory, for the fuzz targets.
+
+use vigil_model::state_layout::docket::Docket;
+use vigil_model::state_layout::{DataHeader, UNIT};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::plan::Plan;
+use super::{Changes, Snapshot};
+
+/// The state that a docket and a data file with these bytes have. If `is_mended`, what stands at the front of both is made to
+/// fit, and no checksum is looked at, so that the rest decides.
+pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
+    if !is_mended {
+        let docket = Docket::parse(docket).ok()?;
+        return Snapshot::held(docket, data, false).ok();
+    }
+    let mut bytes = docket.to_vec();
+    bytes.resize(Docket::LEN, 0);
+    let mut docket = Docket::read_from_bytes(&bytes).ok()?;
+    let mut data = data.to_vec();
+    let used = data.len() as u64 / UNIT * UNIT;
+    docket.used_len = used
+        .min(docket.used_len.get().next_multiple_of(UNIT))
+        .into();
+    let header = DataHeader::new(docket.data_id.get());
+    data.get_mut(..size_of::<DataHeader>())?
+        .copy_from_slice(header.as_bytes());
+    let docket = Docket::parse(docket.sealed().as_bytes()).ok()?;
+    Snapshot::held(docket, &data, true).ok()
+}
+
+/// The state after `changes` were appended to `base`; `None` if they cannot be.
+pub fn appended(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
+    let edits = changes.edits(Some(base)).ok()?;
+    let plan = Plan::append(base, &edits).ok()?;
+    written(base, &plan, base.data().to_vec())
+}
+
+/// The state after `base` was rewritten with `changes`; `None` if it cannot be.
+pub fn rewritten(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
+    let edits = changes.edits(Some(base)).ok()?;
+    let plan = Plan::rewrite(Some(base), &edits).ok()?;
+    let header = DataHeader::new(base.docket().data_id.get());
+    written(base, &plan, header.as_bytes().to_vec())
+}
+
+fn written(base: &Snapshot, plan: &Plan<'_>, mut data: Vec<u8>) -> Option<Snapshot> {
+    for block in &plan.blocks {
+        data.extend_from_slice(block);
+        data.resize(data.len().saturating_add(usize::from(block.is_empty())), 0);
+        data.resize(data.len().next_multiple_of(UNIT as usize), 0);
+    }
+    data.extend_from_slice(&plan.nodes);
+    let docket = Docket {
+        used_len: plan.used.into(),
+        dead_len: plan.dead.into(),
+        root: plan.root,
+        ..*base.docket()
+    };
+    Snapshot::held(docket, &data, base.is_unverified()).ok()
+}

@@ -1,0 +1,117 @@
+//! What is refused, and that the message says the deed and the path.
+
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+
+use super::*;
+
+fn refused(store: &Store, changes: Changes<'_>) -> StoreError {
+    store.publish(None, changes, [1; 48], &NoSteps).unwrap_err()
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let link = dir.path().join("link");
+    symlink(dir.path(), &link).unwrap();
+    let cases = [
+        (
+            dir.path().join("missing/vigil"),
+            "could not look at ",
+            "missing",
+        ),
+        (file.clone(), "could not open ", "file"),
+        (file.join("vigil"), "could not open ", "vigil"),
+        (link, "could not open ", "link"),
+    ];
+    for (folder, deed, name) in cases {
+        let store = Store::new(folder, IDENTITY);
+        let error = refused(&store, Changes::new()).to_string();
+        assert!(error.starts_with(deed) && error.contains(name), "{error}");
+        assert!(matches!(store.open(), Err(NoState::Absent { .. })));
+    }
+    let mut names: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["file", "link"]);
+}
+
+#[test]
+fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let state = sandbox.after(None, set(&[(Table::Seen, 0, b"one")]), 1);
+    for path in [
+        sandbox.store.folder().join("state"),
+        state.data_path().to_owned(),
+    ] {
+        chown(&path, Some(1), None).unwrap();
+        let error = sandbox.store.open().unwrap_err();
+        assert!(
+            matches!(&error, NoState::Foreign { path: named, .. } if *named == path),
+            "{error}"
+        );
+        chown(&path, Some(0), None).unwrap();
+    }
+    sandbox.store.open().unwrap();
+
+    let above = sandbox.store.folder().parent().unwrap();
+    for (folder, inside) in [(sandbox.store.folder(), None), (above, Some("new"))] {
+        chown(folder, Some(1), None).unwrap();
+        let store = Store::new(
+            inside.map_or(folder.to_owned(), |name| folder.join(name)),
+            [1; 32],
+        );
+        assert!(
+            matches!(refused(&store, Changes::new()), StoreError::Foreign { path } if path == folder)
+        );
+    }
+    assert!(!above.join("new").exists());
+}
+
+#[test]
+fn what_the_format_cannot_hold_is_refused() {
+    let sandbox = Sandbox::new();
+    // Zeros that are never touched take no memory.
+    let block = vec![0; 1 << 32];
+    let mut changes = Changes::new();
+    changes.set(Table::Files, 0, &block[..]);
+    assert!(matches!(
+        refused(&sandbox.store, changes),
+        StoreError::TooLarge { .. }
+    ));
+    let changes = set(&[(Table::Files, u32::MAX, b"")]);
+    assert!(matches!(
+        refused(&sandbox.store, changes),
+        StoreError::TooLarge { .. }
+    ));
+    assert!(!sandbox.store.folder().exists());
+}
+
+#[test]
+fn orphans_are_swept_and_what_cannot_be_removed_disturbs_nobody() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.after(None, Changes::new(), 1);
+    let folder = sandbox.store.folder();
+    for name in ["state.tmp.1-0", "state.0000000000000001", "state.tmp.2-0"] {
+        fs::write(folder.join(name), "left").unwrap();
+    }
+    fs::create_dir(folder.join("state.tmp.folder")).unwrap();
+    let state = sandbox.after(Some(&state), Changes::new(), 2);
+    let data = state
+        .data_path()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let mut expected = ["state".to_owned(), data, "state.tmp.folder".to_owned()];
+    expected.sort();
+    assert_eq!(sandbox.names(), expected);
+}

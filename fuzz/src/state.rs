@@ -1,0 +1,79 @@
+//! The state file.
+
+use std::collections::BTreeMap;
+
+use vigil_engine::fuzzing;
+use vigil_engine::state_store::{Changes, Snapshot, Table};
+
+use crate::input::Input;
+
+const TABLES: [Table; Table::COUNT] = Table::WRITTEN;
+
+type Blocks = BTreeMap<(Table, u32), Vec<u8>>;
+
+/// All blocks that can be read. Keys ascend, blocks are as long as their slots say and begin at whole words, and together
+/// they are no larger than the data.
+fn blocks(state: &Snapshot) -> Blocks {
+    let mut blocks = Blocks::new();
+    for table in TABLES {
+        let mut stored = 0;
+        let mut end = 0;
+        for found in state.blocks(table) {
+            let Ok((key, len)) = found else { break };
+            assert!((end..state.keys(table)).contains(&key));
+            end = key + 1;
+            stored += u64::from(len).max(1).next_multiple_of(8);
+            if let Ok(block) = state.block(table, key) {
+                let block = block.expect("a block that is listed");
+                assert_eq!(block.len(), len as usize);
+                assert!(block.as_ptr().addr().is_multiple_of(8));
+                blocks.insert((table, key), block.to_vec());
+            }
+        }
+        assert!(stored <= state.used_len());
+    }
+    blocks
+}
+
+/// Any bytes are read in bounded time, and written on; what is whole is as the changes say then, and whole.
+pub(crate) fn state_file(data: &[u8]) {
+    let mut input = Input(data);
+    let is_mended = input.byte() & 1 == 1;
+    let docket = input.part();
+    let content = input.part();
+    let Some(state) = fuzzing::state(docket, content, is_mended) else {
+        return;
+    };
+    let mut expected = blocks(&state);
+    let is_whole = state.verify_all().is_ok();
+    let mut changes = Changes::new();
+    while !input.0.is_empty() && expected.len() < 1000 {
+        let choice = input.byte();
+        let table = TABLES[usize::from(choice >> 6)];
+        // Near the bounds of nodes and levels, too.
+        let key = u32::from(input.byte()) << (choice & 0x18);
+        let key = key.wrapping_add(u32::from(input.byte())).min(u32::MAX - 1);
+        let _ = state.block(table, key);
+        if choice & 1 == 0 {
+            let block = input.field().to_vec();
+            changes.set(table, key, block.clone());
+            expected.insert((table, key), block);
+        } else {
+            changes.remove(table, key);
+            expected.remove(&(table, key));
+        }
+    }
+    for published in [
+        fuzzing::appended(&state, &changes),
+        fuzzing::rewritten(&state, &changes),
+    ] {
+        let found = published.as_ref().map(blocks);
+        if is_whole {
+            published
+                .expect("a state")
+                .verify_all()
+                .expect("a whole state");
+            assert_eq!(found.as_ref(), Some(&expected));
+        }
+    }
+}
