@@ -5,6 +5,7 @@
 //! many entries lie before what, so that a change in one directory touches its own block and those above.
 
 mod builder;
+mod difference;
 mod layout;
 mod memory;
 #[cfg(test)]
@@ -12,11 +13,12 @@ mod tests;
 mod tree;
 
 pub use self::builder::{Builder, Put};
+pub use self::difference::Moved;
 pub use self::layout::{
     DirectoryBlock, FileRecord, Files, FilesBlock, Header, SegmentRecord, SubdirRecord, TrackedFile,
 };
 pub use self::memory::InMemory;
-pub use self::tree::{Directory, Subdir, Tracked, TrackedEntry};
+pub use self::tree::{Block, Directory, Subdir, Tracked, TrackedEntry};
 
 /// The number of a directory: the key of its block.
 pub type DirNumber = u32;
@@ -74,6 +76,14 @@ pub trait Blocks: Send + Sync {
 
     /// One more than the greatest number of a directory.
     fn directories(&self) -> u32;
+
+    /// One more than the greatest key of a block of files.
+    fn files_keys(&self) -> u32;
+
+    /// How many others these blocks lie on.
+    fn depth(&self) -> u32 {
+        0
+    }
 }
 
 /// A block is not there, or not what it was when it was written.

@@ -1,5 +1,7 @@
 //! Blocks in memory.
 
+use std::collections::BTreeMap;
+
 use bstr::BStr;
 
 use super::{Blocks, Damaged, DirNumber, Put};
@@ -7,36 +9,37 @@ use super::{Blocks, Damaged, DirNumber, Put};
 /// How much memory is asked for at a time, unless one block needs more.
 const CHUNK_LEN: usize = 4 << 20;
 
-/// Blocks in memory, numbered as they come.
+/// Bytes that are only ever added to.
 #[derive(Debug, Default)]
-pub struct InMemory {
+struct Arena {
     chunks: Vec<Vec<u8>>,
-    directories: Vec<Place>,
-    files: Vec<Place>,
 }
 
 /// Where a block lies.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
     chunk: u32,
     start: u32,
     len: u32,
 }
 
-impl InMemory {
+impl Arena {
     fn store(&mut self, block: &[u8]) -> Place {
         let has_room =
             |chunk: &Vec<u8>| chunk.capacity().saturating_sub(chunk.len()) >= block.len();
         if !self.chunks.last().is_some_and(has_room) {
-            self.chunks
-                .push(Vec::with_capacity(CHUNK_LEN.max(block.len())));
+            // The first chunk is small, for the many small trees.
+            let len = match self.chunks.len() {
+                0 => 0,
+                _ => CHUNK_LEN,
+            };
+            self.chunks.push(Vec::with_capacity(len.max(block.len())));
         }
         let chunk = self.chunks.len().saturating_sub(1);
-        let Some(last) = self.chunks.last_mut() else {
-            return Place::default();
-        };
-        let start = last.len();
-        last.extend_from_slice(block);
+        let start = self.chunks.last().map_or(0, Vec::len);
+        if let Some(last) = self.chunks.last_mut() {
+            last.extend_from_slice(block);
+        }
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Place {
             chunk: number(chunk),
@@ -45,14 +48,76 @@ impl InMemory {
         }
     }
 
-    fn get(&self, places: &[Place], key: u32) -> Result<&[u8], Damaged> {
-        let place = places.get(key as usize).ok_or(Damaged { key })?;
+    fn get(&self, place: Place) -> Option<&[u8]> {
         let start = place.start as usize;
-        self.chunks
-            .get(place.chunk as usize)
-            .and_then(|chunk| chunk.get(start..start.saturating_add(place.len as usize)))
+        let chunk = self.chunks.get(place.chunk as usize)?;
+        chunk.get(start..start.saturating_add(place.len as usize))
+    }
+}
+
+/// Some blocks by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    arena: Arena,
+    places: BTreeMap<u32, Place>,
+}
+
+impl Store {
+    pub(super) fn put(&mut self, key: u32, block: &[u8]) {
+        let place = self.arena.store(block);
+        self.places.insert(key, place);
+    }
+
+    pub(super) fn get(&self, key: u32) -> Option<&[u8]> {
+        self.places
+            .get(&key)
+            .and_then(|place| self.arena.get(*place))
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = u32> {
+        self.places.keys().copied()
+    }
+}
+
+/// All blocks of a tree, numbered as they come.
+#[derive(Debug, Default)]
+pub struct InMemory {
+    arena: Arena,
+    directories: Vec<Option<Place>>,
+    files: Vec<Option<Place>>,
+}
+
+impl InMemory {
+    pub(super) fn put_directory(&mut self, number: DirNumber, block: &[u8]) {
+        let place = self.arena.store(block);
+        set(&mut self.directories, number, place);
+    }
+
+    pub(super) fn put_files(&mut self, key: u32, block: &[u8]) {
+        let place = self.arena.store(block);
+        set(&mut self.files, key, place);
+    }
+
+    fn get(&self, places: &[Option<Place>], key: u32) -> Result<&[u8], Damaged> {
+        let place = places.get(key as usize).copied().flatten();
+        place
+            .and_then(|place| self.arena.get(place))
             .ok_or(Damaged { key })
     }
+}
+
+fn set(places: &mut Vec<Option<Place>>, key: u32, place: Place) {
+    let wanted = (key as usize).saturating_add(1);
+    if places.len() < wanted {
+        places.resize(wanted, None);
+    }
+    if let Some(slot) = places.get_mut(key as usize) {
+        *slot = Some(place);
+    }
+}
+
+fn keys(places: &[Option<Place>]) -> u32 {
+    u32::try_from(places.len()).unwrap_or(u32::MAX)
 }
 
 impl Blocks for InMemory {
@@ -65,34 +130,29 @@ impl Blocks for InMemory {
     }
 
     fn directories(&self) -> u32 {
-        u32::try_from(self.directories.len()).unwrap_or(u32::MAX)
+        keys(&self.directories)
+    }
+
+    fn files_keys(&self) -> u32 {
+        keys(&self.files)
     }
 }
 
 impl Put for InMemory {
     fn number(&mut self, _parent: DirNumber, _name: &BStr) -> DirNumber {
-        if self.directories.is_empty() {
-            self.directories.push(Place::default());
-        }
-        let number = self.directories();
-        self.directories.push(Place::default());
+        let number = self.directories().max(1);
+        self.directories.resize(number as usize, None);
+        self.directories.push(None);
         number
     }
 
     fn directory(&mut self, number: DirNumber, block: &[u8]) {
-        let place = self.store(block);
-        let wanted = (number as usize).saturating_add(1);
-        if self.directories.len() < wanted {
-            self.directories.resize(wanted, Place::default());
-        }
-        if let Some(slot) = self.directories.get_mut(number as usize) {
-            *slot = place;
-        }
+        self.put_directory(number, block);
     }
 
     fn files(&mut self, _of: DirNumber, block: &[u8]) -> u32 {
-        let place = self.store(block);
-        self.files.push(place);
-        u32::try_from(self.files.len().saturating_sub(1)).unwrap_or(u32::MAX)
+        let key = self.files_keys();
+        self.put_files(key, block);
+        key
     }
 }

@@ -142,6 +142,9 @@ fn a_damaged_block_is_noticed_and_nothing_panics() {
         fn directories(&self) -> u32 {
             self.0.directories()
         }
+        fn files_keys(&self) -> u32 {
+            self.0.files_keys()
+        }
     }
     let drafts = (0..40)
         .map(|n| draft(&format!("d{}/e{}/f", n % 3, n % 7), 0, n))
@@ -168,4 +171,77 @@ fn a_damaged_block_is_noticed_and_nothing_panics() {
         }
     }
     assert!(noticed > 0);
+}
+
+proptest! {
+    #[test]
+    fn a_difference_is_as_a_tree_made_anew(
+        steps in proptest::collection::vec(
+            proptest::collection::vec(("[ab]([-/]?[ab0]){0,4}", 0usize..9), 0..30), 1..7),
+    ) {
+        let index_of = |paths: &[(String, usize)]| {
+            let paths = paths.iter().filter(|(path, _)| !path.contains("//"));
+            index(paths.map(|(path, number)| draft(path, 0, *number)).collect())
+        };
+        let mut tracked = Tracked::of(&index_of(&[]));
+        let mut numbers: std::collections::BTreeMap<BString, DirNumber> = Default::default();
+        for paths in &steps {
+            let index = index_of(paths);
+            let blocks = |tracked: &Tracked| {
+                let mut all = std::collections::BTreeMap::new();
+                tracked.each_block(|block| if let Block::Directory(number, bytes) = block {
+                    all.insert(number, bytes.to_vec());
+                });
+                all
+            };
+            let before = blocks(&tracked);
+            let (next, moved) = tracked.moved_to(&index);
+            is_as(&next, &index);
+            let after = blocks(&next);
+            for (number, block) in &after {
+                prop_assert_eq!(moved.directories.contains(number), before.get(number) != Some(block));
+            }
+            for number in before.keys() {
+                prop_assert_eq!(moved.removed.contains(number), !after.contains_key(number));
+            }
+            // A directory that stays keeps its number.
+            let mut now = std::collections::BTreeMap::new();
+            for entry in index.entries() {
+                let path = index.path(entry);
+                for slash in path.find_iter("/") {
+                    let dir = path[..slash].as_bstr();
+                    let number = next.find_directory(dir).unwrap();
+                    if let Some(known) = numbers.get(dir) {
+                        prop_assert_eq!(*known, number);
+                    }
+                    now.insert(dir.to_owned(), number);
+                }
+            }
+            numbers = now;
+            tracked = next;
+        }
+    }
+}
+
+#[test]
+fn other_facts_are_not_other_names() {
+    let of = |number: usize, extra: bool| {
+        let mut drafts = vec![
+            draft("d/a", 0, number),
+            draft("d/b", 0, 0),
+            draft("e/a", 0, 0),
+        ];
+        if extra {
+            drafts.push(draft("d/c", 0, 0));
+        }
+        index(drafts)
+    };
+    let tracked = Tracked::of(&of(0, false));
+    let dir = tracked.find_directory("d".into()).unwrap();
+    let (_, moved) = tracked.moved_to(&of(1, false));
+    assert_eq!((moved.directories.len(), moved.other_names.len()), (1, 0));
+    assert!(moved.directories.contains(&dir));
+    let (_, moved) = tracked.moved_to(&of(0, true));
+    assert!(moved.other_names.contains(&dir) && moved.other_names.len() == 1);
+    assert!(moved.directories.contains(&ROOT) && moved.directories.len() == 2);
 }

@@ -1,6 +1,7 @@
 //! The tree that blocks make up.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -85,6 +86,58 @@ impl Tracked {
         Self::new(hash, Arc::new(builder.finish()))
     }
 
+    pub(super) fn blocks(&self) -> &Arc<dyn Blocks> {
+        &self.blocks
+    }
+
+    /// The same, with all blocks in memory and by themselves.
+    pub(super) fn in_one_place(&self) -> Self {
+        let mut all = InMemory::default();
+        self.each_block(|block| match block {
+            Block::Directory(number, bytes) => all.put_directory(number, bytes),
+            Block::Files(key, bytes) => all.put_files(key, bytes),
+        });
+        Self {
+            blocks: Arc::new(all),
+            ..self.clone()
+        }
+    }
+
+    /// Shows `take` each block once.
+    pub fn each_block<'t>(&'t self, mut take: impl FnMut(Block<'t>)) {
+        let mut pending = vec![ROOT];
+        let mut left = self.directories();
+        while let Some(number) = pending.pop() {
+            // A tree has no more directories than there are; one that has is damaged.
+            let Some(fewer) = left.checked_sub(1) else {
+                break;
+            };
+            left = fewer;
+            let Some(bytes) = self.noticed(number, self.blocks.directory(number).map(Some)) else {
+                continue;
+            };
+            take(Block::Directory(number, bytes));
+            let directory = self.directory(number);
+            for key in directory.segment_keys() {
+                let bytes = self.noticed(key, self.blocks.files(key).map(Some));
+                if let Some(bytes) = bytes {
+                    take(Block::Files(key, bytes));
+                }
+            }
+            pending.extend(directory.subdirs().rev().map(|subdir| subdir.number));
+        }
+    }
+
+    /// The block of a directory, or of files, by itself.
+    pub fn block(&self, number: DirNumber) -> Option<&[u8]> {
+        self.noticed(number, self.blocks.directory(number).map(Some))
+    }
+
+    /// The block of files of key `key`.
+    pub fn files_block(&self, key: u32) -> Option<&[u8]> {
+        self.noticed(key, self.blocks.files(key).map(Some))
+    }
+
     /// The kind of the ids within.
     pub fn hash_kind(&self) -> Kind {
         self.hash
@@ -126,16 +179,24 @@ impl Tracked {
             let files = self.noticed(key, self.blocks.files(key).map(FilesBlock::parse));
             segments.extend(files);
         }
-        let files = match segments.is_empty() {
-            true => block.map_or(0, |block| block.files().len()),
-            false => segments.iter().map(Files::len).sum(),
-        };
-        Directory {
-            block,
-            segments,
-            files,
-            order: OnceCell::new(),
-        }
+        Directory::new(block, segments)
+    }
+
+    /// The directory of number `number`, if it is there and whole.
+    pub(super) fn directory_if_any(&self, number: DirNumber) -> Option<Directory<'_>> {
+        let block = DirectoryBlock::parse(self.blocks.directory(number).ok()?)?;
+        let keys = block.segments().iter().map(|segment| segment.key.get());
+        let segments = keys.map(|key| FilesBlock::parse(self.blocks.files(key).ok()?));
+        let segments = segments.collect::<Option<Vec<_>>>()?;
+        Some(Directory::new(Some(block), segments))
+    }
+
+    /// The blocks of files of a directory, with their keys.
+    pub(super) fn segments_of(&self, number: DirNumber) -> HashMap<Vec<u8>, u32> {
+        let directory = self.directory_if_any(number);
+        let keys = directory.iter().flat_map(Directory::segment_keys);
+        keys.filter_map(|key| Some((self.blocks.files(key).ok()?.to_vec(), key)))
+            .collect()
     }
 
     /// The entry of number `number`.
@@ -251,6 +312,15 @@ impl Tracked {
     }
 }
 
+/// One block of a tree, with its key.
+#[derive(Clone, Copy, Debug)]
+pub enum Block<'t> {
+    /// Of a directory.
+    Directory(DirNumber, &'t [u8]),
+    /// Of files of a large directory.
+    Files(u32, &'t [u8]),
+}
+
 /// The longest name in a path, with a slash, that is not taken for damage.
 const PATH_PART_MAX: usize = 65_536;
 
@@ -265,6 +335,25 @@ pub struct Directory<'t> {
 }
 
 impl<'t> Directory<'t> {
+    fn new(block: Option<DirectoryBlock<'t>>, segments: Vec<Files<'t>>) -> Self {
+        let files = match segments.is_empty() {
+            true => block.map_or(0, |block| block.files().len()),
+            false => segments.iter().map(Files::len).sum(),
+        };
+        Self {
+            block,
+            segments,
+            files,
+            order: OnceCell::new(),
+        }
+    }
+
+    /// The keys of the blocks that hold the files of a large directory.
+    pub fn segment_keys(&self) -> impl Iterator<Item = u32> + use<'t> {
+        let segments = self.block.map(|block| block.segments()).unwrap_or_default();
+        segments.iter().map(|segment| segment.key.get())
+    }
+
     /// How many index entries are in the directory itself.
     #[inline]
     pub fn files_len(&self) -> usize {

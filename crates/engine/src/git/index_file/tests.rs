@@ -141,7 +141,7 @@ fn a_split_index_is_joined_wherever_the_shared_one_lies() {
     repo.git(["add", "-A"]);
     let loaded = assert_listed_as_by_git(&repo);
     let shared = loaded.file.shared.expect("the index is split");
-    assert!(shared.stat.is_some());
+    assert!(shared.stamp.is_some());
     assert!(shared.path.starts_with(repo.git_dir()));
 
     // A copy elsewhere, with the shared index of the repository, then with one next to it.
@@ -150,10 +150,10 @@ fn a_split_index_is_joined_wherever_the_shared_one_lies() {
     let copy = elsewhere.join("index");
     std::fs::copy(repo.index_path(), &copy).unwrap();
     let load_copy = || load(&copy, &repo.git_dir(), &repo.top(), Kind::Sha1).unwrap();
-    assert_eq!(load_copy().shared.unwrap().path, shared.path);
+    assert_eq!(load_copy().file.shared.unwrap().path, shared.path);
     let moved = elsewhere.join(shared.path.file_name().unwrap());
     std::fs::rename(&shared.path, &moved).unwrap();
-    assert_eq!(load_copy().shared.unwrap().path, moved);
+    assert_eq!(load_copy().file.shared.unwrap().path, moved);
     assert_eq!(
         load_copy().index.entries().len(),
         loaded.index.entries().len()
@@ -194,7 +194,7 @@ fn an_index_is_current_until_it_or_its_shared_one_moves_on() {
     let repo = Repo::new();
     some_files(&repo);
     repo.git(["update-index", "--split-index"]);
-    let shared_path = load_from(&repo).unwrap().shared.unwrap().path;
+    let shared_path = load_from(&repo).unwrap().file.shared.unwrap().path;
     let fresh = || {
         Repo::age(&repo.index_path());
         Repo::age(&shared_path);
@@ -217,7 +217,7 @@ fn an_index_written_when_it_was_read_proves_nothing() {
     let future = std::time::SystemTime::now() + std::time::Duration::from_secs(1000);
     let file = File::options().write(true).open(repo.index_path()).unwrap();
     file.set_modified(future).unwrap();
-    assert!(!load_from(&repo).unwrap().is_current());
+    assert!(!load_from(&repo).unwrap().file.is_current());
 }
 
 /// git's stderr for an index that it cannot read, and ours.
@@ -279,7 +279,7 @@ fn a_shared_index_that_is_gone_or_another_fails_with_gits_words() {
     let repo = Repo::new();
     some_files(&repo);
     repo.git(["update-index", "--split-index"]);
-    let shared = load_from(&repo).unwrap().shared.unwrap().path;
+    let shared = load_from(&repo).unwrap().file.shared.unwrap().path;
     let good = std::fs::read(&shared).unwrap();
 
     let mut other = good.clone();
@@ -309,7 +309,7 @@ fn an_optional_extension_that_nobody_knows_is_noticed() {
     bytes.extend([0; 20]);
     std::fs::write(repo.index_path(), bytes).unwrap();
     let output = repo.run(["ls-files"], b"");
-    let notices = load_from(&repo).unwrap().notices;
+    let notices = load_from(&repo).unwrap().file.notices;
     assert_eq!(notices, ["ignoring ABCD extension"]);
     assert_eq!(output.stderr, b"ignoring ABCD extension\n");
 }

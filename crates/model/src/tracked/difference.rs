@@ -1,0 +1,203 @@
+//! The tree of a new index as a difference from that of an older one: blocks that are the same stay where they are, and
+//! directories keep their numbers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bstr::BStr;
+
+use super::memory::Store;
+use super::{Blocks, Builder, Damaged, DirNumber, Directory, Put, ROOT, Tracked};
+use crate::index::Index;
+
+/// After so many differences on top of each other, all blocks are brought into one place.
+const DEPTH_MAX: u32 = 4;
+
+/// What a new tree has that an older one has not, and the reverse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Directories whose block is new.
+    pub directories: BTreeSet<DirNumber>,
+    /// Directories that are gone.
+    pub removed: BTreeSet<DirNumber>,
+    /// Blocks of files that are new, by their keys.
+    pub files: BTreeSet<u32>,
+    /// Blocks of files that are gone.
+    pub removed_files: BTreeSet<u32>,
+    /// Those of the new directories that have other names in them than before, or that are there for the first time.
+    pub other_names: BTreeSet<DirNumber>,
+}
+
+impl Tracked {
+    /// The tree of `index`, with the blocks of this one where they are the same, and what is not.
+    pub fn moved_to(&self, index: &Index) -> (Self, Moved) {
+        let mut difference = Difference {
+            base: self,
+            directories: Store::default(),
+            files: Store::default(),
+            seen: BTreeSet::from([ROOT]),
+            next_directory: self.directories().max(1),
+            next_files: self.blocks().files_keys(),
+            segments: (DirNumber::MAX, HashMap::new()),
+        };
+        let mut builder = Builder::new(self.hash_kind().len_in_bytes(), &mut difference);
+        for entry in index.entries() {
+            builder.push(index.path(entry), entry);
+        }
+        builder.finish();
+        difference.finish()
+    }
+}
+
+struct Difference<'b> {
+    base: &'b Tracked,
+    directories: Store,
+    files: Store,
+    /// All directories of the new tree.
+    seen: BTreeSet<DirNumber>,
+    next_directory: DirNumber,
+    next_files: u32,
+    /// The blocks of files that one directory had.
+    segments: (DirNumber, HashMap<Vec<u8>, u32>),
+}
+
+impl Put for &mut Difference<'_> {
+    fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber {
+        let known = (parent < self.base.directories())
+            .then(|| self.base.directory_if_any(parent)?.find_subdir(name))
+            .flatten()
+            .map(|subdir| subdir.number)
+            .filter(|number| !self.seen.contains(number));
+        let number = known.unwrap_or_else(|| {
+            let number = self.next_directory;
+            self.next_directory = number.saturating_add(1);
+            number
+        });
+        self.seen.insert(number);
+        number
+    }
+
+    fn directory(&mut self, number: DirNumber, block: &[u8]) {
+        if self.base.blocks().directory(number) != Ok(block) {
+            self.directories.put(number, block);
+        }
+    }
+
+    fn files(&mut self, of: DirNumber, block: &[u8]) -> u32 {
+        if self.segments.0 != of {
+            self.segments = (of, self.base.segments_of(of));
+        }
+        if let Some(key) = self.segments.1.remove(block) {
+            return key;
+        }
+        let key = self.next_files;
+        self.next_files = key.saturating_add(1);
+        self.files.put(key, block);
+        key
+    }
+}
+
+impl Difference<'_> {
+    fn finish(self) -> (Tracked, Moved) {
+        let base = self.base;
+        let mut moved = Moved {
+            directories: self.directories.keys().collect(),
+            files: self.files.keys().collect(),
+            ..Moved::default()
+        };
+        let layered = Layered {
+            base: base.blocks().clone(),
+            directories: self.directories,
+            files: self.files,
+            directories_end: self.next_directory,
+            files_end: self.next_files,
+        };
+        let mut tracked = Tracked::new(base.hash_kind(), Arc::new(layered));
+        for &number in &moved.directories {
+            let new = tracked.directory(number);
+            let Some(old) = base.directory_if_any(number) else {
+                moved.other_names.insert(number);
+                continue;
+            };
+            if has_other_names(&old, &new) {
+                moved.other_names.insert(number);
+            }
+            let kept: BTreeSet<u32> = new.segment_keys().collect();
+            moved
+                .removed_files
+                .extend(old.segment_keys().filter(|key| !kept.contains(key)));
+            let mut gone: Vec<DirNumber> = old.subdirs().map(|subdir| subdir.number).collect();
+            gone.retain(|number| !self.seen.contains(number));
+            while let Some(number) = gone.pop() {
+                if moved.removed.insert(number)
+                    && let Some(directory) = base.directory_if_any(number)
+                {
+                    moved.removed_files.extend(directory.segment_keys());
+                    gone.extend(directory.subdirs().map(|subdir| subdir.number));
+                }
+            }
+        }
+        if tracked.blocks().depth() > DEPTH_MAX {
+            tracked = tracked.in_one_place();
+        }
+        (tracked, moved)
+    }
+}
+
+/// Whether what decides which names in a directory are tracked is not the same: names, submodules, conflicts, and whether
+/// an ignore file is expected to be there.
+fn has_other_names(old: &Directory<'_>, new: &Directory<'_>) -> bool {
+    let facts = |directory: &Directory<'_>| {
+        let files = directory.files_from(0).map(|(_, file)| {
+            let flags = file.flags();
+            let is_expected = file.name() != ".gitignore" || !flags.is_skip_worktree();
+            let marks = (file.mode().is_gitlink(), flags.stage() > 0, is_expected);
+            (file.name().to_owned(), marks)
+        });
+        files.collect::<Vec<_>>()
+    };
+    let names = |directory: &Directory<'_>| {
+        directory
+            .subdirs()
+            .map(|subdir| (subdir.name().to_owned(), subdir.number))
+            .collect::<Vec<_>>()
+    };
+    old.files_len() != new.files_len() || names(old) != names(new) || facts(old) != facts(new)
+}
+
+/// Blocks in memory on top of others.
+struct Layered {
+    base: Arc<dyn Blocks>,
+    directories: Store,
+    files: Store,
+    directories_end: u32,
+    files_end: u32,
+}
+
+impl Blocks for Layered {
+    fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
+        match self.directories.get(number) {
+            Some(block) => Ok(block),
+            None => self.base.directory(number),
+        }
+    }
+
+    fn files(&self, key: u32) -> Result<&[u8], Damaged> {
+        match self.files.get(key) {
+            Some(block) => Ok(block),
+            None => self.base.files(key),
+        }
+    }
+
+    fn directories(&self) -> u32 {
+        self.directories_end
+    }
+
+    fn files_keys(&self) -> u32 {
+        self.files_end
+    }
+
+    fn depth(&self) -> u32 {
+        self.base.depth().saturating_add(1)
+    }
+}
