@@ -18,6 +18,7 @@ use bstr::{BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::config;
+use vigil_engine::state_store::NoSteps;
 
 use reply::Reply;
 
@@ -60,7 +61,15 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     match command.as_slice() {
         b"gitstatusd" => gitstatusd(arguments, environment),
-        b"status" => say(&status::run(arguments, &environment)),
+        b"status" => {
+            let (reply, session) = status::run(arguments, &environment);
+            let code = say(&reply);
+            if let Some(mut session) = session {
+                // Only the next process would have gained by it.
+                let _ = session.save(&NoSteps);
+            }
+            code
+        }
         b"version" | b"--version" | b"-v" => say(&help::version()),
         b"help" | b"--help" | b"-h" => say(&help::overview(0)),
         _ => say(&help::unknown_command(command.as_bstr())),

@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod scan;
 pub mod session;
 pub mod stamp;
+pub mod state;
 pub mod state_store;
 pub mod status;
 pub mod trust;

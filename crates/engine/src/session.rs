@@ -39,6 +39,7 @@ use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
+use crate::state::State;
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
@@ -154,6 +155,8 @@ pub struct Session {
     missed_attributes: Arc<MissedAttributes>,
     excludes: Excludes,
     index: Option<IndexState>,
+    /// What is on disk of all this, if it may be.
+    state: Option<State>,
     tags: TagIndex,
     prompt: prompt::Memory,
     /// Whether scans are remembered: not for a single question.
@@ -164,6 +167,8 @@ pub struct Session {
 /// HEAD against the index, as long as neither moves.
 struct StagedMemory {
     head: Option<ObjectId>,
+    /// The tree of that commit.
+    tree: Option<ObjectId>,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
 }
@@ -203,6 +208,7 @@ impl Session {
             attributes.clone(),
         );
         let excludes = Excludes::new(&repository, &settings);
+        let state = State::of(&repository);
         Ok(Self {
             repository,
             settings,
@@ -215,6 +221,7 @@ impl Session {
             missed_attributes: Arc::default(),
             excludes,
             index: None,
+            state,
             tags: TagIndex::default(),
             prompt: prompt::Memory::default(),
             is_kept,

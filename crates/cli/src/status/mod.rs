@@ -29,13 +29,20 @@ use plan::Plan;
 use progress::Display;
 use settings::PrintSettings;
 
-/// Runs the command with what follows its name on the command line.
-pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
-    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+/// Runs the command with what follows its name on the command line. What was learned on the way is in the session, and
+/// may be saved once the reply is out.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> (Reply, Option<Session>) {
+    let mut session = None;
+    let reply = answer(arguments, environment, &mut session);
+    (reply.unwrap_or_else(|complaint| complaint), session)
 }
 
 /// The order of the steps is git's, since the first problem is the one that is reported.
-fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+fn answer(
+    arguments: &[BString],
+    environment: &Environment,
+    session: &mut Option<Session>,
+) -> Result<Reply, Reply> {
     match arguments
         .iter()
         .map(AsRef::as_ref)
@@ -60,12 +67,16 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     let repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let said = repository.config.said().to_vec();
-    let reply = answer_in(repository, arguments).unwrap_or_else(|complaint| complaint);
+    let reply = answer_in(repository, arguments, session).unwrap_or_else(|complaint| complaint);
     Ok(reply.after(&said))
 }
 
 /// Answers for `repository`, whatever was said while it was found.
-fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Reply> {
+fn answer_in(
+    repository: Repository,
+    arguments: &[BString],
+    kept: &mut Option<Session>,
+) -> Result<Reply, Reply> {
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let is_at_the_top = repository
         .work_tree
@@ -83,8 +94,9 @@ fn answer_in(repository: Repository, arguments: &[BString]) -> Result<Reply, Rep
     let refuse =
         |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
     // All of the configuration is looked at before the command line is.
-    let mut session =
+    let session =
         Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
+    let session = kept.insert(session);
     let repository = session.repository();
     let mut plan = Plan::new(
         Arguments::parse(arguments)?,

@@ -9,6 +9,7 @@ use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{self, Location};
 use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
+use vigil_engine::state_store::NoSteps;
 
 use super::options::Options;
 use super::panics;
@@ -33,6 +34,8 @@ pub(super) struct Repositories {
     environment: Environment,
     request: PromptRequest,
     open: HashMap<Location, Kept>,
+    /// The one that was asked last, until it is saved.
+    asked: Option<Location>,
 }
 
 struct Kept {
@@ -68,6 +71,7 @@ impl Repositories {
             environment,
             request,
             open: HashMap::new(),
+            asked: None,
         }
     }
 
@@ -114,6 +118,7 @@ impl Repositories {
             ..self.request
         };
         let prompt = session.prompt(&request)?;
+        self.asked = Some(location.clone());
         self.open.insert(
             location,
             Kept {
@@ -122,6 +127,19 @@ impl Repositories {
             },
         );
         Ok(Some(prompt))
+    }
+
+    /// Writes what was learned in the last answer to the state on disk, for later processes.
+    pub(super) fn save(&mut self, failed: impl FnOnce(&dyn std::fmt::Display)) {
+        let asked = self.asked.take();
+        let Some(kept) = asked.and_then(|location| self.open.get_mut(&location)) else {
+            return;
+        };
+        match panics::catch(|| kept.session.save(&NoSteps)) {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => failed(&error),
+            Err(told) => failed(&told),
+        }
     }
 
     /// Forgets repositories that nobody asked for in the last `ttl`, and tells which.

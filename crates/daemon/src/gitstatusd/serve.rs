@@ -53,6 +53,7 @@ pub(super) fn serve(
                     return 1;
                 }
             }
+            repositories.save(|error| log.say(Level::Debug, format_args!("{error}")));
         }
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
         match poll(&mut waiting, Some(&IDLE)) {

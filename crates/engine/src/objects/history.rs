@@ -63,6 +63,11 @@ impl PartialEq for History {
 }
 
 impl History {
+    /// Whether some objects stand for others.
+    pub(crate) fn has_replacements(&self) -> bool {
+        !self.replacements.is_empty()
+    }
+
     /// Reads the changes that hold for `repo`.
     pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let mut history = Self::default();

@@ -10,7 +10,7 @@ use vigil_model::seen::{
     ComparedRecord, ListingRecord, NewListing, STAMP_LEN, SeenBlock, SeenListing, write,
 };
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::DirNumber;
+use vigil_model::tracked::{DirNumber, Moved};
 
 use super::rules::Rules;
 use crate::stamp::Stamp;
@@ -340,22 +340,16 @@ impl ScanMemory {
         }
     }
 
-    /// The same for another tree of `dirs` directories, most of which are as they were: those in `other_files` have
-    /// other files, and those in `other_names` also other names.
-    pub fn carried_over(
-        mut self,
-        dirs: usize,
-        other_files: &[DirNumber],
-        other_names: &[DirNumber],
-    ) -> Self {
+    /// The same for another tree of `dirs` directories, most of which are as they were.
+    pub fn carried_over(mut self, dirs: usize, moved: &Moved) -> Self {
         self.dirs
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
-        for &number in other_files {
+        for &number in moved.directories.union(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
                 memory.remember_compared(Vec::new());
             }
         }
-        for &number in other_names {
+        for &number in moved.other_names.union(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
                 memory.is_moved |= !memory.listings.is_empty();
                 memory.listings.clear();
@@ -377,6 +371,11 @@ impl ScanMemory {
         Some(memory)
     }
 
+    /// Whether the memory of any directory is no longer what its block says.
+    pub fn has_moved(&self) -> bool {
+        self.dirs.iter().any(|memory| memory.lock().is_moved)
+    }
+
     /// The blocks of directories whose memory is no longer what their blocks say; `None` where nothing is remembered.
     pub fn moved(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs);
@@ -385,6 +384,14 @@ impl ScanMemory {
             memory.is_moved.then(|| (number, memory.block()))
         })
         .collect()
+    }
+
+    /// The blocks of all directories of which something was remembered or asked for, whether they moved or not.
+    pub fn all(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
+        let dirs = (0..).zip(&self.dirs);
+        dirs.map(|(number, memory)| (number, memory.lock().block()))
+            .filter(|(_, block)| block.is_some())
+            .collect()
     }
 
     /// Takes blocks for written: nothing has moved since.

@@ -53,6 +53,14 @@ impl Part {
 impl Session {
     /// Answers `git status`.
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
+        let answer = self.answer(request);
+        match self.drop_damaged_state() {
+            true => self.answer(request),
+            false => answer,
+        }
+    }
+
+    fn answer(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
         let mut status = Status::default();
         let pathspec = self.parse_pathspecs(&request.pathspecs)?;
         if pathspec.common_prefix() == "/" && request.untracked != UntrackedMode::No {
@@ -280,15 +288,25 @@ impl Session {
         {
             return Ok(known.diff.clone());
         }
-        let head_tree = self.head_tree(head)?;
+        let tree = self.head_tree(head)?;
         let Some(state) = self.index.as_mut() else {
             return Ok(Arc::default());
         };
-        let index = state.whole(&self.repository)?;
-        let diff = staged::diff(head_tree.as_deref(), index, &self.objects, max)?;
+        let recorded = state.recorded_staged.take();
+        let recorded = recorded.filter(|(known, _)| *known == tree);
+        let (diff, max) = match recorded.filter(|_| !self.objects.history().has_replacements()) {
+            Some((_, diff)) => (diff, None),
+            None => {
+                state.is_moved = true;
+                let index = state.whole(&self.repository)?;
+                let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
+                (diff, max)
+            }
+        };
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
             head: head_id,
+            tree,
             diff: diff.clone(),
             max,
         });

@@ -7,15 +7,17 @@ use bstr::{BStr, BString};
 use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
 use vigil_model::index::{Entry, Index};
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{Moved, Tracked};
 
 use super::surroundings::ObjectPool;
 use super::{Session, SessionError, StagedMemory, head_id, is_present};
 use crate::git::index_file::{self, IndexFile};
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
-use crate::git::staged;
+use crate::git::staged::{self, StagedDiff};
 use crate::scan::ScanMemory;
+use crate::state::{State, ToSave};
+use crate::state_store::{Published, Steps, StoreError};
 
 /// An index and what was made of it.
 pub(super) struct IndexState {
@@ -29,6 +31,12 @@ pub(super) struct IndexState {
     /// What scans of this index remember.
     pub(super) memory: Option<ScanMemory>,
     pub(super) staged: Option<StagedMemory>,
+    /// How the index differs from a tree that may still be HEAD's, from the state on disk.
+    pub(super) recorded_staged: Option<(Option<ObjectId>, StagedDiff)>,
+    /// How the tracked files differ from those in the state on disk; `None` where there is none.
+    moved: Option<Moved>,
+    /// Something beside them is not in the state on disk.
+    pub(super) is_moved: bool,
 }
 
 /// An index that was written as a sparse one.
@@ -54,6 +62,10 @@ impl IndexState {
         self.whole
             .get()
             .ok_or_else(|| repository::Error::Refused("the index is gone".to_owned()).into())
+    }
+
+    fn dirs(&self) -> usize {
+        self.tracked.directories() as usize
     }
 
     /// Frees what can be read again.
@@ -85,12 +97,17 @@ impl Session {
         {
             return Ok(());
         }
-        let mut loaded = self.read_index()?;
-        if loaded.file.exists()
-            && let Some(threads) = self.repository.config.entry("index.threads")
+        let recorded = self.recorded_tree();
+        if let Some(recorded) = &recorded
+            && self.index.is_none()
+            && recorded.is_current(&self.repository.index_path)
         {
-            threads.bool_or_int()?;
+            self.check_threads(&recorded.file)?;
+            self.index = self.recorded_state(recorded);
+            return Ok(());
         }
+        let mut loaded = self.read_index()?;
+        self.check_threads(&loaded.file)?;
         let mut written_sparse = None;
         if loaded.index.is_sparse() {
             let top = self.top()?;
@@ -107,14 +124,19 @@ impl Session {
                 crowded,
             });
         }
-        let state = IndexState {
-            tracked: Tracked::of(&loaded.index),
+        let mut state = IndexState {
+            tracked: Tracked::empty(self.repository.hash),
             file: loaded.file,
-            whole: OnceLock::from(loaded.index),
+            whole: OnceLock::new(),
             written_sparse,
             memory: None,
             staged: None,
+            recorded_staged: None,
+            moved: None,
+            is_moved: true,
         };
+        self.take_over(&mut state, &loaded.index, recorded);
+        state.whole = OnceLock::from(loaded.index);
         if self.repository.config.boolean("core.splitIndex")? == Some(true)
             && self.collapsing_rules(&state, &mut Vec::new())?.is_some()
         {
@@ -123,6 +145,141 @@ impl Session {
         }
         self.index = Some(state);
         Ok(())
+    }
+
+    /// The tree in the state on disk, where there is none in memory.
+    fn recorded_tree(&mut self) -> Option<RecordedTree> {
+        if self.index.is_some() {
+            return None;
+        }
+        let state = self.state.as_ref()?;
+        let recorded = state.recorded(self.repository.hash)?;
+        let is_believed = state.believes(&recorded.file);
+        Some(RecordedTree {
+            file: recorded.file,
+            tracked: recorded.tracked,
+            is_believed,
+        })
+    }
+
+    /// What is recorded, taken for what is.
+    fn recorded_state(&self, recorded: &RecordedTree) -> Option<IndexState> {
+        let state = self.state.as_ref()?;
+        Some(IndexState {
+            file: recorded.file.clone(),
+            whole: OnceLock::new(),
+            tracked: recorded.tracked.clone(),
+            written_sparse: None,
+            memory: Some(state.memory(&recorded.tracked)),
+            staged: None,
+            recorded_staged: state.staged(),
+            moved: Some(Moved::default()),
+            is_moved: false,
+        })
+    }
+
+    /// Makes the tree of `index` from the one that is there, so that what was remembered of it goes on.
+    fn take_over(&mut self, next: &mut IndexState, index: &Index, recorded: Option<RecordedTree>) {
+        let earlier = self
+            .index
+            .take()
+            .filter(|state| state.written_sparse.is_none());
+        if next.written_sparse.is_some() {
+            next.tracked = Tracked::of(index);
+            return;
+        }
+        let base = match (earlier, recorded, &self.state) {
+            (Some(earlier), ..) => Some((earlier.tracked, earlier.memory, earlier.moved)),
+            (None, Some(recorded), Some(state)) => {
+                let memory = state.memory(&recorded.tracked);
+                Some((recorded.tracked, Some(memory), Some(Moved::default())))
+            }
+            _ => None,
+        };
+        let Some((tracked, memory, before)) = base else {
+            next.tracked = Tracked::of(index);
+            next.memory = self.state.is_some().then(|| ScanMemory::new(next.dirs()));
+            return;
+        };
+        let (tracked, mut moved) = tracked.moved_to(index);
+        next.tracked = tracked;
+        // Which names there are matters everywhere where their case does not.
+        let is_usable = !self.settings.ignore_case || moved.other_names.is_empty();
+        let memory = memory.filter(|_| is_usable);
+        next.memory = memory.map(|memory| memory.carried_over(next.dirs(), &moved));
+        next.moved = before.filter(|_| is_usable).map(|mut before| {
+            before.add(std::mem::take(&mut moved));
+            before
+        });
+    }
+
+    /// git complains of a bad number of threads where it reads an index.
+    fn check_threads(&self, file: &IndexFile) -> Result<(), SessionError> {
+        if file.exists()
+            && let Some(threads) = self.repository.config.entry("index.threads")
+        {
+            threads.bool_or_int()?;
+        }
+        Ok(())
+    }
+
+    /// Writes to the state on disk what it does not have yet. To be called after an answer: it saves the next process
+    /// work, and is not waited for.
+    ///
+    /// # Errors
+    /// Why it could not be written, which matters to nobody but who asks.
+    pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+        let (Some(state), Some(index)) = (&mut self.state, &mut self.index) else {
+            return Ok(Published::Unchanged);
+        };
+        let is_moved = index.is_moved
+            || index.moved.as_ref().is_none_or(|moved| !moved.is_empty())
+            || index.memory.as_ref().is_some_and(ScanMemory::has_moved);
+        if !is_moved || index.written_sparse.is_some() || index.tracked.check().is_err() {
+            return Ok(Published::Unchanged);
+        }
+        if state.is_superseded() {
+            // What is in memory does not fit to what is published now: the next question begins with that.
+            self.state = State::of(&self.repository);
+            self.index = None;
+            return Ok(Published::Superseded);
+        }
+        let has_replacements = self.objects.history().has_replacements();
+        let staged = index.staged.as_ref();
+        let staged = staged.filter(|staged| staged.max.is_none() && !has_replacements);
+        let published = state.save(
+            &ToSave {
+                file: &index.file,
+                tracked: &index.tracked,
+                moved: index.moved.as_ref(),
+                memory: index.memory.as_ref(),
+                staged: staged.map(|staged| (staged.tree.as_ref(), &*staged.diff)),
+            },
+            steps,
+        )?;
+        if matches!(
+            published,
+            Published::Appended { .. } | Published::Rewritten { .. } | Published::Unchanged
+        ) {
+            index.moved = Some(Moved::default());
+            index.is_moved = false;
+        }
+        Ok(published)
+    }
+
+    /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.
+    pub(super) fn drop_damaged_state(&mut self) -> bool {
+        let is_damaged = self
+            .index
+            .as_ref()
+            .is_some_and(|index| index.tracked.check().is_err());
+        if is_damaged {
+            self.index = None;
+            if let Some(state) = &mut self.state {
+                state.forget();
+            }
+        }
+        is_damaged
     }
 
     fn read_index(&self) -> Result<index_file::LoadedIndex, SessionError> {
@@ -137,6 +294,20 @@ impl Session {
             scope.spawn(|| read_head_ahead(refs, pool));
             read(repository)
         })
+    }
+}
+
+/// The tree that is in the state on disk.
+struct RecordedTree {
+    file: IndexFile,
+    tracked: Tracked,
+    /// The stamps of the files prove something.
+    is_believed: bool,
+}
+
+impl RecordedTree {
+    fn is_current(&self, index_path: &Path) -> bool {
+        self.is_believed && self.file.own.path == index_path && self.file.is_current()
     }
 }
 

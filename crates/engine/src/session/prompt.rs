@@ -32,6 +32,18 @@ pub(super) struct Memory {
 impl Session {
     /// Answers a prompt.
     pub fn prompt(&mut self, request: &PromptRequest) -> Result<Prompt, SessionError> {
+        let answer = self.answer_prompt(request);
+        let answer = match self.drop_damaged_state() {
+            true => self.answer_prompt(request),
+            false => answer,
+        };
+        if let Some(state) = &mut self.index {
+            state.let_go();
+        }
+        answer
+    }
+
+    fn answer_prompt(&mut self, request: &PromptRequest) -> Result<Prompt, SessionError> {
         let top = self.top()?.as_os_str().as_bytes();
         let mut prompt = Prompt {
             work_tree: top.into(),

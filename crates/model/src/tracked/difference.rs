@@ -28,6 +28,27 @@ pub struct Moved {
     pub other_names: BTreeSet<DirNumber>,
 }
 
+impl Moved {
+    /// Whether both trees are the same.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds a later difference, so that this is the one between the first tree and the last.
+    pub fn add(&mut self, later: Self) {
+        self.directories.extend(later.directories);
+        self.directories
+            .retain(|number| !later.removed.contains(number));
+        self.other_names.extend(later.other_names);
+        self.other_names
+            .retain(|number| !later.removed.contains(number));
+        self.removed.extend(later.removed);
+        self.files.extend(later.files);
+        self.files.retain(|key| !later.removed_files.contains(key));
+        self.removed_files.extend(later.removed_files);
+    }
+}
+
 impl Tracked {
     /// The tree of `index`, with the blocks of this one where they are the same, and what is not.
     pub fn moved_to(&self, index: &Index) -> (Self, Moved) {

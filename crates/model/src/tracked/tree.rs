@@ -76,6 +76,11 @@ impl Tracked {
         }
     }
 
+    /// A tree of nothing.
+    pub fn empty(hash: Kind) -> Self {
+        Self::of(&Index::empty(hash))
+    }
+
     /// The tree of `index`, in memory.
     pub fn of(index: &Index) -> Self {
         let hash = index.hash_kind();

@@ -1,0 +1,282 @@
+//! The state of one working copy on disk: the tracked files as of an index, how HEAD differs from it, and what scans
+//! saw (docs/state-file.md). It saves work and is never needed: whatever is wrong with it, there is an answer without.
+
+mod blocks;
+mod bytes;
+mod origin;
+mod place;
+mod staged;
+
+use std::borrow::Cow;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use gix_hash::{Kind, ObjectId};
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_model::clock::{ClockMark, distrusted_from};
+use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::{Block, Moved, Tracked};
+
+use self::blocks::Published;
+use crate::git::index_file::IndexFile;
+use crate::git::repository::Repository;
+use crate::git::staged::StagedDiff;
+use crate::scan::ScanMemory;
+use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Table};
+use crate::trust::{FileSystem, FileSystemTrust, mark};
+
+pub use place::places;
+
+/// Where the general blocks are.
+const ORIGIN: u32 = 0;
+const STAGED: u32 = 1;
+
+/// The state of a working copy, as far as there is one.
+pub(crate) struct State {
+    /// Where it may be, the first choice first.
+    stores: Vec<Store>,
+    /// Which of them is in use.
+    chosen: usize,
+    snapshot: Option<Snapshot>,
+    /// When this process began to look.
+    mark: ClockMark,
+    /// From when on recorded stamps prove nothing.
+    distrusted_from: Option<Timestamp>,
+    trust: FileSystemTrust,
+    /// Somebody else has published since.
+    is_superseded: bool,
+    is_damaged: bool,
+}
+
+/// What a state holds of the index.
+pub(crate) struct Recorded {
+    pub(crate) file: IndexFile,
+    pub(crate) tracked: Tracked,
+}
+
+/// What is to be written.
+pub(crate) struct ToSave<'a> {
+    pub(crate) file: &'a IndexFile,
+    pub(crate) tracked: &'a Tracked,
+    /// How the tree of tracked files differs from the published one; `None` where there is none.
+    pub(crate) moved: Option<&'a Moved>,
+    pub(crate) memory: Option<&'a ScanMemory>,
+    /// HEAD's tree (none on an unborn branch), and how the index differs from it.
+    pub(crate) staged: Option<(Option<&'a ObjectId>, &'a StagedDiff)>,
+}
+
+impl State {
+    /// The state of `repository`, unless it may have none.
+    pub(crate) fn of(repository: &Repository) -> Option<Self> {
+        let stores = places(repository);
+        let top = repository
+            .work_tree
+            .as_deref()
+            .filter(|_| !stores.is_empty())?;
+        Some(Self::open(stores, top))
+    }
+
+    /// Opens the first of `stores` that has a state, for the working tree at `top`.
+    fn open(stores: Vec<Store>, top: &Path) -> Self {
+        let mark = mark();
+        let found = stores.iter().map(Store::open).enumerate();
+        let found = found
+            .filter_map(|(at, opened)| Some((at, opened.ok()?)))
+            .next();
+        let (chosen, snapshot) = match found {
+            Some((at, snapshot)) => (at, Some(snapshot)),
+            None => (0, None),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let trust = rustix::fs::openat(CWD, top, flags, Mode::empty())
+            .and_then(|top| FileSystem::of(top.as_fd()))
+            .map_or(FileSystemTrust::default(), |file_system| {
+                file_system.trust(None)
+            });
+        let mut state = Self {
+            stores,
+            chosen,
+            snapshot,
+            mark,
+            distrusted_from: None,
+            trust,
+            is_superseded: false,
+            is_damaged: false,
+        };
+        state.ask_the_clock();
+        state
+    }
+
+    fn ask_the_clock(&mut self) {
+        let recorded = self
+            .snapshot
+            .as_ref()
+            .map(Snapshot::clock)
+            .map(ClockMark::from_bytes);
+        self.distrusted_from = recorded.and_then(|recorded| distrusted_from(&recorded, &self.mark));
+    }
+
+    /// The tracked files as they were recorded, from whichever index.
+    pub(crate) fn recorded(&self, hash: Kind) -> Option<Recorded> {
+        let snapshot = self.usable()?;
+        let block = snapshot.block(Table::General, ORIGIN).ok()??;
+        Some(Recorded {
+            file: origin::read(block)?,
+            tracked: Tracked::new(hash, Arc::new(Published(snapshot.clone()))),
+        })
+    }
+
+    /// Whether what was recorded of the files of an index proves anything.
+    pub(crate) fn believes(&self, file: &IndexFile) -> bool {
+        self.trust.contents && self.distrusted_from.is_none_or(|time| file.is_before(time))
+    }
+
+    /// What scans saw of the recorded tree.
+    pub(crate) fn memory(&self, tracked: &Tracked) -> ScanMemory {
+        let dirs = tracked.directories() as usize;
+        match self.usable() {
+            Some(snapshot) if self.trust.directories && self.trust.contents => {
+                let blocks = Arc::new(Published(snapshot.clone()));
+                ScanMemory::with_blocks(dirs, blocks, self.distrusted_from)
+            }
+            _ => ScanMemory::new(dirs),
+        }
+    }
+
+    /// How the recorded index differs from HEAD's tree, and which tree that is.
+    pub(crate) fn staged(&self) -> Option<(Option<ObjectId>, StagedDiff)> {
+        let block = self.usable()?.block(Table::General, STAGED).ok()??;
+        staged::read(block)
+    }
+
+    /// Notes that the state turned out to be damaged: nothing more is taken from it, and the next one replaces it.
+    pub(crate) fn forget(&mut self) {
+        self.is_damaged = true;
+    }
+
+    /// The published state, if it can be used.
+    fn usable(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref().filter(|_| !self.is_damaged)
+    }
+
+    /// Whether somebody else has published, so that what is in memory is not of the published state.
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.is_superseded
+    }
+
+    /// Publishes what is not published yet.
+    pub(crate) fn save(
+        &mut self,
+        save: &ToSave<'_>,
+        steps: &dyn Steps,
+    ) -> Result<state_store::Published, StoreError> {
+        let is_whole = save.moved.is_none()
+            || self.snapshot.is_none()
+            || self.distrusted_from.is_some()
+            || self.is_damaged;
+        let changes = self.changes(save, is_whole);
+        let mark = self.mark.to_bytes();
+        let mut published = self.publish(&changes, is_whole, mark, steps);
+        while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
+            && self.snapshot.is_none()
+            && self.chosen.saturating_add(1) < self.stores.len()
+        {
+            self.chosen = self.chosen.saturating_add(1);
+            published = self.publish(&changes, is_whole, mark, steps);
+        }
+        if let Err(StoreError::Damaged(_)) = published
+            && self.snapshot.is_some()
+        {
+            self.is_damaged = true;
+            published = self.publish(&self.changes(save, true), true, mark, steps);
+        }
+        let published = published?;
+        match published {
+            state_store::Published::Superseded => self.is_superseded = true,
+            state_store::Published::Appended { .. } | state_store::Published::Rewritten { .. } => {
+                if let Some(memory) = save.memory {
+                    memory.settle();
+                }
+                self.snapshot = self
+                    .stores
+                    .get(self.chosen)
+                    .and_then(|store| store.open().ok());
+                self.distrusted_from = None;
+                self.is_damaged = false;
+            }
+            _ => {}
+        }
+        Ok(published)
+    }
+
+    fn publish(
+        &self,
+        changes: &Changes<'_>,
+        is_whole: bool,
+        mark: [u8; ClockMark::LEN],
+        steps: &dyn Steps,
+    ) -> Result<state_store::Published, StoreError> {
+        let Some(store) = self.stores.get(self.chosen) else {
+            return Ok(state_store::Published::Unchanged);
+        };
+        match (&self.snapshot, is_whole) {
+            (Some(base), true) => store.replace(base, changes.clone(), mark, steps),
+            (base, _) => store.publish(base.as_ref(), changes.clone(), mark, steps),
+        }
+    }
+
+    fn changes<'a>(&self, save: &ToSave<'a>, is_whole: bool) -> Changes<'a> {
+        let mut changes = Changes::new();
+        match save.moved.filter(|_| !is_whole) {
+            None => save.tracked.each_block(|block| match block {
+                Block::Directory(number, bytes) => changes.set(Table::Tracked, number, bytes),
+                Block::Files(key, bytes) => changes.set(Table::Files, key, bytes),
+            }),
+            Some(moved) => {
+                for &number in &moved.directories {
+                    if let Some(block) = save.tracked.block(number) {
+                        changes.set(Table::Tracked, number, block);
+                    }
+                }
+                for &key in &moved.files {
+                    if let Some(block) = save.tracked.files_block(key) {
+                        changes.set(Table::Files, key, block);
+                    }
+                }
+                for &key in &moved.removed_files {
+                    changes.remove(Table::Files, key);
+                }
+            }
+        }
+        if let Some(memory) = save
+            .memory
+            .filter(|_| self.trust.directories && self.trust.contents)
+        {
+            let blocks = match is_whole {
+                true => memory.all(),
+                false => memory.moved(),
+            };
+            for (number, block) in blocks {
+                match block {
+                    Some(block) => changes.set(Table::Seen, number, Cow::Owned(block)),
+                    None => changes.remove(Table::Seen, number),
+                }
+            }
+        }
+        if let Some(moved) = save.moved {
+            for &number in &moved.removed {
+                changes.remove(Table::Tracked, number);
+                changes.remove(Table::Seen, number);
+            }
+        }
+        changes.set(Table::General, ORIGIN, Cow::Owned(origin::write(save.file)));
+        if let Some((tree, diff)) = save.staged {
+            match staged::write(tree, diff) {
+                Some(block) => changes.set(Table::General, STAGED, Cow::Owned(block)),
+                None => changes.remove(Table::General, STAGED),
+            }
+        }
+        changes
+    }
+}
