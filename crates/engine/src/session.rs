@@ -39,7 +39,7 @@ use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
-use crate::state::State;
+use crate::state::{Compared, State};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
@@ -167,8 +167,8 @@ pub struct Session {
 /// HEAD against the index, as long as neither moves.
 struct StagedMemory {
     head: Option<ObjectId>,
-    /// The tree of that commit.
-    tree: Option<ObjectId>,
+    /// What the index was compared with.
+    compared: Compared,
     diff: Arc<staged::StagedDiff>,
     max: Option<usize>,
 }

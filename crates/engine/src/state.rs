@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use gix_hash::{Kind, ObjectId};
+use gix_hash::Kind;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::clock::{ClockMark, distrusted_from};
 use vigil_model::timestamp::Timestamp;
@@ -27,6 +27,7 @@ use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Tabl
 use crate::trust::{FileSystem, FileSystemTrust, mark};
 
 pub use place::places;
+pub(crate) use staged::Compared;
 
 /// Where the general blocks are.
 const ORIGIN: u32 = 0;
@@ -62,8 +63,8 @@ pub(crate) struct ToSave<'a> {
     /// How the tree of tracked files differs from the published one; `None` where there is none.
     pub(crate) moved: Option<&'a Moved>,
     pub(crate) memory: Option<&'a ScanMemory>,
-    /// HEAD's tree (none on an unborn branch), and how the index differs from it.
-    pub(crate) staged: Option<(Option<&'a ObjectId>, &'a StagedDiff)>,
+    /// How the index differs from HEAD's tree.
+    pub(crate) staged: Option<(Compared, &'a StagedDiff)>,
 }
 
 impl State {
@@ -144,10 +145,10 @@ impl State {
         }
     }
 
-    /// How the recorded index differs from HEAD's tree, and which tree that is.
-    pub(crate) fn staged(&self) -> Option<(Option<ObjectId>, StagedDiff)> {
-        let block = self.usable()?.block(Table::General, STAGED).ok()??;
-        staged::read(block)
+    /// How the recorded index differs from what it was compared with.
+    pub(crate) fn staged(&self) -> Option<(Compared, StagedDiff)> {
+        let block = |key| self.usable()?.block(Table::General, key).ok()?;
+        staged::read(block(STAGED)?, block(ORIGIN)?)
     }
 
     /// Notes that the state turned out to be damaged: nothing more is taken from it, and the next one replaces it.
@@ -270,13 +271,14 @@ impl State {
                 changes.remove(Table::Seen, number);
             }
         }
-        changes.set(Table::General, ORIGIN, Cow::Owned(origin::write(save.file)));
-        if let Some((tree, diff)) = save.staged {
-            match staged::write(tree, diff) {
+        let origin = origin::write(save.file);
+        if let Some((compared, diff)) = &save.staged {
+            match staged::write(compared, &origin, diff) {
                 Some(block) => changes.set(Table::General, STAGED, Cow::Owned(block)),
                 None => changes.remove(Table::General, STAGED),
             }
         }
+        changes.set(Table::General, ORIGIN, Cow::Owned(origin));
         changes
     }
 }

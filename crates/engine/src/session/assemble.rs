@@ -14,7 +14,7 @@ use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
-use crate::git::staged::{StagedChange, StagedDiff};
+use crate::git::staged::{StagedChange, StagedDiff, TreeSource};
 use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
 
@@ -293,7 +293,11 @@ impl Session {
             return Ok(Arc::default());
         };
         let recorded = state.recorded_staged.take();
-        let recorded = recorded.filter(|(known, _)| *known == tree);
+        let compared = Compared {
+            tree,
+            depth_max: self.objects.depth_max(),
+        };
+        let recorded = recorded.filter(|(known, _)| *known == compared);
         let (diff, max) = match recorded.filter(|_| !self.objects.history().has_replacements()) {
             Some((_, diff)) => (diff, None),
             None => {
@@ -306,7 +310,7 @@ impl Session {
         let diff = Arc::new(diff);
         state.staged = Some(StagedMemory {
             head: head_id,
-            tree,
+            compared,
             diff: diff.clone(),
             max,
         });

@@ -16,7 +16,7 @@ use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
 use crate::scan::ScanMemory;
-use crate::state::{State, ToSave};
+use crate::state::{Compared, State, ToSave};
 use crate::state_store::{Published, Steps, StoreError};
 
 /// An index and what was made of it.
@@ -32,7 +32,7 @@ pub(super) struct IndexState {
     pub(super) memory: Option<ScanMemory>,
     pub(super) staged: Option<StagedMemory>,
     /// How the index differs from a tree that may still be HEAD's, from the state on disk.
-    pub(super) recorded_staged: Option<(Option<ObjectId>, StagedDiff)>,
+    pub(super) recorded_staged: Option<(Compared, StagedDiff)>,
     /// How the tracked files differ from those in the state on disk; `None` where there is none.
     moved: Option<Moved>,
     /// Something beside them is not in the state on disk.
@@ -253,7 +253,7 @@ impl Session {
                 tracked: &index.tracked,
                 moved: index.moved.as_ref(),
                 memory: index.memory.as_ref(),
-                staged: staged.map(|staged| (staged.tree.as_ref(), &*staged.diff)),
+                staged: staged.map(|staged| (staged.compared, &*staged.diff)),
             },
             steps,
         )?;

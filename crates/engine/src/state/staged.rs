@@ -14,11 +14,22 @@ const KINDS: [ChangeKind; 4] = [
     ChangeKind::TypeChanged,
 ];
 
-/// Writes the block: the differences between `tree` (none on an unborn branch) and the index; `None` where it holds
-/// what is not of a plain difference.
-pub(super) fn write(tree: Option<&ObjectId>, diff: &StagedDiff) -> Option<Vec<u8>> {
+/// What a difference is one of, beside the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// HEAD's tree; none on an unborn branch.
+    pub(crate) tree: Option<ObjectId>,
+    /// How deep directories may lie in each other (`core.maxTreeDepth`): deeper ones are an error.
+    pub(crate) depth_max: i64,
+}
+
+/// Writes the block: the differences between what was `compared` and the index of the block `origin`; `None` where it
+/// holds what is not of a plain difference.
+pub(super) fn write(compared: &Compared, origin: &[u8], diff: &StagedDiff) -> Option<Vec<u8>> {
     let mut out = Writer::default();
-    out.optional(tree, |out, id| out.bytes(id.as_bytes()));
+    out.bytes(origin);
+    out.i64(compared.depth_max);
+    out.optional(compared.tree, |out, id| out.bytes(id.as_bytes()));
     out.u32(u32::try_from(diff.changes.len()).ok()?);
     for change in &diff.changes {
         let kind = KINDS.iter().position(|kind| *kind == change.kind)?;
@@ -44,10 +55,17 @@ pub(super) fn write(tree: Option<&ObjectId>, diff: &StagedDiff) -> Option<Vec<u8
     Some(out.0)
 }
 
-/// Reads the block: the tree, and the differences.
-pub(super) fn read(block: &[u8]) -> Option<(Option<ObjectId>, StagedDiff)> {
+/// Reads the block: what was compared, and the differences; `None` where they are not those of the index of the block
+/// `origin`.
+pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(Compared, StagedDiff)> {
     let mut bytes = Reader(block);
-    let tree = bytes.optional(id)?;
+    if bytes.bytes()? != origin {
+        return None;
+    }
+    let compared = Compared {
+        depth_max: bytes.i64()?,
+        tree: bytes.optional(id)?,
+    };
     let count = bytes.u32()?;
     let changes = (0..count)
         .map(|_| change(&mut bytes))
@@ -56,7 +74,7 @@ pub(super) fn read(block: &[u8]) -> Option<(Option<ObjectId>, StagedDiff)> {
     let unmerged = (0..count)
         .map(|_| unmerged(&mut bytes))
         .collect::<Option<Vec<_>>>()?;
-    Some((tree, StagedDiff { changes, unmerged }))
+    Some((compared, StagedDiff { changes, unmerged }))
 }
 
 fn id(bytes: &mut Reader<'_>) -> Option<ObjectId> {
@@ -108,10 +126,12 @@ mod tests {
             }],
         };
         for tree in [None, Some(id)] {
-            let block = write(tree.as_ref(), &diff).unwrap();
-            assert_eq!(read(&block), Some((tree, diff.clone())));
+            let compared = Compared { tree, depth_max: 9 };
+            let block = write(&compared, b"origin", &diff).unwrap();
+            assert_eq!(read(&block, b"origin"), Some((compared, diff.clone())));
+            assert_eq!(read(&block, b"other"), None);
             for len in 0..block.len() {
-                assert_eq!(read(&block[..len]), None);
+                assert_eq!(read(&block[..len], b"origin"), None);
             }
         }
     }
