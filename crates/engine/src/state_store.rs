@@ -212,15 +212,10 @@ impl Store {
 
     /// A writer may replace the data file between the two readings; then there is a new docket as well.
     fn open_in(&self, folder: &Folder) -> Result<Snapshot, NoState> {
-        let mut missing = None;
         for _ in 0..DATA_READINGS {
             let docket = folder.docket(&self.identity)?;
-            if missing == Some(docket.data_id) {
-                break;
-            }
-            match folder.map(&docket)? {
-                Some((path, map)) => return Ok(Snapshot::mapped(path, docket, map)?),
-                None => missing = Some(docket.data_id),
+            if let Some((path, map)) = folder.map(&docket)? {
+                return Ok(Snapshot::mapped(path, docket, map)?);
             }
         }
         let path = self.folder.join(folder::DOCKET);

@@ -18,10 +18,8 @@ pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
     bytes.resize(Docket::LEN, 0);
     let mut docket = Docket::read_from_bytes(&bytes).ok()?;
     let mut data = data.to_vec();
-    let used = data.len() as u64 / UNIT * UNIT;
-    docket.used_len = used
-        .min(docket.used_len.get().next_multiple_of(UNIT))
-        .into();
+    let used = docket.used_len.get().min(data.len() as u64);
+    docket.used_len = (used / UNIT * UNIT).into();
     let header = DataHeader::new(docket.data_id.get());
     data.get_mut(..size_of::<DataHeader>())?
         .copy_from_slice(header.as_bytes());

@@ -191,7 +191,11 @@ impl Store {
         Ok(folder)
     }
 
-    fn lock<'a>(&self, folder: &'a Folder<'_>) -> Result<Option<Locked<&'a Folder<'a>>>, IoError> {
+    /// The lock on the folder, unless somebody else has it.
+    pub(super) fn lock<'a>(
+        &self,
+        folder: &'a Folder<'_>,
+    ) -> Result<Option<Locked<&'a Folder<'a>>>, IoError> {
         let lock =
             Locked::try_new(folder).map_err(|error| IoError::new("lock", &self.folder, error))?;
         // A folder that was removed before it was locked is nobody's: what goes on is in another one.

@@ -198,6 +198,23 @@ fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
 }
 
 #[test]
+fn less_than_half_may_be_dead() {
+    let sandbox = Sandbox::new();
+    let (large, old) = (vec![1; 1 << 20], vec![2; 500 << 10]);
+    let first = sandbox.after(
+        None,
+        set(&[(Table::Files, 0, &large), (Table::Files, 1, &old)]),
+        0,
+    );
+    let published = sandbox.publish(Some(&first), set(&[(Table::Files, 1, b"new")]), 1);
+    assert!(
+        matches!(published, Published::Appended { .. }),
+        "{published:?}"
+    );
+    assert!(sandbox.store.open().unwrap().dead_len() > 500 << 10);
+}
+
+#[test]
 fn who_comes_too_late_publishes_nothing() {
     let sandbox = Sandbox::new();
     let first = sandbox.after(None, Changes::new(), 1);

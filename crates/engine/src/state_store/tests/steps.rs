@@ -77,6 +77,17 @@ fn who_finds_a_data_file_gone_reads_the_new_docket() {
 }
 
 #[test]
+fn who_opened_a_folder_that_was_removed_since_does_not_write_into_it() {
+    let sandbox = Sandbox::new();
+    sandbox.publish(None, Changes::new(), 1);
+    let folder = Folder::open(sandbox.store.folder()).unwrap();
+    assert!(sandbox.store.lock(&folder).unwrap().is_some());
+    sandbox.store.drop_state().unwrap();
+    sandbox.publish(None, Changes::new(), 2);
+    assert!(sandbox.store.lock(&folder).unwrap().is_none());
+}
+
+#[test]
 fn threads_that_count_together_lose_no_count() {
     const EACH: u32 = 20;
     let sandbox = Sandbox::new();
