@@ -99,12 +99,13 @@ fn crates_use_only_those_below_them() {
 
 #[test]
 fn every_dependency_has_a_permissive_licence() {
-    const PERMISSIVE: [&str; 10] = [
+    const PERMISSIVE: [&str; 11] = [
         "MIT",
         "Apache-2.0",
         "Apache-2.0 WITH LLVM-exception",
         "BSD-2-Clause",
         "BSD-3-Clause",
+        "BSL-1.0",
         "ISC",
         "Zlib",
         "Unlicense",
