@@ -248,6 +248,7 @@ fn to_u32(n: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state_layout::documented::{assert_documented, fields};
 
     fn record(question: u32) -> ListingRecord {
         ListingRecord {
@@ -290,6 +291,37 @@ mod tests {
         let mut out = Vec::new();
         write(&[compared], &[empty, full], &mut out);
         out
+    }
+
+    #[test]
+    fn records_are_as_documented() {
+        assert_documented("Seen header", &fields!(Header { listings, compared }));
+        assert_documented(
+            "Compared",
+            &fields!(ComparedRecord {
+                stamp,
+                conversion,
+                at,
+                flags
+            }),
+        );
+        assert_documented(
+            "Listing",
+            &fields!(ListingRecord {
+                stamp,
+                gitignore,
+                rules_above,
+                rules,
+                question,
+                flags,
+                untracked_len,
+                ignored_len,
+                witnesses_len,
+                witnesses,
+                excluded,
+                reserved
+            }),
+        );
     }
 
     #[test]

@@ -368,3 +368,55 @@ fn records<T: FromBytes + Immutable + KnownLayout + Unaligned>(
 ) -> Option<(&[T], &[u8])> {
     <[T]>::ref_from_prefix_with_elems(bytes, count.get() as usize).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state_layout::documented::{assert_documented, fields};
+
+    #[test]
+    fn records_are_as_documented() {
+        assert_documented(
+            "Tracked header",
+            &fields!(Header {
+                entries,
+                skip_worktree,
+                assume_unchanged,
+                conflicted,
+                gitlinks,
+                sparse_directories,
+                subdirs,
+                segments,
+                files,
+                id_len
+            }),
+        );
+        assert_documented(
+            "Subdirectory",
+            &fields!(SubdirRecord {
+                number,
+                name_start,
+                before,
+                entries
+            }),
+        );
+        assert_documented("Segment", &fields!(SegmentRecord { key, files }));
+        assert_documented(
+            "File",
+            &fields!(FileRecord {
+                ctime_s,
+                ctime_ns,
+                mtime_s,
+                mtime_ns,
+                dev,
+                ino,
+                uid,
+                gid,
+                size,
+                mode,
+                flags,
+                name_start
+            }),
+        );
+    }
+}
