@@ -21,6 +21,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
+use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
@@ -41,6 +42,7 @@ use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
 use crate::state::{Compared, State};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
+use crate::trust;
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -157,6 +159,8 @@ pub struct Session {
     index: Option<IndexState>,
     /// What is on disk of all this, if it may be.
     state: Option<State>,
+    /// When the session began to look.
+    mark: ClockMark,
     tags: TagIndex,
     prompt: prompt::Memory,
     /// Whether scans are remembered: not for a single question.
@@ -208,7 +212,8 @@ impl Session {
             attributes.clone(),
         );
         let excludes = Excludes::new(&repository, &settings);
-        let state = State::of(&repository);
+        let mark = trust::mark();
+        let state = State::of(&repository, mark);
         Ok(Self {
             repository,
             settings,
@@ -222,6 +227,7 @@ impl Session {
             excludes,
             index: None,
             state,
+            mark,
             tags: TagIndex::default(),
             prompt: prompt::Memory::default(),
             is_kept,

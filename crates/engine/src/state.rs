@@ -24,7 +24,7 @@ use crate::git::repository::Repository;
 use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
 use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Table};
-use crate::trust::{FileSystem, FileSystemTrust, mark};
+use crate::trust::{FileSystem, FileSystemTrust};
 
 pub use place::places;
 pub(crate) use staged::Compared;
@@ -68,19 +68,18 @@ pub(crate) struct ToSave<'a> {
 }
 
 impl State {
-    /// The state of `repository`, unless it may have none.
-    pub(crate) fn of(repository: &Repository) -> Option<Self> {
+    /// The state of `repository`, unless it may have none. Nothing was looked at before `mark`.
+    pub(crate) fn of(repository: &Repository, mark: ClockMark) -> Option<Self> {
         let stores = places(repository);
         let top = repository
             .work_tree
             .as_deref()
             .filter(|_| !stores.is_empty())?;
-        Some(Self::open(stores, top))
+        Some(Self::open(stores, top, mark))
     }
 
     /// Opens the first of `stores` that has a state, for the working tree at `top`.
-    fn open(stores: Vec<Store>, top: &Path) -> Self {
-        let mark = mark();
+    fn open(stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
         let found = stores.iter().map(Store::open).enumerate();
         let found = found
             .filter_map(|(at, opened)| Some((at, opened.ok()?)))
@@ -149,6 +148,12 @@ impl State {
     pub(crate) fn staged(&self) -> Option<(Compared, StagedDiff)> {
         let block = |key| self.usable()?.block(Table::General, key).ok()?;
         staged::read(block(STAGED)?, block(ORIGIN)?)
+    }
+
+    /// Notes that the clock was set back: nothing that was recorded before `mark` proves anything.
+    pub(crate) fn distrust(&mut self, mark: ClockMark) {
+        self.distrusted_from = Some(Timestamp::MIN);
+        self.mark = mark;
     }
 
     /// Notes that the state turned out to be damaged: nothing more is taken from it, and the next one replaces it.

@@ -25,6 +25,11 @@ pub use probe::{Error, PREFIX, probe};
 
 /// What the clocks show now. To be made before anything is looked at that will be recorded under it.
 pub fn mark() -> ClockMark {
+    mark_of_run(boot_id().unwrap_or_default())
+}
+
+/// As [`mark`], in the run of the machine that `boot` names.
+pub fn mark_of_run(boot: [u8; 16]) -> ClockMark {
     let clocks = clocks();
     ClockMark {
         wall: Timestamp {
@@ -35,7 +40,7 @@ pub fn mark() -> ClockMark {
             s: clocks.since_boot_s,
             ns: clocks.since_boot_ns,
         },
-        boot: boot_id().unwrap_or_default(),
+        boot,
     }
 }
 

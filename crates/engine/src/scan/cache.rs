@@ -1,6 +1,7 @@
 //! What a scan remembers of each directory, so that the next one need not list it again: in this process, and with the
 //! help of blocks that another one wrote.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -162,20 +163,37 @@ impl DirMemory {
         let before = self.listings.len();
         self.listings.retain(|(known, _)| *known != question);
         self.is_moved |= listed.is_some() || self.listings.len() != before;
-        self.listings
-            .extend(listed.map(|listed| (question, listed)));
+        if let Some(listed) = listed {
+            self.add(question, listed);
+        }
     }
 
-    /// The contents that were compared.
-    pub(super) fn compared(&self) -> Vec<Compared> {
-        self.compared.clone()
+    /// Most directories have one listing, and there are many directories.
+    fn add(&mut self, question: u32, listed: Listed) {
+        self.listings.reserve_exact(1);
+        self.listings.push((question, listed));
     }
 
-    pub(super) fn remember_compared(&mut self, compared: Vec<Compared>) {
-        if compared != self.compared {
-            self.compared = compared;
+    /// The contents that were compared of the files at `places`.
+    pub(super) fn compared(&self, places: &Range<usize>) -> Vec<Compared> {
+        self.compared
+            .get(self.part(places))
+            .unwrap_or_default()
+            .to_vec()
+    }
+
+    /// Remembers `compared` of the files at `places`, and nothing else of these.
+    pub(super) fn remember_compared(&mut self, places: &Range<usize>, compared: Vec<Compared>) {
+        let part = self.part(places);
+        if self.compared.get(part.clone()) != Some(compared.as_slice()) {
+            self.compared.splice(part, compared);
             self.is_moved = true;
         }
+    }
+
+    fn part(&self, places: &Range<usize>) -> Range<usize> {
+        let before = |place: usize| self.compared.partition_point(|one| one.at < place);
+        before(places.start)..before(places.end)
     }
 
     fn load(&mut self, block: &SeenBlock<'_>, distrusted_from: Option<Timestamp>) {
@@ -191,11 +209,11 @@ impl DirMemory {
             }
         });
         self.compared = compared.filter(|one| is_believed(&one.stamp)).collect();
-        let listings = block.listings().filter_map(|listing| {
-            let listed = Listed::read(&listing, &is_believed)?;
-            Some((listing.record.question.get(), listed))
-        });
-        self.listings = listings.collect();
+        for listing in block.listings() {
+            if let Some(listed) = Listed::read(&listing, &is_believed) {
+                self.add(listing.record.question.get(), listed);
+            }
+        }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -346,7 +364,7 @@ impl ScanMemory {
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
         for &number in moved.directories.union(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
-                memory.remember_compared(Vec::new());
+                memory.remember_compared(&(0..usize::MAX), Vec::new());
             }
         }
         for &number in moved.other_names.union(&moved.removed) {

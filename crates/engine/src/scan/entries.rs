@@ -31,6 +31,10 @@ pub(super) struct Comparisons {
 }
 
 impl Comparisons {
+    pub(super) fn are_empty(&self) -> bool {
+        self.earlier.is_empty() && self.now.is_empty()
+    }
+
     /// What to remember; where not all files were asked for, also what was known of the others.
     pub(super) fn remembered(self, is_partial: bool) -> Vec<Compared> {
         let mut all = self.now;
@@ -166,23 +170,29 @@ fn is_unchanged(
         comparisons.now.push(known);
         return Ok(known.is_unchanged);
     }
+    let told = scan.surroundings.told();
     let is_unchanged = if stat.is_symlink() {
-        match rustix::fs::readlinkat(place.dir, place.name, Vec::new()) {
-            Ok(target) => scan.surroundings.is_unchanged_link(target.as_bytes(), &id),
-            Err(_) => false,
-        }
+        let target = rustix::fs::readlinkat(place.dir, place.name, Vec::new()).ok();
+        target.map(|target| scan.surroundings.is_unchanged_link(target.as_bytes(), &id))
     } else {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match rustix::fs::openat(place.dir, place.name, flags, Mode::empty()) {
-            Ok(fd) => {
-                scan.surroundings
-                    .is_unchanged(path.as_bstr(), File::from(fd), stat.size, &id)?
-            }
-            Err(_) => false,
+            Ok(fd) => Some(scan.surroundings.is_unchanged(
+                path.as_bstr(),
+                File::from(fd),
+                stat.size,
+                &id,
+            )?),
+            Err(_) => None,
         }
+    };
+    // What could not be read, and what is complained of, is looked at again each time.
+    let Some(is_unchanged) = is_unchanged else {
+        return Ok(false);
     };
     if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
         && (stat.is_symlink() || conversion.is_some())
+        && scan.surroundings.told() == told
     {
         comparisons.now.push(Compared {
             at,

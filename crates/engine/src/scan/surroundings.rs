@@ -20,6 +20,9 @@ pub trait Surroundings: Sync {
     /// another value than before, so may be the verdict. `None` where that cannot be said.
     fn conversion(&self, path: &BStr) -> Option<u64>;
 
+    /// How many warnings there were so far: where one comes up, it must the next time, too.
+    fn told(&self) -> usize;
+
     /// Whether a symbolic link to `target` would be added as the blob `recorded`.
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool;
 

@@ -1,6 +1,7 @@
 //! The walk over the directories that hold tracked files.
 
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -196,7 +197,8 @@ impl<'a> Walk<'a> {
             } => self.walk_dir(&spot, parent.as_deref(), &rules, is_excluded, worker, local),
             Task::Files { spot, dir, start } => {
                 let end = start.saturating_add(FILES_PER_TASK);
-                self.check_files(&spot, dir.fd(), start..end, &mut worker.findings)
+                let here = self.read(&spot);
+                self.check_files(&here, dir.fd(), start..end, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
                 self.walk_untracked(&dir, parent, worker, local);
@@ -330,7 +332,7 @@ impl<'a> Walk<'a> {
             self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
             rules.clone()
         };
-        drop(rules_below);
+        drop((rules_below, memory));
         if self.wants_no_more_tracked() {
             return Ok(());
         }
@@ -349,23 +351,7 @@ impl<'a> Walk<'a> {
         } else {
             files
         };
-        let mut comparisons = Comparisons::default();
-        if let Some(memory) = memory.as_deref_mut() {
-            comparisons.earlier = memory.compared();
-        }
-        let result = self.check_range(
-            &here,
-            dir.fd(),
-            0..end,
-            &mut comparisons,
-            &mut worker.findings,
-        );
-        if let Some(memory) = memory.as_deref_mut() {
-            let is_partial =
-                self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
-            memory.remember_compared(comparisons.remembered(is_partial));
-        }
-        result
+        self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
     }
 
     fn read<'t>(&'t self, spot: &'t Spot) -> Here<'t> {
@@ -385,23 +371,39 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at files of a directory for which nothing is remembered.
+    /// Looks at files of a directory, with what is remembered of their contents.
     fn check_files(
         &self,
-        spot: &Spot,
+        here: &Here<'_>,
         dir: BorrowedFd<'_>,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         findings: &mut Findings,
     ) -> Result<(), ScanError> {
-        let here = self.read(spot);
-        self.check_range(&here, dir, range, &mut Comparisons::default(), findings)
+        let places = match self.scan.focus {
+            None => range.clone(),
+            Some(_) => 0..usize::MAX,
+        };
+        let memory = || self.scan.memory.and_then(|memory| memory.dir(here.number));
+        let mut comparisons = Comparisons::default();
+        if let Some(memory) = memory() {
+            comparisons.earlier = memory.compared(&places);
+        }
+        let result = self.check_range(here, dir, range, &mut comparisons, findings);
+        if !comparisons.are_empty()
+            && let Some(mut memory) = memory()
+        {
+            let is_partial =
+                self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
+            memory.remember_compared(&places, comparisons.remembered(is_partial));
+        }
+        result
     }
 
     fn check_range(
         &self,
         here: &Here<'_>,
         dir: BorrowedFd<'_>,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         comparisons: &mut Comparisons,
         findings: &mut Findings,
     ) -> Result<(), ScanError> {

@@ -352,6 +352,7 @@ impl Session {
             repository: &self.repository,
             objects: &self.object_pool,
             converter: &self.converter,
+            messages: &self.messages,
         };
         let findings = Scan {
             work_tree: &top,

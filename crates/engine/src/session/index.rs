@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use bstr::{BStr, BString};
 use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
+use vigil_model::clock::distrusted_from;
 use vigil_model::index::{Entry, Index};
 use vigil_model::tracked::{Moved, Tracked};
 
@@ -18,6 +19,7 @@ use crate::git::staged::{self, StagedDiff};
 use crate::scan::ScanMemory;
 use crate::state::{Compared, State, ToSave};
 use crate::state_store::{Published, Steps, StoreError};
+use crate::trust;
 
 /// An index and what was made of it.
 pub(super) struct IndexState {
@@ -90,6 +92,7 @@ impl IndexState {
 impl Session {
     /// Reads the index if it is not the one in memory.
     pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
+        self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();
         if let Some(state) = &self.index
             && state.file.is_current()
@@ -145,6 +148,18 @@ impl Session {
         }
         self.index = Some(state);
         Ok(())
+    }
+
+    /// Forgets all that stamps prove if the clock was set back since the session began to look.
+    fn look_at_the_clock(&mut self) {
+        let now = trust::mark_of_run(self.mark.boot);
+        if self.index.is_some() && distrusted_from(&self.mark, &now).is_some() {
+            self.index = None;
+            self.mark = now;
+            if let Some(state) = &mut self.state {
+                state.distrust(now);
+            }
+        }
     }
 
     /// The tree in the state on disk, where there is none in memory.
@@ -240,7 +255,7 @@ impl Session {
         }
         if state.is_superseded() {
             // What is in memory does not fit to what is published now: the next question begins with that.
-            self.state = State::of(&self.repository);
+            self.state = State::of(&self.repository, self.mark);
             self.index = None;
             return Ok(Published::Superseded);
         }

@@ -10,6 +10,7 @@ use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository, submodule};
 use crate::objects::Objects;
+use crate::state_store::NoSteps;
 use crate::status::{
     Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode,
 };
@@ -174,7 +175,12 @@ pub(super) fn state(
             ..StatusRequest::default()
         };
         let status = Session::open(repository, false, stderr)
-            .and_then(|mut session| session.status(&request))
+            .and_then(|mut session| {
+                let status = session.status(&request)?;
+                // Only the next look would have gained by it.
+                let _ = session.save(&NoSteps);
+                Ok(status)
+            })
             .map_err(|source| SessionError::Submodule {
                 text: format!("'git status --porcelain=2' failed in submodule {path}"),
                 source: Box::new(source),

@@ -12,7 +12,7 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
-use crate::git::attributes::{Attributes, Value};
+use crate::git::attributes::{Attributes, Messages, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
 use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
@@ -61,6 +61,7 @@ pub(super) struct Host<'a> {
     pub(super) repository: &'a Repository,
     pub(super) objects: &'a ObjectPool,
     pub(super) converter: &'a Converter,
+    pub(super) messages: &'a Messages,
 }
 
 impl Surroundings for Host<'_> {
@@ -78,6 +79,10 @@ impl Surroundings for Host<'_> {
 
     fn conversion(&self, path: &BStr) -> Option<u64> {
         self.converter.fingerprint(path)
+    }
+
+    fn told(&self) -> usize {
+        self.messages.len()
     }
 
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {

@@ -37,6 +37,16 @@ impl Messages {
         self.push(bytes!("hint: ", text.as_ref()).into());
     }
 
+    /// How many were collected.
+    pub fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Whether nothing was.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Takes all that was collected.
     pub fn take(&self) -> Vec<BString> {
         std::mem::take(&mut self.0.lock())
