@@ -92,14 +92,14 @@ impl Session {
             notices.extend_from_slice(self.objects.history().notices());
         }
         let sparse = self.collapsed(&mut notices)?;
-        let stays_sparse = sparse
-            .as_ref()
-            .is_some_and(|sparse| sparse.stays_sparse(request));
+        let tracked = &state.tracked;
+        let question = self.question(&pathspec, tracked)?;
+        let stays_sparse = sparse.as_ref().is_some_and(|sparse| {
+            sparse.stays_sparse(request, |dir| question.may_match_below(dir))
+        });
         if is_written_sparse && !stays_sparse {
             notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
         }
-        let tracked = &state.tracked;
-        let question = self.question(&pathspec, tracked)?;
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
             let directory = sparse

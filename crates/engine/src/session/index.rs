@@ -45,8 +45,8 @@ pub(super) struct IndexState {
 pub(super) struct WrittenSparse {
     /// A directory that is one entry is in the working tree: git then works with all entries.
     pub(super) has_present_directory: bool,
-    /// Directories that are one entry, beside others of what is below them.
-    pub(super) crowded: Vec<BString>,
+    /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+    pub(super) expanded: Vec<BString>,
 }
 
 /// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
@@ -115,16 +115,19 @@ impl Session {
         if loaded.index.is_sparse() {
             let top = self.top()?;
             let mut has_present_directory = false;
+            let mut expanded = Vec::new();
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
                 let is_present = is_present(top, path);
                 has_present_directory |= is_present;
-                is_present || crowded.iter().any(|other| other == path)
+                let is_expanded = is_present || crowded.iter().any(|other| other == path);
+                expanded.extend(is_expanded.then(|| path.to_owned()));
+                is_expanded
             })?;
             written_sparse = Some(WrittenSparse {
                 has_present_directory,
-                crowded,
+                expanded,
             });
         }
         let mut state = IndexState {

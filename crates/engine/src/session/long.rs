@@ -135,10 +135,10 @@ impl Session {
                 checkout,
                 has_present_directory: has_present,
                 is_written: state.written_sparse.is_some(),
-                crowded: state
+                expanded: state
                     .written_sparse
                     .as_ref()
-                    .map(|written| written.crowded.as_slice())
+                    .map(|written| written.expanded.as_slice())
                     .unwrap_or_default(),
             })
         })
@@ -178,14 +178,23 @@ pub(super) struct Collapsed<'s> {
     is_written: bool,
     /// A directory that is one entry is in the working tree nevertheless.
     has_present_directory: bool,
-    /// Directories that are one entry, beside others of what is below them.
-    crowded: &'s [BString],
+    /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+    expanded: &'s [BString],
 }
 
 impl Collapsed<'_> {
-    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries.
-    pub(super) fn stays_sparse(&self, request: &StatusRequest) -> bool {
-        !self.has_present_directory || request.untracked == UntrackedMode::No
+    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries. It goes
+    /// into those that `is_searched`.
+    pub(super) fn stays_sparse(
+        &self,
+        request: &StatusRequest,
+        is_searched: impl Fn(&BStr) -> bool,
+    ) -> bool {
+        let mut expanded = self.expanded.iter();
+        !self.has_present_directory
+            || request.untracked == UntrackedMode::No
+            || self.is_written
+                && !expanded.any(|dir| is_searched(dir.strip_suffix(b"/").unwrap_or(dir).as_bstr()))
     }
 
     /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
@@ -193,7 +202,7 @@ impl Collapsed<'_> {
         if !self.is_written {
             return collapsed_above(self.index, &self.checkout, path);
         }
-        if let Some(directory) = self.crowded.iter().find(|dir| path.starts_with(dir)) {
+        if let Some(directory) = self.expanded.iter().find(|dir| path.starts_with(dir)) {
             return path.get(..directory.len()).map(BStr::new);
         }
         let index = self.index;

@@ -42,6 +42,10 @@ cases! {
         sparse(b);
         b.git(&["config", "core.maxTreeDepth", "1"]).write("other/new", "x\n");
     };
+    "sparse index whose directories are there and expected", |b| {
+        b.empty().write("dir/sub/g", "x\n").git(&["add", "-A"]).git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]);
+        b.write("dir/module/file", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
     "cache tree of more than the index has", |b| {
         b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
         b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);

@@ -84,6 +84,9 @@ impl Case {
             let mut limited =
                 Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
             limited.pathspecs = vec!["dir".into()];
+            items.push(ask(limited.clone()));
+            limited.options = vec!["--long".into()];
+            limited.pathspecs = vec!["other".into()];
             items.push(ask(limited));
             for pathspecs in PATHSPECS {
                 let mut limited = Invocation::new(self.directory, &["--porcelain=v1", "--ignored"]);
@@ -127,6 +130,7 @@ const INVOCATIONS: &[&[&str]] = &[
     &["-s", "--ignore-submodules=all"],
     &[],
     &["--long", "-uall", "--ignored", "--show-stash"],
+    &["-uno", "-v"],
 ];
 
 /// What is asked about every state, too, each for one way in which git walks.
