@@ -9,6 +9,7 @@ use bstr::BString;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{RenameRule, Status};
 use vigil_linux::errno;
+use vigil_model::ObjectId;
 
 use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};
 use crate::reply::{Reply, labelled};
@@ -83,7 +84,12 @@ impl Wanted {
         let left_out: Vec<BString> = left_out
             .map(|path| [b":(top,exclude,literal)", path.as_slice()].concat().into())
             .collect();
-        let (staged, code) = self.diff(git, "--cached", staged.unwrap_or_default(), &left_out)?;
+        // Without a commit git's status names the empty tree, for which it reads more than for the same unsaid.
+        let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
+        let is_initial = Gist::of(status).is_initial;
+        let mut what = vec!["--cached"];
+        what.extend(is_initial.then_some(empty_tree.as_str()));
+        let (staged, code) = self.diff(git, &what, staged.unwrap_or_default(), &left_out)?;
         let mut patches = Patches {
             has_header,
             staged,
@@ -94,7 +100,7 @@ impl Wanted {
         let has_unstaged = unstaged_kinds(status).next().is_some();
         if has_both && has_unstaged && code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
-            let (unstaged, code) = self.diff(git, "--ours", unstaged, &[])?;
+            let (unstaged, code) = self.diff(git, &["--ours"], unstaged, &[])?;
             patches.unstaged = Some(unstaged);
             patches.code = code;
         }
@@ -104,7 +110,7 @@ impl Wanted {
     fn diff(
         &self,
         git: &Git<'_>,
-        what: &str,
+        what: &[&str],
         prefixes: [&str; 2],
         left_out: &[BString],
     ) -> std::io::Result<(Vec<u8>, u8)> {
@@ -122,7 +128,9 @@ impl Wanted {
         let color = format!("--color={color}");
         // With it git would write the index, and leave files out that are like what is recorded.
         let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
-        arguments.extend(["diff", what, "--no-ext-diff", "--no-relative"]);
+        arguments.push("diff");
+        arguments.extend(what);
+        arguments.extend(["--no-ext-diff", "--no-relative"]);
         arguments.extend(["--ita-invisible-in-index", &color]);
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));
