@@ -1,14 +1,13 @@
 //! One tracked file: recorded facts, observed facts, and contents where these do not decide.
 
 use std::collections::HashSet;
-use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
-use vigil_linux::stat::{Stat, stat_at};
+use vigil_linux::stat::{Stat, stat_at_first};
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
 use vigil_model::path::join;
@@ -51,7 +50,7 @@ impl Comparisons {
 /// One tracked file, and where it is.
 pub(super) struct Place<'a> {
     pub(super) dir: BorrowedFd<'a>,
-    pub(super) name: &'a CStr,
+    pub(super) file: TrackedFile<'a>,
     /// The path of the directory, without a slash at its end.
     pub(super) dir_path: &'a BStr,
 }
@@ -59,7 +58,7 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// The path from the top.
     pub(super) fn path(&self) -> BString {
-        join(self.dir_path, self.name.to_bytes().as_bstr())
+        join(self.dir_path, self.file.name())
     }
 }
 
@@ -80,7 +79,7 @@ pub(super) fn check(
     {
         return Ok(None);
     }
-    let stat = match stat_at(place.dir, place.name) {
+    let stat = match stat_at_first(place.dir, place.file.name_and_more()) {
         Ok(stat) => stat,
         Err(Errno::NOENT | Errno::NOTDIR) if flags.is_skip_worktree() => {
             return Ok(None);
@@ -172,11 +171,11 @@ fn is_unchanged(
     }
     let told = scan.surroundings.told();
     let is_unchanged = if stat.is_symlink() {
-        let target = rustix::fs::readlinkat(place.dir, place.name, Vec::new()).ok();
+        let target = rustix::fs::readlinkat(place.dir, file.c_name(), Vec::new()).ok();
         target.map(|target| scan.surroundings.is_unchanged_link(target.as_bytes(), &id))
     } else {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match rustix::fs::openat(place.dir, place.name, flags, Mode::empty()) {
+        match rustix::fs::openat(place.dir, file.c_name(), flags, Mode::empty()) {
             Ok(fd) => Some(scan.surroundings.is_unchanged(
                 path.as_bstr(),
                 File::from(fd),

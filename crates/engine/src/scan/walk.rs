@@ -438,7 +438,7 @@ impl<'a> Walk<'a> {
             }
             let place = Place {
                 dir,
-                name: file.c_name(),
+                file,
                 dir_path: here.path,
             };
             if !self.is_asked_for(&place, &file) || is_later_stage(&here.directory, at, &file) {

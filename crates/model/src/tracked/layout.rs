@@ -230,6 +230,12 @@ impl<'b> TrackedFile<'b> {
         until_nul(self.name).as_bstr()
     }
 
+    /// The name, a NUL, and what follows.
+    #[inline]
+    pub fn name_and_more(&self) -> &'b [u8] {
+        self.name
+    }
+
     /// The name with the NUL that system calls want behind it.
     #[inline]
     pub fn c_name(&self) -> &'b CStr {
