@@ -210,7 +210,7 @@ impl DirMemory {
         });
         self.compared = compared.filter(|one| is_believed(&one.stamp)).collect();
         for listing in block.listings() {
-            if let Some(listed) = Listed::read(&listing, &is_believed) {
+            if let Some(listed) = Listed::read(&listing, is_believed) {
                 self.add(listing.record.question.get(), listed);
             }
         }
@@ -387,6 +387,13 @@ impl ScanMemory {
             }
         }
         Some(memory)
+    }
+
+    /// Whether any listing of a directory is remembered.
+    #[cfg(test)]
+    pub(crate) fn has_listing(&self, number: DirNumber) -> bool {
+        self.dir(number)
+            .is_some_and(|memory| !memory.listings.is_empty())
     }
 
     /// Whether the memory of any directory is no longer what its block says.

@@ -364,3 +364,6 @@ fn crowded_sparse_directories(index: &Index) -> Vec<BString> {
     }
     crowded
 }
+
+#[cfg(test)]
+mod tests;
