@@ -200,3 +200,40 @@ for changes in '' '\101\000\000\100\000\001x\377' '\101\000\000\101\000\002\011\
         printf "$changes"
     } | seed state_file "tables-${#changes}"
 done
+
+# number N: 4 bytes, little-endian, of N in octal below 256.
+number() {
+    printf "\\$1\\000\\000\\000"
+}
+# A directory with one file and, in the first, a subdirectory.
+{
+    printf '\001\000\200'
+    number 002; zeros 20; number 001; zeros 4; number 001; number 024
+    number 001; number 002; number 001; number 001
+    zeros 68
+    printf 'a\000d\000'
+    printf '\001\000\156'
+    number 001; zeros 20; zeros 8; number 001; number 024
+    zeros 68
+    printf 'b\000'
+} | seed state_blocks tree
+# A directory whose files are in a segment.
+{
+    printf '\001\000\060'
+    number 001; zeros 24; number 001; zeros 4; number 024
+    number 000; number 001
+    printf '\000\000\156'
+    number 001; zeros 28; number 001; number 024
+    zeros 68
+    printf 'b\000'
+} | seed state_blocks segment
+# A listing with a path of each kind, and a comparison.
+{
+    number 001; number 001
+    zeros 64
+    zeros 136
+    number 002; number 002; number 002; number 001; number 001; zeros 4
+    zeros 48
+    number 001
+    printf 'a\000b\000c\000'
+} | seed state_blocks seen

@@ -41,7 +41,7 @@ targets! {
     objects: tree staged commit tag;
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
-    state: state_file;
+    state: state_file state_blocks;
 }
 
 /// Runs the target `name` on `data`.

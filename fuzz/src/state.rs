@@ -1,8 +1,14 @@
 //! The state file.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use vigil_engine::fuzzing;
+use vigil_engine::model::HashKind;
+use vigil_engine::model::index::Index;
+use vigil_engine::model::seen::SeenBlock;
+use vigil_engine::model::tracked::{self, Damaged, DirNumber, Tracked};
 use vigil_engine::state_store::{Changes, Snapshot, Table};
 
 use crate::input::Input;
@@ -76,4 +82,81 @@ pub(crate) fn state_file(data: &[u8]) {
             assert_eq!(found.as_ref(), Some(&expected));
         }
     }
+}
+
+/// Blocks of directories and of files, as they come.
+struct Given {
+    directories: Vec<Vec<u8>>,
+    files: Vec<Vec<u8>>,
+}
+
+fn block(blocks: &[Vec<u8>], key: u32) -> Result<&[u8], Damaged> {
+    let block = blocks.get(key as usize).map(Vec::as_slice);
+    block.ok_or(Damaged { key })
+}
+
+impl tracked::Blocks for Given {
+    fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
+        block(&self.directories, number)
+    }
+
+    fn files(&self, key: u32) -> Result<&[u8], Damaged> {
+        block(&self.files, key)
+    }
+
+    fn directories(&self) -> u32 {
+        self.directories.len() as u32
+    }
+
+    fn files_keys(&self) -> u32 {
+        self.files.len() as u32
+    }
+}
+
+/// Any bytes are a tree of tracked files or a damaged one, which is walked in bounded time; a new index makes the same tree of
+/// it as of nothing. Any bytes are a record of what was seen, or none.
+pub(crate) fn state_blocks(data: &[u8]) {
+    let mut input = Input(data);
+    let mut seen = 0usize;
+    if let Some(block) = SeenBlock::parse(data) {
+        seen += block.compared().len();
+        for listing in block.listings() {
+            seen += listing.untracked().count() + listing.ignored().count();
+            seen += listing.excluded().count() + listing.witnesses().count();
+        }
+        assert!(seen <= data.len());
+    }
+    let mut given = Given {
+        directories: Vec::new(),
+        files: Vec::new(),
+    };
+    while !input.0.is_empty() && given.directories.len() < 64 {
+        let to = match input.byte() & 3 {
+            0 => &mut given.files,
+            _ => &mut given.directories,
+        };
+        to.push(input.part().to_vec());
+    }
+    let tracked = Tracked::new(HashKind::Sha1, Arc::new(given));
+    let mut visited = 0usize;
+    let _ = tracked.visit::<()>(
+        |_| true,
+        |number, path, file| {
+            visited += 1;
+            let _ = (file.id(), file.stat(), file.mode());
+            if visited % 7 == 0 {
+                let _ = tracked.entry(number);
+                let _ = tracked.find(path, file.flags().stage());
+            }
+            match visited < 2000 {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        },
+    );
+    tracked.each_block(|_| {});
+    let index = Index::empty(HashKind::Sha1);
+    let (moved, _) = tracked.moved_to(&index);
+    assert_eq!(moved.sums(), Tracked::of(&index).sums());
+    assert_eq!(moved.check(), Ok(()));
 }
