@@ -19,6 +19,8 @@ enum Manner {
     Command(&'static [&'static str]),
     /// The gitstatusd protocol, a new daemon per question.
     DaemonFirst(&'static [&'static str]),
+    /// The same, where the user has switched the state on disk off.
+    DaemonFirstWithoutState(&'static [&'static str]),
     /// The gitstatusd protocol, all questions to one daemon.
     DaemonHot(&'static [&'static str]),
     /// As [`Self::DaemonHot`], [`ROW_LEN`] questions in a row; the time is that of one.
@@ -59,6 +61,7 @@ impl Attendance {
 }
 
 const STATUS: &[&str] = &["status", "--porcelain"];
+const STATUS_WITHOUT_STATE: &[&str] = &["-c", "vigil.stateFile=false", "status", "--porcelain"];
 const GIT_STATUS: &[&str] = &[
     "-c",
     "core.untrackedCache=false",
@@ -135,7 +138,15 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         format!("no `vigil status` in `{}`", vigil.display()),
         &[
             ("vigil status", Manner::Command(STATUS)),
+            (
+                "vigil status, no state on disk",
+                Manner::Command(STATUS_WITHOUT_STATE),
+            ),
             ("vigil gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
+            (
+                "vigil gitstatusd, first, no state on disk",
+                Manner::DaemonFirstWithoutState(VIGIL_DAEMON),
+            ),
             ("vigil gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
             (
                 "vigil gitstatusd, hot, in a row",
@@ -279,6 +290,15 @@ impl Session {
                 server.answer(&request(&self.repository), MESSAGE_END)?;
                 Ok(start.elapsed())
             }
+            Manner::DaemonFirstWithoutState(arguments) => {
+                let settings = workspace()?.join("target/bench-without-state");
+                std::fs::write(&settings, "[vigil]\n\tstateFile = false\n")?;
+                let start = Instant::now();
+                let mut command = self.daemon(arguments);
+                command.env("GIT_CONFIG_GLOBAL", &settings);
+                Server::start(command)?.answer(&request(&self.repository), MESSAGE_END)?;
+                Ok(start.elapsed())
+            }
             Manner::DaemonHot(arguments) => {
                 let request = request(&self.repository);
                 self.server(arguments)?.answer(&request, MESSAGE_END)?;
@@ -322,10 +342,14 @@ impl Session {
     }
 
     fn start(&self, arguments: &[&str]) -> Done<Server> {
+        Server::start(self.daemon(arguments))
+    }
+
+    fn daemon(&self, arguments: &[&str]) -> Command {
         let mut command = command(&self.program, arguments, &self.repository);
         let threads = self.threads.unwrap_or_else(crate::machine::cores);
         command.args(["-t", &threads.to_string()]);
-        Server::start(command)
+        command
     }
 }
 
