@@ -85,7 +85,10 @@ impl State {
             .filter_map(|(at, opened)| Some((at, opened.ok()?)))
             .next();
         let (chosen, snapshot) = match found {
-            Some((at, snapshot)) => (at, Some(snapshot)),
+            Some((at, snapshot)) => {
+                snapshot.read_ahead();
+                (at, Some(snapshot))
+            }
             None => (0, None),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

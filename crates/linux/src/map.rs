@@ -45,6 +45,42 @@ impl Map {
     }
 }
 
+/// How many pages are asked about to find out whether a mapping is in memory.
+const SAMPLES: usize = 16;
+
+impl Map {
+    /// Whether the file's pages are in memory, by some of them spread over the mapping (mincore(2)).
+    #[allow(unsafe_code, reason = "mincore takes addresses")]
+    pub fn is_in_memory(&self) -> bool {
+        let page_len = rustix::param::page_size();
+        let pages = self.len.div_ceil(page_len);
+        (0..SAMPLES.min(pages)).all(|sample| {
+            let page = pages.saturating_mul(sample) / SAMPLES.min(pages).max(1);
+            let mut is_resident = 1u8;
+            // SAFETY: the page is within the mapping, since it begins before its end; one byte takes the answer for one
+            // page. Nothing is written in the mapping.
+            let result = unsafe {
+                let start = self.start.as_ptr().add(page.saturating_mul(page_len));
+                libc::mincore(start.cast(), 1, &raw mut is_resident)
+            };
+            result != 0 || is_resident & 1 == 1
+        })
+    }
+
+    /// Has the whole of the file read from the disk (madvise(2)); it may take as long as it takes to ask for it.
+    #[allow(unsafe_code, reason = "madvise takes addresses")]
+    pub fn read_ahead(&self) {
+        // SAFETY: the range is that of the mapping; the advice changes no bytes.
+        let _ = unsafe {
+            rustix::mm::madvise(
+                self.start.as_ptr().cast(),
+                self.len,
+                rustix::mm::Advice::WillNeed,
+            )
+        };
+    }
+}
+
 impl Deref for Map {
     type Target = [u8];
 
@@ -101,6 +137,9 @@ mod tests {
         let open = || File::open(&path).unwrap();
         assert_eq!(Map::read_only(open(), 5).unwrap_err(), Errno::OVERFLOW);
         assert_eq!(Map::read_only(open(), 0).unwrap_err(), Errno::INVAL);
-        assert_eq!(&*Map::read_only(open(), 4).unwrap(), b"1234");
+        let map = Map::read_only(open(), 4).unwrap();
+        assert_eq!(&*map, b"1234");
+        map.read_ahead();
+        assert!(map.is_in_memory());
     }
 }

@@ -50,6 +50,22 @@ enum Data {
 }
 
 impl Data {
+    fn is_in_memory(&self) -> bool {
+        match self {
+            Self::Mapped(map) => map.is_in_memory(),
+            #[cfg(any(test, feature = "fuzzing"))]
+            Self::Held(_) => true,
+        }
+    }
+
+    fn read_ahead(&self) {
+        match self {
+            Self::Mapped(map) => map.read_ahead(),
+            #[cfg(any(test, feature = "fuzzing"))]
+            Self::Held(_) => {}
+        }
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -145,6 +161,16 @@ impl Snapshot {
             data,
             verified,
         })))
+    }
+
+    /// Has the data file read from the disk in another thread, if it is not in memory: all of it will be asked for soon,
+    /// and page after page would be waited for.
+    pub fn read_ahead(&self) {
+        if !self.0.data.is_in_memory() {
+            let data = self.clone();
+            // Without a thread, what is asked for is read when it is.
+            let _ = std::thread::Builder::new().spawn(move || data.0.data.read_ahead());
+        }
     }
 
     /// The block of `key`, at a multiple of 8 in memory; `None` if there is none.
