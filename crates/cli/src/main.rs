@@ -67,6 +67,8 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             if let Some(mut session) = session {
                 // Only the next process would have gained by it.
                 let _ = session.save(&NoSteps);
+                // The process ends here: freeing what is remembered of many directories would take longer than saving.
+                std::mem::forget(session);
             }
             code
         }
