@@ -4,10 +4,13 @@
 mod config_parameter;
 mod globals;
 mod help;
+mod inside;
 mod options;
 mod output;
 mod reply;
+mod state;
 mod status;
+mod time;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -61,6 +64,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     match command.as_slice() {
         b"gitstatusd" => gitstatusd(arguments, environment),
+        b"state" => say(&state::run(arguments, &environment)),
         b"status" => {
             let (reply, session) = status::run(arguments, &environment);
             let code = say(&reply);

@@ -54,10 +54,11 @@ impl<'a> Document<'a> {
 }
 
 /// Bytes that are nearly always UTF-8: a string, or `{"bytes": [..]}` where they are not.
-struct Text<'a>(&'a BStr);
+pub(crate) struct Text<'a>(pub(crate) &'a BStr);
 
 impl<'a> Text<'a> {
-    fn of(text: &'a BString) -> Self {
+    /// The same of owned bytes.
+    pub(crate) fn of(text: &'a BString) -> Self {
         Self(text.as_ref())
     }
 }
