@@ -7,9 +7,9 @@
 )]
 
 use std::borrow::Cow;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
@@ -30,14 +30,14 @@ impl Sandbox {
         std::fs::write(sandbox.top().join("a"), "text\n").unwrap();
         sandbox.git(&["-C", "work", "add", "a"]);
         std::fs::write(sandbox.top().join("untracked"), "").unwrap();
+        // The clock that looks go by lags behind by up to a tick.
         let probe = sandbox.0.path().join("probe");
         let stamp = || {
             std::fs::write(&probe, "x").unwrap();
-            let facts = probe.metadata().unwrap();
-            (facts.mtime(), facts.mtime_nsec() / 10_000_000)
+            probe.metadata().unwrap().modified().unwrap()
         };
-        let first = stamp();
-        while stamp() <= first {}
+        let settled = stamp() + Duration::from_millis(20);
+        while stamp() < settled {}
         let mut session = sandbox.session().unwrap();
         session.status(&StatusRequest::default()).unwrap();
         let published = session.save(&NoSteps).unwrap();
