@@ -11,6 +11,7 @@ mod reply;
 mod state;
 mod status;
 mod time;
+mod why;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -74,6 +75,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             }
             code
         }
+        b"why" => say(&why::run(arguments, &environment)),
         b"version" | b"--version" | b"-v" => say(&help::version()),
         b"help" | b"--help" | b"-h" => say(&help::overview(0)),
         _ => say(&help::unknown_command(command.as_bstr())),

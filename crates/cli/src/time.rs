@@ -1,8 +1,25 @@
-//! Times for people.
+//! Times for people and for programs.
 
+use serde::Serialize;
 use vigil_model::timestamp::Timestamp;
 
 const DAY_S: i64 = 86_400;
+
+/// A time as JSON.
+#[derive(Serialize)]
+pub(crate) struct TimeDocument {
+    s: i64,
+    ns: u32,
+}
+
+impl From<Timestamp> for TimeDocument {
+    fn from(time: Timestamp) -> Self {
+        Self {
+            s: time.s,
+            ns: time.ns,
+        }
+    }
+}
 
 /// The date and the whole second of `time`, in UTC.
 pub(crate) fn utc(time: Timestamp) -> String {

@@ -17,6 +17,7 @@ mod submodules;
 mod surroundings;
 mod unstaged;
 pub mod verify;
+pub mod why;
 
 use std::path::Path;
 use std::sync::Arc;

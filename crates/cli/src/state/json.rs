@@ -7,12 +7,12 @@ use vigil_engine::state::{
     StateReport, Unkept,
 };
 use vigil_engine::state_store::Table;
-use vigil_model::timestamp::Timestamp;
 
 use super::name_of;
 use super::show::{dead_percent, ignored_name, untracked_name};
 use crate::inside::path_bytes;
 use crate::output::json::Text;
+use crate::time::TimeDocument;
 
 /// Raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -62,21 +62,6 @@ impl<'a> PlaceDocument<'a> {
         Self {
             folder: Text(path_bytes(&place.folder)),
             obstacle: place.obstacle.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct TimeDocument {
-    s: i64,
-    ns: u32,
-}
-
-impl From<Timestamp> for TimeDocument {
-    fn from(time: Timestamp) -> Self {
-        Self {
-            s: time.s,
-            ns: time.ns,
         }
     }
 }

@@ -91,7 +91,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             Reply::USAGE,
         )),
         b"--help" => Ok(Reply::printed(usage(&SHOW, Audience::Everyone), 0)),
-        [b'-', ..] => Err(parse(&SHOW, &[command.clone()], |_, _| Ok(()))
+        [b'-', ..] => Err(parse(&SHOW, std::slice::from_ref(command), |_, _| Ok(()))
             .err()
             .unwrap_or_else(|| with_usage(&SHOW, b"need a subcommand"))),
         _ => Err(with_usage(

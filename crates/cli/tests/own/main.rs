@@ -8,3 +8,4 @@
 
 mod sandbox;
 mod state;
+mod why;

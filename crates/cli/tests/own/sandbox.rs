@@ -1,8 +1,8 @@
 //! A repository that vigil is asked about.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -53,16 +53,26 @@ impl Sandbox {
         std::fs::write(path, contents).unwrap();
     }
 
-    /// Waits for the tick of the clock after which what was written so far is not young any more.
+    /// Has a file look as if it had been written `age_s` seconds ago.
+    pub(crate) fn age(&self, name: &str, age_s: i64) {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(self.top.join(name));
+        let (now, age) = (SystemTime::now(), Duration::from_secs(age_s.unsigned_abs()));
+        let then = if age_s < 0 { now + age } else { now - age };
+        file.unwrap().set_modified(then).unwrap();
+    }
+
+    /// Waits until what was written so far is not young any more: the clock that looks go by lags behind by up to a tick.
     pub(crate) fn settle(&self) {
+        const TWO_TICKS: Duration = Duration::from_millis(20);
         let probe = self.folder.path().join("probe");
         let stamp = || {
             std::fs::write(&probe, "x").unwrap();
-            let facts = probe.metadata().unwrap();
-            (facts.mtime(), facts.mtime_nsec() / 10_000_000)
+            probe.metadata().unwrap().modified().unwrap()
         };
-        let first = stamp();
-        while stamp() <= first {}
+        let settled = stamp() + TWO_TICKS;
+        while stamp() < settled {}
     }
 
     /// Where the state is.

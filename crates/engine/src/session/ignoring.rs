@@ -98,10 +98,11 @@ impl Session {
         }
     }
 
-    /// The rules in the directory that holds `path`.
-    pub(super) fn rules_for(&mut self, path: &BStr) -> RulesIn {
+    /// The rules in the directory `path`, empty for the top.
+    pub(super) fn rules_at(&mut self, path: &BStr) -> RulesIn {
         let mut rules = self.rules_at_top();
-        for end in path.find_iter(b"/") {
+        let ends = path.find_iter(b"/").chain([path.len()]);
+        for end in ends.filter(|end| *end > 0) {
             let dir = path.get(..end).unwrap_or_default().as_bstr();
             rules = self.rules_in(&rules, dir);
         }
