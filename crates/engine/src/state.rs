@@ -28,7 +28,7 @@ use crate::scan::ScanMemory;
 use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Table};
 use crate::trust::{FileSystem, FileSystemTrust, mark};
 
-pub use place::{Unkept, places, places_whether_off_or_not};
+pub use place::{Unkept, kept_places, places, places_whether_off_or_not};
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,
@@ -79,8 +79,11 @@ pub(crate) struct ToSave<'a> {
 impl State {
     /// The state of `repository`, unless it may have none.
     pub(crate) fn of(repository: &Repository) -> Option<Self> {
-        let stores = places(repository).ok()?;
-        let top = repository.work_tree.as_deref()?;
+        let stores = places(repository);
+        let top = repository
+            .work_tree
+            .as_deref()
+            .filter(|_| !stores.is_empty())?;
         Some(Self::open(stores, top))
     }
 

@@ -70,7 +70,7 @@ impl Sandbox {
     /// Writes the first block of `table` anew, with `wrong` in the place of `right`.
     fn replace(&self, table: Table, right: &[u8], wrong: &[u8]) {
         let session = self.session().unwrap();
-        let store = &places(session.repository()).unwrap()[0];
+        let store = &places(session.repository())[0];
         let base = store.open().unwrap();
         let mut block = base.block(table, 0).unwrap().unwrap().to_vec();
         let mut windows = block.windows(right.len());

@@ -17,7 +17,7 @@ impl Session {
     /// # Errors
     /// Why there may be none.
     pub fn state_report(&self) -> Result<StateReport, Unkept> {
-        state::places(&self.repository)?;
+        state::kept_places(&self.repository)?;
         let state = self.state.as_ref().ok_or(Unkept::Unknown)?;
         Ok(state.report(self.repository.hash, &self.repository.index_path))
     }

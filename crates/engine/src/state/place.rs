@@ -27,11 +27,16 @@ pub enum Unkept {
 }
 
 /// Where the state of `repository`'s working tree may be: in the repository, or where that cannot be written, in the
-/// user's cache folder.
+/// user's cache folder. Nowhere if [`kept_places`] says so.
+pub fn places(repository: &Repository) -> Vec<Store> {
+    kept_places(repository).unwrap_or_default()
+}
+
+/// As [`places`].
 ///
 /// # Errors
 /// Why it may be nowhere.
-pub fn places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
+pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
     let is_off = repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false);
     match is_off {
         true => Err(Unkept::Off),
