@@ -31,6 +31,7 @@ use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};
 pub use cache::{ScanMemory, SeenBlocks};
+pub(crate) use entries::observed;
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
 pub(crate) use rules::read_ignore_file;

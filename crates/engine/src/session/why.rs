@@ -224,10 +224,10 @@ impl Session {
             });
         };
         let dir = state.tracked.find_directory(path.as_ref());
-        let found = if let Some(entry) = state.tracked.find(path.as_ref(), 0) {
-            Found::Tracked(Box::new(self.why_tracked(entry, change.as_ref(), said)?))
-        } else if let Some(Change::Unmerged(_)) = change {
+        let found = if let Some(Change::Unmerged(_)) = change {
             Found::Conflict
+        } else if let Some(entry) = state.tracked.find(path.as_ref(), 0) {
+            Found::Tracked(Box::new(self.why_tracked(entry, change.as_ref(), said)?))
         } else if let Some(dir) = dir {
             Found::Directory(self.why_directory(dir, path.as_ref(), said))
         } else {

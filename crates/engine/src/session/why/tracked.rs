@@ -3,7 +3,6 @@
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_linux::{Errno, errno};
-use vigil_model::facts::ObservedStat;
 use vigil_model::seen::ComparedRecord;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
@@ -11,6 +10,7 @@ use vigil_model::verdict::{Verdict, compare, signs};
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
 use crate::git::refs::Refs;
 use crate::git::repository::submodule;
+use crate::scan::observed;
 use crate::session::head_id;
 use crate::stamp::Stamp;
 use crate::status::{Change, ChangeKind};
@@ -169,20 +169,5 @@ impl Session {
             && state
                 .seen(dir)
                 .is_some_and(|seen| seen.compared().iter().any(is_it))
-    }
-}
-
-fn observed(stat: &Stat) -> ObservedStat {
-    ObservedStat {
-        ctime_s: stat.ctime_s,
-        ctime_ns: stat.ctime_ns,
-        mtime_s: stat.mtime_s,
-        mtime_ns: stat.mtime_ns,
-        dev: stat.dev,
-        ino: stat.ino,
-        uid: stat.uid,
-        gid: stat.gid,
-        size: stat.size,
-        mode: stat.mode,
     }
 }
