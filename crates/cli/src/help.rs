@@ -16,11 +16,13 @@ vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
 const COMMANDS: &str = "\
 These are the commands:
    status       Show what changed in the working tree, in the formats of 'git status'
+   why          Explain what 'vigil status' says of single paths
+   state        Show, verify or drop what Vigil keeps on disk of a working copy
    gitstatusd   Answer prompts on standard input and output, as gitstatusd does
    help         Show this text
    version      Show the version
 
-'vigil status -h' lists the options of 'vigil status'.
+'vigil status -h' lists the options of 'vigil status', and so for the others.
 ";
 
 /// `usage: ...`, for standard error after a wrong command line.

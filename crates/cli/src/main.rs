@@ -4,10 +4,14 @@
 mod config_parameter;
 mod globals;
 mod help;
+mod inside;
 mod options;
 mod output;
 mod reply;
+mod state;
 mod status;
+mod time;
+mod why;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -61,6 +65,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     match command.as_slice() {
         b"gitstatusd" => gitstatusd(arguments, environment),
+        b"state" => say(&state::run(arguments, &environment)),
         b"status" => {
             let (reply, session) = status::run(arguments, &environment);
             let code = say(&reply);
@@ -72,6 +77,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             }
             code
         }
+        b"why" => say(&why::run(arguments, &environment)),
         b"version" | b"--version" | b"-v" => say(&help::version()),
         b"help" | b"--help" | b"-h" => say(&help::overview(0)),
         _ => say(&help::unknown_command(command.as_bstr())),

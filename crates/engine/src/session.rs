@@ -6,14 +6,18 @@
 mod assemble;
 mod changes;
 mod excludes;
+mod ignoring;
 mod index;
 mod long;
 mod object_mode;
 mod prompt;
 mod renamed;
+mod state_report;
 mod submodules;
 mod surroundings;
 mod unstaged;
+pub mod verify;
+pub mod why;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -248,6 +252,12 @@ impl Session {
     /// Whether the repository is still set up as it was: if not, a new session is needed.
     pub fn is_fresh(&self) -> bool {
         self.repository.is_fresh()
+    }
+
+    /// Answers from now on without the state on disk, and leaves that as it is.
+    pub fn leave_state(&mut self) {
+        self.state = None;
+        self.index = None;
     }
 
     /// The top of the working tree.

@@ -5,7 +5,9 @@ mod blocks;
 mod bytes;
 mod origin;
 mod place;
+mod report;
 mod staged;
+pub(crate) mod standing;
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;
@@ -26,8 +28,13 @@ use crate::scan::ScanMemory;
 use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Table};
 use crate::trust::{FileSystem, FileSystemTrust};
 
-pub use place::places;
+pub use place::{Unkept, kept_places, places, places_whether_off_or_not};
+pub use report::{
+    DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
+    StateReport, TableReport,
+};
 pub(crate) use staged::Compared;
+pub use standing::Standing;
 
 /// Where the general blocks are.
 const ORIGIN: u32 = 0;
@@ -44,6 +51,8 @@ pub(crate) struct State {
     mark: ClockMark,
     /// From when on recorded stamps prove nothing.
     distrusted_from: Option<Timestamp>,
+    /// The one that the working tree is on.
+    file_system: Option<FileSystem>,
     trust: FileSystemTrust,
     /// Somebody else has published since.
     is_superseded: bool,
@@ -92,18 +101,18 @@ impl State {
             None => (0, None),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let trust = rustix::fs::openat(CWD, top, flags, Mode::empty())
+        let file_system = rustix::fs::openat(CWD, top, flags, Mode::empty())
             .and_then(|top| FileSystem::of(top.as_fd()))
-            .map_or(FileSystemTrust::default(), |file_system| {
-                file_system.trust(None)
-            });
+            .ok();
+        let trust = file_system.map(|file_system| file_system.trust(None));
         let mut state = Self {
             stores,
             chosen,
             snapshot,
             mark,
             distrusted_from: None,
-            trust,
+            file_system,
+            trust: trust.unwrap_or_default(),
             is_superseded: false,
             is_damaged: false,
         };

@@ -115,6 +115,12 @@ impl<'b> SeenBlock<'b> {
         self.compared
     }
 
+    /// Whether all the listings are there, and nothing else.
+    pub fn is_whole(&self) -> bool {
+        let mut rest = self.rest;
+        (0..self.listings).all(|_| SeenListing::take(&mut rest).is_some()) && rest.is_empty()
+    }
+
     /// The listings.
     pub fn listings(&self) -> impl Iterator<Item = SeenListing<'b>> + use<'b> {
         let mut rest = self.rest;
@@ -328,6 +334,10 @@ mod tests {
     fn what_is_written_is_read() {
         let bytes = block();
         let seen = SeenBlock::parse(&bytes).unwrap();
+        assert!(seen.is_whole());
+        for other in [&bytes[..bytes.len() - 1], &[&bytes[..], b"x"].concat()] {
+            assert!(!SeenBlock::parse(other).unwrap().is_whole());
+        }
         assert_eq!(
             seen.compared()
                 .iter()

@@ -3,6 +3,10 @@
 //! The rules are those of git's index (gitformat-index(5), `core.trustctime` and `core.checkStat` in
 //! git-config(1), and "racy git" in git's technical documentation).
 
+mod signs;
+
+pub use signs::{Sign, signs};
+
 use crate::facts::{ObservedStat, RecordedStat};
 use crate::mode::FileMode;
 use crate::timestamp::Timestamp;

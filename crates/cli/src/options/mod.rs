@@ -8,7 +8,7 @@ mod parse;
 mod usage;
 mod values;
 
-pub(crate) use parse::parse;
+pub(crate) use parse::{parse, with_usage};
 pub(crate) use usage::{Audience, usage};
 pub(crate) use values::rename_score;
 

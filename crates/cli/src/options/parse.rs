@@ -39,7 +39,8 @@ fn asked_usage<K>(table: &Table<K>, audience: Audience) -> Reply {
     Reply::printed(usage(table, audience), Reply::USAGE)
 }
 
-fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
+/// A wrong command line, and the usage text.
+pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
     let stderr = bytes![
         labelled("error: ", complaint),
         usage(table, Audience::Everyone)

@@ -54,10 +54,11 @@ impl<'a> Document<'a> {
 }
 
 /// Bytes that are nearly always UTF-8: a string, or `{"bytes": [..]}` where they are not.
-struct Text<'a>(&'a BStr);
+pub(crate) struct Text<'a>(pub(crate) &'a BStr);
 
 impl<'a> Text<'a> {
-    fn of(text: &'a BString) -> Self {
+    /// The same of owned bytes.
+    pub(crate) fn of(text: &'a BString) -> Self {
         Self(text.as_ref())
     }
 }
@@ -134,7 +135,7 @@ impl<'a> UpstreamDocument<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum ChangeDocument<'a> {
+pub(crate) enum ChangeDocument<'a> {
     Tracked {
         path: Text<'a>,
         staged: Option<&'static str>,
@@ -157,7 +158,8 @@ enum ChangeDocument<'a> {
 }
 
 impl<'a> ChangeDocument<'a> {
-    fn of(path: &'a BString, change: &'a Change) -> Self {
+    /// Of one path.
+    pub(crate) fn of(path: &'a BString, change: &'a Change) -> Self {
         let path = Text::of(path);
         match change {
             Change::Tracked(change) => Self::of_tracked(path, change),
@@ -212,7 +214,7 @@ fn mode(mode: FileMode) -> Option<String> {
 }
 
 #[derive(Serialize)]
-struct SideDocument {
+pub(crate) struct SideDocument {
     mode: String,
     id: String,
 }
@@ -227,7 +229,7 @@ impl SideDocument {
 }
 
 #[derive(Serialize)]
-struct SourceDocument<'a> {
+pub(crate) struct SourceDocument<'a> {
     path: Text<'a>,
     score_percent: u8,
 }
@@ -246,7 +248,7 @@ impl<'a> SourceDocument<'a> {
     clippy::struct_excessive_bools,
     reason = "three facts, as in git's own field"
 )]
-struct SubmoduleDocument {
+pub(crate) struct SubmoduleDocument {
     new_commits: bool,
     modified: bool,
     untracked: bool,

@@ -1,7 +1,7 @@
 //! The formats in which a status is printed, one writer each.
 
 pub(crate) mod color;
-mod json;
+pub(crate) mod json;
 pub(crate) mod long;
 mod path;
 mod porcelain_v1;
@@ -56,7 +56,7 @@ impl Presentation {
 
     /// Appends `path` as the formats that are for reading, and porcelain v2, show it; the short format also quotes
     /// for spaces.
-    fn append_path(&self, out: &mut Vec<u8>, path: &BStr, quotes_spaces: bool) {
+    pub(crate) fn append_path(&self, out: &mut Vec<u8>, path: &BStr, quotes_spaces: bool) {
         if self.nul_terminated {
             out.extend_from_slice(path);
             return;

@@ -26,7 +26,7 @@ pub use messages::Messages;
 pub(in crate::git) use messages::bytes;
 pub use settings::{Error, Settings, SourceTree};
 
-use self::parse::{Assignment, Rules};
+use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
 use self::source::{Loaded, Source};
 
@@ -59,6 +59,15 @@ pub enum Value {
     Unset,
     /// `attr=text`; the text may be empty.
     Text(BString),
+}
+
+/// A line in a file of attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name in messages: a `.gitattributes` from the top of the working tree.
+    pub file: BString,
+    /// The line, from 1.
+    pub line: usize,
 }
 
 /// The attributes of one working tree. Shared by threads.
@@ -129,8 +138,8 @@ impl Attributes {
                 .map(named)
                 .collect(),
             built_in: Rules {
-                rules: Vec::new(),
                 macros: HashMap::from([("binary".into(), binary.into())]),
+                ..Rules::default()
             },
             messages,
             blobs: RwLock::new(blobs),
@@ -156,6 +165,28 @@ impl Attributes {
 
     /// As [`Attributes::lookup`], for names that are known only now.
     pub fn lookup_many(&self, path: &BStr, names: &[&str]) -> Vec<Value> {
+        let values = self.find_each(path, names, |found| found.value.clone());
+        values.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    /// As [`Attributes::lookup_many`], each with the line that says so; `None` where none does.
+    pub fn lookup_with_places(&self, path: &BStr, names: &[&str]) -> Vec<Option<(Value, Place)>> {
+        self.find_each(path, names, |found| {
+            let place = Place {
+                file: found.origin.to_owned(),
+                line: found.line,
+            };
+            (found.value.clone(), place)
+        })
+    }
+
+    /// What is said of each of the attributes `names` for `path`, as `take` wants it.
+    fn find_each<T>(
+        &self,
+        path: &BStr,
+        names: &[&str],
+        take: impl Fn(&Found<'_>) -> T,
+    ) -> Vec<Option<T>> {
         let generation = self.generation.load(Ordering::SeqCst);
         let candidate = Candidate::new(path);
         let outer = self.outer(generation);
@@ -186,21 +217,18 @@ impl Attributes {
                 .find_map(|rules| rules.macros.get(name))
         };
 
-        let mut found: HashMap<&BStr, &Value> = HashMap::new();
+        let mut found: HashMap<&BStr, Found<'_>> = HashMap::new();
         for (base, rules) in layers {
             for rule in rules.rules.iter().rev() {
                 if rule.pattern.matches(candidate, base, self.fold_case) {
-                    assign(&rule.assignments, &mut found, &find_macro);
+                    let origin = rules.origin.as_bstr();
+                    assign(rule, origin, &mut found, &find_macro);
                 }
             }
         }
+        let names = names.iter();
         names
-            .iter()
-            .map(|name| {
-                found
-                    .get(BStr::new(name))
-                    .map_or_else(Value::default, |value| (*value).clone())
-            })
+            .map(|name| found.get(BStr::new(name)).map(&take))
             .collect()
     }
 
@@ -334,20 +362,37 @@ impl Attributes {
     }
 }
 
-/// Notes `assignments` for those attributes that have no state yet, the last first. A macro that gets set adds
-/// what it stands for.
+/// What is said of an attribute, and where.
+struct Found<'a> {
+    value: &'a Value,
+    origin: &'a BStr,
+    line: usize,
+}
+
+/// Notes what `rule`, of the file `origin`, says of those attributes that have no state yet, the last first. A macro
+/// that gets set adds what it stands for.
 fn assign<'a>(
-    assignments: &'a [Assignment],
-    found: &mut HashMap<&'a BStr, &'a Value>,
+    rule: &'a Rule,
+    origin: &'a BStr,
+    found: &mut HashMap<&'a BStr, Found<'a>>,
     find_macro: &impl Fn(&BStr) -> Option<&'a Vec<Assignment>>,
 ) {
-    let mut waiting: Vec<&Assignment> = assignments.iter().collect();
+    let mut waiting: Vec<&Assignment> = rule.assignments.iter().collect();
     while let Some(assignment) = waiting.pop() {
         let name: &BStr = assignment.name.as_ref();
         if found.contains_key(name) {
             continue;
         }
-        found.insert(name, &assignment.value);
+        let value = &assignment.value;
+        let line = rule.line;
+        found.insert(
+            name,
+            Found {
+                value,
+                origin,
+                line,
+            },
+        );
         if assignment.value == Value::Set {
             waiting.extend(find_macro(name).into_iter().flatten());
         }

@@ -6,6 +6,7 @@
 pub(crate) mod conversation;
 mod encoding;
 pub(crate) mod eol;
+mod explain;
 mod hash;
 pub(crate) mod ident;
 mod process;
@@ -23,6 +24,7 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 use parking_lot::Mutex;
 
+pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings};
 use vigil_linux::errno;
@@ -38,6 +40,16 @@ use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
 
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;
+
+/// The attributes that conversion goes by.
+const ATTRIBUTES: [&str; 6] = [
+    "text",
+    "crlf",
+    "eol",
+    "ident",
+    "filter",
+    "working-tree-encoding",
+];
 
 /// To be changed when files come to be converted in another way under the same attributes and settings.
 const MEANING: u64 = 1;
@@ -97,6 +109,8 @@ struct Plan<'a> {
     driver: Option<(BString, &'a Driver)>,
     encoding: Option<BString>,
     eol: Action,
+    /// The attribute that decides about line endings, if one does.
+    eol_by: Option<&'static str>,
     ident: bool,
 }
 
@@ -220,17 +234,7 @@ impl Converter {
     }
 
     fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
-        let [text, crlf, eol, ident, filter, encoding] = self.attributes.lookup(
-            path,
-            [
-                "text",
-                "crlf",
-                "eol",
-                "ident",
-                "filter",
-                "working-tree-encoding",
-            ],
-        );
+        let [text, crlf, eol, ident, filter, encoding] = self.attributes.lookup(path, ATTRIBUTES);
         let driver = match filter {
             Value::Text(name) => self
                 .settings
@@ -246,15 +250,23 @@ impl Converter {
             }
             _ => None,
         };
+        let (eol, eol_by) = self.eol_action(&text, &crlf, &eol);
         Ok(Plan {
             driver,
             encoding,
-            eol: self.eol_action(&text, &crlf, &eol),
+            eol,
+            eol_by,
             ident: ident == Value::Set,
         })
     }
 
-    fn eol_action(&self, text: &Value, crlf: &Value, eol: &Value) -> Action {
+    /// What is done to line endings, and by which attribute, if by one.
+    fn eol_action(
+        &self,
+        text: &Value,
+        crlf: &Value,
+        eol: &Value,
+    ) -> (Action, Option<&'static str>) {
         let default = match self.settings.auto_crlf {
             AutoCrlf::True => Ending::CrLf,
             AutoCrlf::False if self.settings.eol_crlf => Ending::CrLf,
@@ -272,13 +284,18 @@ impl Converter {
             Value::Text(text) if text == "auto" => Some(Action::Auto(eol.unwrap_or(default))),
             _ => None,
         };
+        let named = |name: &'static str| move |action| (action, Some(name));
         by(text)
-            .or_else(|| by(crlf))
-            .or_else(|| eol.map(Action::Text))
-            .unwrap_or(match self.settings.auto_crlf {
-                AutoCrlf::False => Action::Binary,
-                AutoCrlf::True => Action::Auto(Ending::CrLf),
-                AutoCrlf::Input => Action::Auto(Ending::Lf),
+            .map(named("text"))
+            .or_else(|| by(crlf).map(named("crlf")))
+            .or_else(|| eol.map(Action::Text).map(named("eol")))
+            .unwrap_or_else(|| {
+                let action = match self.settings.auto_crlf {
+                    AutoCrlf::False => Action::Binary,
+                    AutoCrlf::True => Action::Auto(Ending::CrLf),
+                    AutoCrlf::Input => Action::Auto(Ending::Lf),
+                };
+                (action, None)
             })
     }
 

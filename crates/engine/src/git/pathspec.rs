@@ -17,7 +17,7 @@ mod location;
 mod parse;
 
 use bstr::{BStr, BString, ByteSlice};
-pub use parse::{Error, Settings, parse};
+pub use parse::{Error, Settings, parse, path_in};
 
 use super::wildmatch::{self, Flags};
 

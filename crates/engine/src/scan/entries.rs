@@ -204,7 +204,7 @@ fn is_unchanged(
 }
 
 #[inline]
-fn observed(stat: &Stat) -> ObservedStat {
+pub(crate) fn observed(stat: &Stat) -> ObservedStat {
     ObservedStat {
         ctime_s: stat.ctime_s,
         ctime_ns: stat.ctime_ns,

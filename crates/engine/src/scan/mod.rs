@@ -12,6 +12,7 @@ mod focus;
 mod icase;
 mod open;
 mod pool;
+pub(crate) mod question;
 mod rules;
 mod surroundings;
 mod untracked;
@@ -30,8 +31,10 @@ use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};
 pub use cache::{ScanMemory, SeenBlocks};
+pub(crate) use entries::observed;
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
+pub(crate) use rules::read_ignore_file;
 pub use surroundings::{ContentError, Surroundings};
 
 /// One scan: what is asked, and all that is needed to answer.
@@ -78,17 +81,7 @@ impl Scan<'_> {
     /// The number of the question about untracked and ignored files: remembered listings answer the one that they were
     /// made for.
     fn question(&self) -> u32 {
-        let untracked = match self.untracked {
-            UntrackedMode::No => 0,
-            UntrackedMode::Normal => 1,
-            UntrackedMode::All => 2,
-        };
-        let ignored = match self.ignored {
-            IgnoredMode::No => 0,
-            IgnoredMode::Traditional => 1,
-            IgnoredMode::Matching => 2,
-        };
-        untracked << 4 | ignored
+        question::number(self.untracked, self.ignored)
     }
 }
 

@@ -231,7 +231,7 @@ impl Walk<'_> {
 }
 
 /// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not.
-fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, Stat), Errno> {
+pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, Stat), Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
     let stat = stat_fd(fd.as_fd())?;

@@ -1,5 +1,6 @@
 //! The index as a session has it: the tracked files always, the whole only while something needs it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -8,7 +9,7 @@ use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
 use vigil_model::clock::distrusted_from;
 use vigil_model::index::{Entry, Index};
-use vigil_model::tracked::{Moved, Tracked};
+use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::surroundings::ObjectPool;
 use super::{Session, SessionError, StagedMemory, head_id, is_present};
@@ -64,6 +65,27 @@ impl IndexState {
         self.whole
             .get()
             .ok_or_else(|| repository::Error::Refused("the index is gone".to_owned()).into())
+    }
+
+    /// Whether the state on disk has the names that are in the directory `number` now, so that what it recorded of its
+    /// listings is about them.
+    pub(super) fn has_recorded_names(&self, number: DirNumber) -> bool {
+        self.has_recorded(number, |moved| &moved.other_names)
+    }
+
+    /// Whether it has the very entries, so that what it recorded of their contents is about them.
+    pub(super) fn has_recorded_entries(&self, number: DirNumber) -> bool {
+        self.has_recorded(number, |moved| &moved.directories)
+    }
+
+    fn has_recorded(
+        &self,
+        number: DirNumber,
+        new: impl Fn(&Moved) -> &BTreeSet<DirNumber>,
+    ) -> bool {
+        let is_old =
+            |moved: &Moved| !new(moved).contains(&number) && !moved.removed.contains(&number);
+        self.memory.is_some() && self.moved.as_ref().is_some_and(is_old)
     }
 
     fn dirs(&self) -> usize {

@@ -35,6 +35,20 @@ pub(super) struct Ignored {
     untracked: bool,
 }
 
+impl Ignored {
+    /// The same, as it is configured.
+    pub(super) fn kind(self) -> IgnoreSubmodules {
+        match self {
+            Self { all: true, .. } => IgnoreSubmodules::All,
+            Self { dirty: true, .. } => IgnoreSubmodules::Dirty,
+            Self {
+                untracked: true, ..
+            } => IgnoreSubmodules::Untracked,
+            _ => IgnoreSubmodules::None,
+        }
+    }
+}
+
 impl From<IgnoreSubmodules> for Ignored {
     fn from(ignore: IgnoreSubmodules) -> Self {
         Self {

@@ -47,7 +47,7 @@ impl ObjectPool {
         Some(answer)
     }
 
-    fn blob(&self, id: &gix_hash::oid) -> Option<Vec<u8>> {
+    pub(super) fn blob(&self, id: &gix_hash::oid) -> Option<Vec<u8>> {
         let mut contents = Vec::new();
         let kind = self
             .with(|objects| objects.read(id, &mut contents))?

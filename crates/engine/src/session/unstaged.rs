@@ -90,7 +90,7 @@ impl Session {
         Ok(all)
     }
 
-    fn submodule_rules(
+    pub(super) fn submodule_rules(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,

@@ -13,30 +13,60 @@ use crate::state_store::Store;
 /// Changes with what the blocks mean.
 const FORMAT: &[u8] = b"vigil git state 1";
 
+/// Why a working copy has no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unkept {
+    /// `vigil.stateFile` is off.
+    Off,
+    /// There is no working tree.
+    NoWorkTree,
+    /// The question is put with another index or working tree than the repository's own.
+    Borrowed,
+    /// Repository or working tree cannot be looked at.
+    Unknown,
+}
+
 /// Where the state of `repository`'s working tree may be: in the repository, or where that cannot be written, in the
-/// user's cache folder. Nowhere if `vigil.stateFile` is off, or the question is put with another index or working tree
-/// than the repository's own.
+/// user's cache folder. Nowhere if [`kept_places`] says so.
 pub fn places(repository: &Repository) -> Vec<Store> {
-    let Some(top) = repository.work_tree.as_deref() else {
-        return Vec::new();
-    };
+    kept_places(repository).unwrap_or_default()
+}
+
+/// As [`places`].
+///
+/// # Errors
+/// Why it may be nowhere.
+pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
     let is_off = repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false);
+    match is_off {
+        true => Err(Unkept::Off),
+        false => places_whether_off_or_not(repository),
+    }
+}
+
+/// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.
+///
+/// # Errors
+/// Why it may be nowhere.
+pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, Unkept> {
+    let top = repository.work_tree.as_deref().ok_or(Unkept::NoWorkTree)?;
     let is_own = repository.index_path == repository.git_dir.join("index")
         && repository.environment.get("GIT_WORK_TREE").is_none();
-    let Some(identity) = identity(repository, top).filter(|_| !is_off && is_own) else {
-        return Vec::new();
-    };
+    if !is_own {
+        return Err(Unkept::Borrowed);
+    }
+    let identity = identity(repository, top).ok_or(Unkept::Unknown)?;
     let name: String = identity
         .iter()
         .take(16)
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let in_cache = cache_folder(repository).map(|folder| folder.join("vigil").join(name));
-    [Some(repository.git_dir.join("vigil")), in_cache]
+    Ok([Some(repository.git_dir.join("vigil")), in_cache]
         .into_iter()
         .flatten()
         .map(|folder| Store::new(folder, identity))
-        .collect()
+        .collect())
 }
 
 /// The user's cache folder (XDG Base Directory Specification).

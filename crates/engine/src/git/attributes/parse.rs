@@ -24,6 +24,8 @@ pub(super) struct Assignment {
 /// A line with a pattern.
 #[derive(Debug)]
 pub(super) struct Rule {
+    /// From 1.
+    pub(super) line: usize,
     pub(super) pattern: Pattern,
     pub(super) assignments: Vec<Assignment>,
 }
@@ -31,6 +33,8 @@ pub(super) struct Rule {
 /// All that one file says.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
+    /// The file's name in messages.
+    pub(super) origin: BString,
     /// In the order of the file: later ones win.
     pub(super) rules: Vec<Rule>,
     /// What each `[attr]` line defines; the last definition of a name wins.
@@ -47,13 +51,20 @@ pub(super) struct Reading<'a> {
 }
 
 impl Rules {
+    fn called(origin: &BStr) -> Self {
+        Self {
+            origin: origin.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Reads a file of the disk.
     pub(super) fn from_file(
         bytes: &[u8],
         reading: Reading<'_>,
         complaints: &mut Complaints,
     ) -> Self {
-        let mut rules = Self::default();
+        let mut rules = Self::called(reading.origin);
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         for (line, number) in bytes.lines().zip(1..) {
             rules.add(until_nul(line), number, reading, complaints);
@@ -67,7 +78,7 @@ impl Rules {
         reading: Reading<'_>,
         complaints: &mut Complaints,
     ) -> Self {
-        let mut rules = Self::default();
+        let mut rules = Self::called(reading.origin);
         for (line, number) in until_nul(bytes).split_str(b"\n").zip(1..) {
             rules.add(line, number, reading, complaints);
         }
@@ -143,6 +154,7 @@ fn parse_line(
         return None;
     }
     Some(Line::Rule(Rule {
+        line: number,
         pattern: Pattern::new(until_nul(name)),
         assignments,
     }))

@@ -81,6 +81,53 @@ fn has_joined_stars(line: &str) -> bool {
 }
 
 #[test]
+fn each_state_has_the_line_that_gives_it() {
+    let fixture = Fixture::new();
+    fixture.write(
+        ".gitattributes",
+        "\u{feff}*.c text\n# more\n[attr]m x=1 diff\n*.c m\n",
+    );
+    fixture.write("dir/.gitattributes", "\n*.c -text\na.c !eol\n");
+    fixture.write(".git/info/attributes", "a.* binary\n");
+    let attributes = fixture.attributes(false);
+    let places = |path: &str, names: &[&str]| -> Vec<Option<String>> {
+        let found = attributes.lookup_with_places(path.into(), names);
+        let place = |(_, place): (Value, Place)| format!("{}:{}", place.file, place.line);
+        found.into_iter().map(|found| found.map(place)).collect()
+    };
+    let some = |place: &str| Some(place.to_owned());
+    assert_eq!(
+        places("b.c", &["text", "m", "x", "eol"]),
+        [
+            some(".gitattributes:1"),
+            some(".gitattributes:4"),
+            some(".gitattributes:4"),
+            None
+        ]
+    );
+    assert_eq!(
+        places("dir/b.c", &["text", "diff", "eol"]),
+        [some("dir/.gitattributes:2"), some(".gitattributes:4"), None]
+    );
+    assert_eq!(
+        places("dir/a.c", &["text", "diff", "eol"]),
+        [
+            some(".git/info/attributes:1"),
+            some(".git/info/attributes:1"),
+            some("dir/.gitattributes:3")
+        ]
+    );
+    for path in ["b.c", "dir/b.c", "dir/a.c", "none"] {
+        let with_places = attributes.lookup_with_places(path.into(), &NAMES);
+        let values: Vec<Value> = with_places
+            .into_iter()
+            .map(|found| found.map(|(value, _)| value).unwrap_or_default())
+            .collect();
+        assert_eq!(values, attributes.lookup(path.into(), NAMES), "{path}");
+    }
+}
+
+#[test]
 fn random_patterns_match_as_in_git() {
     let parts = [
         "a",

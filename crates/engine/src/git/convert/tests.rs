@@ -1,5 +1,6 @@
 //! Conversions against `git status` and `git hash-object`.
 
+mod explain;
 mod filters;
 mod fingerprint;
 

@@ -199,17 +199,7 @@ fn parse_item(
     } else if magic.top {
         (path.into(), 0)
     } else {
-        location::locate(path.as_bstr(), prefix, work_tree).map_err(|failure| match failure {
-            Failure::Outside => Error::Outside {
-                spec: spec.to_owned(),
-                path: path.into(),
-                work_tree: work_tree.map(Path::to_owned).unwrap_or_default(),
-            },
-            Failure::Invalid(path, error) => Error::InvalidPath {
-                path,
-                reason: errno::text_of(&error),
-            },
-        })?
+        locate(spec, path.as_bstr(), prefix, work_tree)?
     };
     item(
         magic,
@@ -217,6 +207,42 @@ fn parse_item(
         pattern,
         prefix_len,
     )
+}
+
+/// The path `given` by a caller in the directory `prefix`, relative to the top of the working tree, without a slash at
+/// its end.
+///
+/// # Errors
+/// It is empty, or leads out of the working tree.
+pub fn path_in(given: &BStr, prefix: &BStr, work_tree: Option<&Path>) -> Result<BString, Error> {
+    if given.is_empty() {
+        return Err(Error::Empty);
+    }
+    let (mut path, _) = locate(given, given, prefix, work_tree)?;
+    if path.ends_with(b"/") {
+        path.pop();
+    }
+    Ok(path)
+}
+
+/// [`location::locate`] for the path in `spec`.
+fn locate(
+    spec: &BStr,
+    path: &BStr,
+    prefix: &BStr,
+    work_tree: Option<&Path>,
+) -> Result<(BString, usize), Error> {
+    location::locate(path, prefix, work_tree).map_err(|failure| match failure {
+        Failure::Outside => Error::Outside {
+            spec: spec.to_owned(),
+            path: path.to_owned(),
+            work_tree: work_tree.map(Path::to_owned).unwrap_or_default(),
+        },
+        Failure::Invalid(path, error) => Error::InvalidPath {
+            path,
+            reason: errno::text_of(&error),
+        },
+    })
 }
 
 fn item(

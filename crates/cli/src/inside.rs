@@ -1,0 +1,82 @@
+//! What Vigil's own commands have in common: they stand in a working copy, and ask its engine.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::BStr;
+use vigil_engine::environment::Environment;
+use vigil_engine::git::convert::FilterStderr;
+use vigil_engine::git::repository::{Repository, discover};
+use vigil_engine::session::{Session, SessionError};
+
+use crate::globals;
+use crate::options::Given;
+use crate::output::Presentation;
+use crate::reply::Reply;
+
+/// The repository in which the caller stands.
+///
+/// # Errors
+/// As for `vigil status`.
+pub(crate) fn repository(environment: &Environment) -> Result<Repository, Reply> {
+    let standing_in = globals::standing_in(environment)?;
+    let repository = discover(environment, &standing_in)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    // What the engine starts stands at the top of the working tree, as what git starts does.
+    let top = repository
+        .require_work_tree()
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    std::env::set_current_dir(top)
+        .map_err(|_| Reply::fatal("this operation must be run in a work tree"))?;
+    Ok(repository)
+}
+
+/// A session with the working copy in which the caller stands.
+///
+/// # Errors
+/// As for `vigil status`.
+pub(crate) fn session(environment: &Environment) -> Result<Session, Reply> {
+    let repository = repository(environment)?;
+    let session = Session::open(repository, false, FilterStderr::Inherit);
+    session.map_err(refuse)
+}
+
+/// `error` as git would end with it.
+pub(crate) fn refuse(error: SessionError) -> Reply {
+    Reply::gave_up(&error.said(), error.label(), &error.to_string())
+}
+
+/// How paths are shown for `session`: as `vigil status` shows them.
+pub(crate) fn presentation(session: &Session) -> Presentation {
+    let settings = session.settings();
+    Presentation {
+        prefix: match settings.relative_paths {
+            true => session.repository().prefix.clone(),
+            false => Default::default(),
+        },
+        quote_high_bytes: settings.quote_path,
+        ..Presentation::default()
+    }
+}
+
+/// Whether `--format` asks for JSON.
+///
+/// # Errors
+/// Another format, or none.
+pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
+    match given {
+        Given::Negated => Ok(false),
+        Given::With(name) if name == "json" => Ok(true),
+        Given::With(name) => Err(Reply::fatal(crate::bytes![
+            "unsupported format '",
+            name,
+            "'"
+        ])),
+        Given::Bare => Err(Reply::usage_error("option `format' requires a value")),
+    }
+}
+
+/// The bytes of a path.
+pub(crate) fn path_bytes(path: &Path) -> &BStr {
+    BStr::new(path.as_os_str().as_bytes())
+}

@@ -1,0 +1,171 @@
+//! `vigil state`: what Vigil keeps on disk of a working copy, shown, verified, or dropped.
+
+mod json;
+mod show;
+mod verify;
+
+use bstr::BString;
+use vigil_engine::environment::Environment;
+use vigil_engine::state::{Unkept, places_whether_off_or_not};
+use vigil_engine::state_store::{Dropped, Store};
+
+use crate::bytes;
+use crate::inside;
+use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
+use crate::reply::{Reply, labelled};
+
+/// The options of `vigil state show`.
+#[derive(Clone, Copy)]
+enum Key {
+    Directories,
+    Format,
+}
+
+const SYNOPSIS: &str = "\
+vigil state show [-v | --directories] [--format=json]
+   or: vigil state verify
+   or: vigil state drop";
+
+const SHOW: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    entries: &[
+        Entry {
+            key: Key::Directories,
+            short: Some(b'v'),
+            long: "directories",
+            argument: Argument::None,
+            negatable: true,
+            help: "show what is recorded of each directory",
+            is_own: false,
+        },
+        Entry {
+            key: Key::Format,
+            short: None,
+            long: "format",
+            argument: Argument::Optional("format"),
+            negatable: true,
+            help: "print in the format 'json'",
+            is_own: false,
+        },
+    ],
+};
+
+/// Of the commands that have no options.
+const PLAIN: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    entries: &[],
+};
+
+/// Runs the command with what follows its name on the command line.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    let Some((command, arguments)) = arguments.split_first() else {
+        return Err(with_usage(&SHOW, b"need a subcommand"));
+    };
+    match command.as_slice() {
+        b"show" => {
+            let (mut directories, mut json) = (false, false);
+            let others = parse(&SHOW, arguments, |key, given| {
+                match key {
+                    Key::Directories => directories = given != crate::options::Given::Negated,
+                    Key::Format => json = inside::is_json(given)?,
+                }
+                Ok(())
+            })?;
+            refuse_others(&SHOW, &others)?;
+            show::run(environment, directories, json)
+        }
+        b"verify" => {
+            refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
+            verify::run(environment)
+        }
+        b"drop" => {
+            refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
+            drop(environment)
+        }
+        b"-h" => Ok(Reply::printed(
+            usage(&SHOW, Audience::Everyone),
+            Reply::USAGE,
+        )),
+        b"--help" => Ok(Reply::printed(usage(&SHOW, Audience::Everyone), 0)),
+        [b'-', ..] => Err(parse(&SHOW, std::slice::from_ref(command), |_, _| Ok(()))
+            .err()
+            .unwrap_or_else(|| with_usage(&SHOW, b"need a subcommand"))),
+        _ => Err(with_usage(
+            &SHOW,
+            &bytes!["unknown subcommand: `", command, "'"],
+        )),
+    }
+}
+
+fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
+    match others {
+        [] => Ok(()),
+        _ => Err(with_usage(table, b"too many arguments")),
+    }
+}
+
+/// Removes the state from wherever it may be, also where none is kept any more.
+fn drop(environment: &Environment) -> Result<Reply, Reply> {
+    let repository = inside::repository(environment)?;
+    let said = repository.config.said().to_vec();
+    let stores = places_whether_off_or_not(&repository);
+    let reply = match stores {
+        Ok(stores) => drop_all(&stores),
+        Err(reason) => Reply::printed(why_unkept(reason), 0),
+    };
+    Ok(reply.after(&said))
+}
+
+fn drop_all(stores: &[Store]) -> Reply {
+    let mut reply = Reply::default();
+    for store in stores {
+        let folder = inside::path_bytes(store.folder());
+        match store.drop_state() {
+            Ok(Dropped::Absent) => {}
+            Ok(Dropped::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
+            Ok(Dropped::Busy) => {
+                let text = bytes![folder, " is being written; nothing was removed"];
+                reply.stderr.extend(labelled("error: ", &text));
+                reply.code = 1;
+            }
+            Err(error) => {
+                reply
+                    .stderr
+                    .extend(labelled("error: ", error.to_string().as_bytes()));
+                reply.code = 1;
+            }
+        }
+    }
+    if reply == Reply::default() {
+        reply.stdout.extend_from_slice(b"there is no state\n");
+    }
+    reply
+}
+
+/// Why a working copy has no state, as a line.
+fn why_unkept(reason: Unkept) -> &'static str {
+    match reason {
+        Unkept::Off => "vigil.stateFile is false: no state is kept or used\n",
+        Unkept::NoWorkTree => "there is no working tree, and so no state\n",
+        Unkept::Borrowed => {
+            "with another index or working tree than the repository's own, no state is kept or used\n"
+        }
+        Unkept::Unknown => {
+            "repository or working tree cannot be looked at: no state is kept or used\n"
+        }
+    }
+}
+
+/// The name of the same for programs.
+fn name_of(reason: Unkept) -> &'static str {
+    match reason {
+        Unkept::Off => "off",
+        Unkept::NoWorkTree => "no_work_tree",
+        Unkept::Borrowed => "borrowed",
+        Unkept::Unknown => "unknown",
+    }
+}

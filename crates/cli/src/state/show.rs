@@ -1,0 +1,278 @@
+//! `vigil state show`: where the state is, how large, of when, and what of it may be believed.
+
+use std::fmt::Display;
+
+use bstr::{BString, ByteSlice};
+use vigil_engine::environment::Environment;
+use vigil_engine::state::{
+    DirectoryReport, IndexRelation, ListingReport, PublishedReport, Standing, StateReport,
+};
+use vigil_engine::state_store::NoState;
+use vigil_engine::status::{IgnoredMode, UntrackedMode};
+use vigil_engine::trust::FileSystemTrust;
+
+use super::{json, why_unkept};
+use crate::bytes;
+use crate::inside;
+use crate::output::Presentation;
+use crate::reply::Reply;
+use crate::time::utc;
+
+/// How wide the labels are.
+const LABEL_WIDTH: usize = 13;
+
+/// Runs the command.
+///
+/// # Errors
+/// As for `vigil status`.
+pub(super) fn run(
+    environment: &Environment,
+    with_directories: bool,
+    is_json: bool,
+) -> Result<Reply, Reply> {
+    let mut session = inside::session(environment)?;
+    let said = session.repository().config.said().to_vec();
+    let report = session.state_report();
+    let directories = match with_directories {
+        true => Some(session.state_directories().map_err(inside::refuse)?),
+        false => None,
+    };
+    let stdout = if is_json {
+        json::write(&report, directories.as_deref())
+    } else {
+        match report {
+            Err(reason) => why_unkept(reason).into(),
+            Ok(report) => text(
+                &report,
+                directories.as_deref().unwrap_or_default(),
+                &inside::presentation(&session),
+            ),
+        }
+    };
+    Ok(Reply::printed(stdout, 0).after(&said))
+}
+
+fn text(
+    report: &StateReport,
+    directories: &[DirectoryReport],
+    presentation: &Presentation,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    for place in &report.places {
+        match &place.obstacle {
+            Some(NoState::Absent { .. }) if report.published.is_some() => {}
+            Some(obstacle) => out.extend(bytes![obstacle.to_string(), "\n"]),
+            None => {}
+        }
+    }
+    if let Some(published) = &report.published {
+        append_published(&mut out, published);
+    }
+    for directory in directories {
+        append_directory(&mut out, directory, presentation);
+    }
+    out
+}
+
+fn append(out: &mut Vec<u8>, label: &str, value: impl AsRef<[u8]>) {
+    out.extend(bytes![format!("{label:LABEL_WIDTH$}"), value, "\n"]);
+}
+
+fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
+    append(out, "folder", inside::path_bytes(&state.folder));
+    append(out, "generation", state.generation.to_string());
+    let name = state.data_path.file_name().unwrap_or_default();
+    let len = match state.data_len {
+        Some(len) => format!("{len} bytes"),
+        None => "gone by now".to_owned(),
+    };
+    let share = dead_percent(state);
+    let sizes = format!(
+        ": {len}, {} in force, {share} % of them dead",
+        state.used_len
+    );
+    append(out, "data file", bytes![name.as_encoded_bytes(), sizes]);
+    append(out, "docket", format!("{} bytes", state.docket_len));
+    append(out, "directories", state.directories.to_string());
+    append(out, "files", state.files.to_string());
+    let tables = state.tables.iter().map(|table| {
+        let name = json::table_name(table.table);
+        format!("{name} {} ({} bytes)", table.blocks, table.len)
+    });
+    append(out, "blocks", tables.collect::<Vec<_>>().join(", "));
+    if let Some(damage) = &state.damage {
+        append(out, "damage", damage.to_string());
+    }
+    let run = match state.recorded.boot == state.now.boot {
+        true => "in this run of the machine",
+        false => "in another run of the machine",
+    };
+    let since = format!("{} s after it started", state.recorded.since_boot.s);
+    append(
+        out,
+        "recorded",
+        format!("{}, {run}, {since}", utc(state.recorded.wall)),
+    );
+    let clock = match state.distrusted_from {
+        None => "it has not been set back since".to_owned(),
+        Some(time) => format!(
+            "it was set back: stamps from {} on prove nothing",
+            utc(time)
+        ),
+    };
+    append(out, "clock", clock);
+    let index = match &state.index {
+        None => BString::from("unknown: what is recorded of it cannot be read"),
+        Some(index) => {
+            let of = match index.written_at {
+                Some(time) => format!(" of {}: ", utc(time)),
+                None => ", which was not there: ".to_owned(),
+            };
+            bytes![
+                inside::path_bytes(&index.path),
+                of,
+                relation(index.relation)
+            ]
+            .into()
+        }
+    };
+    append(out, "index", index);
+    let kind = match state.file_system {
+        Some(kind) => format!("0x{kind:x}: "),
+        None => String::new(),
+    };
+    append(out, "file system", format!("{kind}{}", trust(state.trust)));
+}
+
+/// The dead share of what is in force, in whole percent, rounded down.
+pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
+    let percent = state
+        .dead_len
+        .saturating_mul(100)
+        .checked_div(state.used_len);
+    percent.unwrap_or_default()
+}
+
+fn relation(relation: IndexRelation) -> &'static str {
+    match relation {
+        IndexRelation::Same => "it is the index still",
+        IndexRelation::Young => {
+            "it was written too shortly before it was read to be known again; it is read once more"
+        }
+        IndexRelation::Changed => "it has changed since",
+        IndexRelation::Elsewhere => "the repository has another one",
+        IndexRelation::Unproven => "nothing proves that it is the index still",
+    }
+}
+
+fn trust(trust: FileSystemTrust) -> &'static str {
+    match (trust.directories, trust.contents) {
+        (true, true) => "stamps of directories and files are trusted",
+        (false, true) => "stamps of files are trusted, those of directories are not",
+        (_, false) => "stamps are not trusted",
+    }
+}
+
+fn append_directory(out: &mut Vec<u8>, directory: &DirectoryReport, presentation: &Presentation) {
+    append_directory_path(out, directory, presentation);
+    out.extend(bytes![
+        ": ",
+        count(directory.files, "tracked file", "tracked files")
+    ]);
+    if directory.listings.is_empty() {
+        out.extend_from_slice(b"; not listed");
+    }
+    for listing in &directory.listings {
+        append_listing(out, listing);
+    }
+    if directory.compared > 0 {
+        let compared = count(directory.compared, "content", "contents");
+        let same = directory.compared_unchanged;
+        out.extend(bytes![format!("; {compared} compared, {same} as recorded")]);
+    }
+    out.push(b'\n');
+}
+
+fn append_directory_path(
+    out: &mut Vec<u8>,
+    directory: &DirectoryReport,
+    presentation: &Presentation,
+) {
+    let mut path = directory.path.clone();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    presentation.append_path(out, path.as_bstr(), false);
+}
+
+fn append_listing(out: &mut Vec<u8>, listing: &ListingReport) {
+    let question = match listing.question {
+        None => "an unknown question".to_owned(),
+        Some((untracked, ignored)) => format!(
+            "untracked={}, ignored={}",
+            untracked_name(untracked),
+            ignored_name(ignored)
+        ),
+    };
+    let ListingReport {
+        untracked, ignored, ..
+    } = listing;
+    let found = format!("{untracked} untracked, {ignored} ignored");
+    let standing = standing(&listing.standing, &utc(listing.written_at));
+    out.extend(bytes![
+        "; listed for ",
+        question,
+        ": ",
+        found,
+        ", ",
+        standing
+    ]);
+}
+
+fn standing(standing: &Standing, recorded: &str) -> Vec<u8> {
+    match standing {
+        Standing::Holds => bytes!["which holds (mtime ", recorded, ")"],
+        Standing::FileSystem => bytes!["which the file system does not let one believe"],
+        Standing::Clock => bytes!["made before the clock was set back"],
+        Standing::Directory(Some(time)) => {
+            let now = utc(*time);
+            match now == recorded {
+                true => bytes![
+                    "but the directory has changed since (mtime still ",
+                    now,
+                    ")"
+                ],
+                false => bytes!["but its mtime moved from ", recorded, " to ", now],
+            }
+        }
+        Standing::Directory(None) => bytes!["but it is no directory any more"],
+        Standing::IgnoreFile => bytes!["but its .gitignore has changed since"],
+        Standing::Below(path) => bytes!["but ", path, " in it has changed since"],
+        Standing::Rules => bytes!["but other ignore rules hold now"],
+    }
+}
+
+fn count(number: usize, one: impl Display, more: impl Display) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {more}"),
+    }
+}
+
+/// git's word for the mode.
+pub(super) fn untracked_name(mode: UntrackedMode) -> &'static str {
+    match mode {
+        UntrackedMode::No => "no",
+        UntrackedMode::Normal => "normal",
+        UntrackedMode::All => "all",
+    }
+}
+
+/// git's word for the mode.
+pub(super) fn ignored_name(mode: IgnoredMode) -> &'static str {
+    match mode {
+        IgnoredMode::No => "no",
+        IgnoredMode::Traditional => "traditional",
+        IgnoredMode::Matching => "matching",
+    }
+}

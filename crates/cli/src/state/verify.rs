@@ -1,0 +1,117 @@
+//! `vigil state verify`: whether the state is right.
+
+use vigil_engine::environment::Environment;
+use vigil_engine::session::SessionError;
+use vigil_engine::session::verify::{Problem, Verdict, verify};
+use vigil_engine::status::{Change, ChangeKind};
+
+use super::show::{ignored_name, untracked_name};
+use super::why_unkept;
+use crate::bytes;
+use crate::inside;
+use crate::output::Presentation;
+use crate::reply::Reply;
+
+/// The reply that ends the command.
+struct Ended(Reply);
+
+impl From<SessionError> for Ended {
+    fn from(error: SessionError) -> Self {
+        Self(inside::refuse(error))
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As for `vigil status`.
+pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
+    let session = inside::session(environment)?;
+    let said = session.repository().config.said().to_vec();
+    if let Err(reason) = session.state_report() {
+        return Ok(Reply::printed(why_unkept(reason), 0).after(&said));
+    }
+    let presentation = inside::presentation(&session);
+    let found =
+        verify(|| inside::session(environment).map_err(Ended)).map_err(|Ended(reply)| reply)?;
+    if !found.is_present {
+        return Ok(Reply::printed("there is no state\n", 0).after(&said));
+    }
+    let mut out = Vec::new();
+    for problem in &found.problems {
+        append(&mut out, problem, &presentation);
+    }
+    let entries = match found.entries {
+        Some(entries) => format!("{entries} entries of the index"),
+        None => "no entries of the index".to_owned(),
+    };
+    let (blocks, questions) = (found.blocks, found.questions.len());
+    let looked_at = format!("{blocks} blocks, {entries} and {questions} answers were compared");
+    let (verdict, code) = match found.problems.is_empty() {
+        true => ("the state is right", 0),
+        false => ("the state is wrong: 'vigil state drop' removes it", 1),
+    };
+    out.extend(bytes![verdict, " (", looked_at, ")\n"]);
+    Ok(Reply::printed(out, code).after(&said))
+}
+
+fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
+    match problem {
+        Problem::Damaged(text) => out.extend_from_slice(text.as_bytes()),
+        Problem::Entry {
+            path,
+            stage,
+            is_in_index,
+            is_in_tree,
+        } => {
+            presentation.append_path(out, path.as_ref(), false);
+            let how = match (is_in_index, is_in_tree) {
+                (true, false) => "the index has it, the state has not",
+                (false, true) => "the state has it, the index has not",
+                _ => "the state has another entry than the index",
+            };
+            let stage = match stage {
+                0 => String::new(),
+                stage => format!(" (stage {stage})"),
+            };
+            out.extend(bytes![stage, ": ", how]);
+        }
+        Problem::Answer {
+            question,
+            path,
+            with,
+            without,
+        } => {
+            presentation.append_path(out, path.as_ref(), false);
+            let untracked = untracked_name(question.untracked);
+            let ignored = ignored_name(question.ignored);
+            let question = format!("--untracked-files={untracked} --ignored={ignored}");
+            let (with, without) = (letters(with), letters(without));
+            out.extend(bytes![
+                ": '",
+                with,
+                "' with the state, '",
+                without,
+                "' without (",
+                question,
+                ")"
+            ]);
+        }
+    }
+    out.push(b'\n');
+}
+
+/// The two letters of git's short format.
+fn letters(verdict: &Verdict) -> [u8; 2] {
+    match verdict {
+        Verdict::Unchanged => *b"  ",
+        Verdict::Untracked => *b"??",
+        Verdict::Ignored => *b"!!",
+        Verdict::Changed(change) => match &**change {
+            Change::Unmerged(change) => change.letters(),
+            Change::Tracked(change) => {
+                [change.staged, change.unstaged].map(|kind| kind.map_or(b' ', ChangeKind::letter))
+            }
+        },
+    }
+}

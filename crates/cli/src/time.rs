@@ -1,0 +1,77 @@
+//! Times for people and for programs.
+
+use serde::Serialize;
+use vigil_model::timestamp::Timestamp;
+
+const DAY_S: i64 = 86_400;
+
+/// A time as JSON.
+#[derive(Serialize)]
+pub(crate) struct TimeDocument {
+    s: i64,
+    ns: u32,
+}
+
+impl From<Timestamp> for TimeDocument {
+    fn from(time: Timestamp) -> Self {
+        Self {
+            s: time.s,
+            ns: time.ns,
+        }
+    }
+}
+
+/// The date and the whole second of `time`, in UTC.
+pub(crate) fn utc(time: Timestamp) -> String {
+    let (days, second) = (time.s.div_euclid(DAY_S), time.s.rem_euclid(DAY_S));
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Year, month and day, `days` after the first of January 1970 (proleptic Gregorian calendar).
+///
+/// Years are counted from March, so that a leap day is the last of its year; 400 of them have 146,097 days, and of five
+/// months from March on each group has 153.
+fn date(days: i64) -> (i64, i64, i64) {
+    const DAYS_OF_400_YEARS: i64 = 146_097;
+    let since = days.saturating_add(719_468);
+    let era = since.div_euclid(DAYS_OF_400_YEARS);
+    let day_of_era = since.rem_euclid(DAYS_OF_400_YEARS);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_dates() {
+        for (s, text) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (-1, "1969-12-31 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (4_107_542_399, "2100-02-28 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+            (1_795_186_858, "2026-11-20 15:00:58 UTC"),
+            (-62_135_596_800, "0001-01-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(utc(Timestamp { s, ns: 9 }), text);
+        }
+        // What a damaged file may say.
+        for s in [i64::MIN, i64::MAX] {
+            assert!(utc(Timestamp { s, ns: u32::MAX }).ends_with(" UTC"));
+        }
+    }
+}

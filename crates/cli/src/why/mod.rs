@@ -1,0 +1,58 @@
+//! `vigil why`: what a status rests on, path by path.
+
+mod json;
+mod sentences;
+
+use bstr::BString;
+use vigil_engine::environment::Environment;
+
+use crate::inside;
+use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
+use crate::reply::Reply;
+
+#[derive(Clone, Copy)]
+enum Key {
+    Format,
+}
+
+const TABLE: Table<Key> = Table {
+    synopsis: "vigil why [--format=json] [--] <path>...",
+    entries: &[Entry {
+        key: Key::Format,
+        short: None,
+        long: "format",
+        argument: Argument::Optional("format"),
+        negatable: true,
+        help: "print in the format 'json'",
+        is_own: false,
+    }],
+};
+
+/// Runs the command with what follows its name on the command line.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    if arguments == ["--help"] {
+        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+    }
+    let mut is_json = false;
+    let paths = parse(&TABLE, arguments, |key, given| {
+        match key {
+            Key::Format => is_json = inside::is_json(given)?,
+        }
+        Ok(())
+    })?;
+    if paths.is_empty() {
+        return Err(with_usage(&TABLE, b"need a path"));
+    }
+    let mut session = inside::session(environment)?;
+    let said = session.repository().config.said().to_vec();
+    let all = session.why(&paths).map_err(inside::refuse)?;
+    let stdout = match is_json {
+        true => json::write(&all),
+        false => sentences::write(&all, &session),
+    };
+    Ok(Reply::printed(stdout, 0).after(&said))
+}

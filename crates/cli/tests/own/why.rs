@@ -1,0 +1,524 @@
+//! `vigil why`.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// What is said of one path, a line each, without the path.
+fn why(sandbox: &Sandbox, path: &str) -> Vec<String> {
+    let text = sandbox.text(&["why", path]);
+    let lines = text.lines();
+    let prefix = format!("{path}: ");
+    lines
+        .map(|line| line.strip_prefix(&prefix).unwrap_or(line).to_owned())
+        .collect()
+}
+
+#[track_caller]
+fn assert_why(sandbox: &Sandbox, path: &str, expected: &[&str]) {
+    assert_eq!(why(sandbox, path), expected, "{path}");
+}
+
+/// The same, by beginnings and ends: times are between.
+#[track_caller]
+fn assert_about(sandbox: &Sandbox, path: &str, start: &str, end: &str) {
+    let said = why(sandbox, path);
+    let last = said.last().unwrap();
+    assert!(last.starts_with(start) && last.ends_with(end), "{said:?}");
+}
+
+#[test]
+fn facts_decide() {
+    let sandbox = Sandbox::new();
+    for file in ["src/a.c", "src/deep/b.c", ".gitignore"] {
+        sandbox.age(file, 100);
+    }
+    sandbox.git(&["update-index", "-q", "--refresh"]);
+    assert_about(
+        &sandbox,
+        "src/deep/b.c",
+        "unchanged: its facts are those that the index of 20",
+        " UTC has",
+    );
+    sandbox.write("src/a.c", "int a, b;\n");
+    assert_why(
+        &sandbox,
+        "src/a.c",
+        &["modified: size is 10, the index recorded 7"],
+    );
+    let path = sandbox.top.join("src/deep/b.c");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    assert_why(
+        &sandbox,
+        "src/deep/b.c",
+        &["modified: mode is 100755, the index recorded 100644"],
+    );
+    std::fs::remove_file(&path).unwrap();
+    assert_why(&sandbox, "src/deep/b.c", &["deleted: nothing is there"]);
+    symlink("../a.c", &path).unwrap();
+    let said = why(&sandbox, "src/deep/b.c");
+    assert!(said[0].starts_with("type changed: mode is 120000, the index recorded 100644"));
+    std::fs::remove_file(&path).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(fifo.unwrap().success());
+    let said = why(&sandbox, "src/deep/b.c");
+    assert!(
+        said[0].starts_with("modified: it is a pipe, socket or device"),
+        "{said:?}"
+    );
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_why(
+        &sandbox,
+        "src/deep/b.c",
+        &["deleted: a directory is there in its place"],
+    );
+    std::fs::remove_dir_all(sandbox.top.join("src/deep")).unwrap();
+    symlink(".", sandbox.top.join("src/deep")).unwrap();
+    assert_why(&sandbox, "src/deep/b.c", &["deleted: nothing is there"]);
+    sandbox.write("src/b.c", "");
+    assert_why(
+        &sandbox,
+        "src/deep/b.c",
+        &["deleted: src/deep is a symbolic link now"],
+    );
+}
+
+#[test]
+fn contents_decide_where_facts_do_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "# comment\n\n*.c text=auto ident\n");
+    sandbox.age("src/a.c", 100);
+    sandbox.git(&["update-index", "-q", "--refresh"]);
+    sandbox.age("src/a.c", 50);
+    let steps = "; line endings converted if it is text by text=auto (.gitattributes:3); $Id$ collapsed by ident \
+                 (.gitattributes:3)";
+    assert_about(
+        &sandbox,
+        "src/a.c",
+        "unchanged: its facts do not decide (mtime moved from 20",
+        &format!("contents compared: equal{steps}"),
+    );
+    sandbox.write("src/a.c", "int b;\n");
+    sandbox.age("src/a.c", 25);
+    assert_about(
+        &sandbox,
+        "src/a.c",
+        "modified: its facts do not decide (mtime moved from 20",
+        &format!("contents compared: different{steps}"),
+    );
+    // Written in the second of the index, or later.
+    sandbox.git(&["update-index", "src/a.c"]);
+    sandbox.write("src/a.c", "int c;\n");
+    sandbox.age("src/a.c", -100);
+    let said = why(&sandbox, "src/a.c");
+    assert_eq!(said.len(), 2);
+    assert!(said[0].starts_with("staged: modified (blob "), "{said:?}");
+    sandbox.git(&["update-index", "src/a.c"]);
+    assert_about(
+        &sandbox,
+        "src/a.c",
+        "unchanged: its facts do not decide (racy: its mtime is not before that of the index, 20",
+        &format!("contents compared: equal{steps}"),
+    );
+    let json = sandbox.json(&[
+        "-c",
+        "core.autocrlf=input",
+        "why",
+        "--format=json",
+        "new",
+        "src/a.c",
+    ]);
+    let contents = &json["paths"][1]["found"]["reason"]["contents"];
+    assert_eq!(contents["steps"][0]["line"], 3);
+    assert_eq!(contents["steps"][1]["treatment"], "ident");
+    sandbox.write(".gitattributes", "");
+    let said = sandbox.text(&["-c", "core.autocrlf=input", "why", "src/a.c"]);
+    assert!(
+        said.contains("; line endings converted if it is text by core.autocrlf\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_the_state_knows_is_told() {
+    let sandbox = Sandbox::new();
+    // Facts that do not decide.
+    sandbox.age("src/a.c", 100);
+    sandbox.age("src/deep/b.c", 100);
+    sandbox.settle();
+    let recorded =
+        "contents compared: equal; the comparison is recorded in the state, the file is not read";
+    assert_about(
+        &sandbox,
+        "src/a.c",
+        "unchanged: ",
+        "contents compared: equal",
+    );
+    assert_why(&sandbox, "new", &["untracked: no rule matches"]);
+    // What is asked here is not kept.
+    assert!(!sandbox.state_folder().exists());
+    sandbox.status();
+    assert_about(&sandbox, "src/a.c", "unchanged: ", recorded);
+    let listing =
+        "untracked: no rule matches; the state has the listing of ./, which holds (mtime 20";
+    assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
+    let holds = ": it is not listed again";
+    assert_about(
+        &sandbox,
+        "src",
+        "directory, entries of the index: 2, staged: 0, changed in the working tree: 0, in conflict: 0, untracked: 0; \
+         the state has its listing, which holds (mtime 20",
+        holds,
+    );
+    sandbox.age("src/a.c", 50);
+    assert_about(
+        &sandbox,
+        "src/a.c",
+        "unchanged: ",
+        "contents compared: equal",
+    );
+    assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
+    sandbox.write("src/other", "");
+    assert_about(&sandbox, "src", "directory, ", ", untracked: 1");
+    assert_why(&sandbox, "src/other", &["untracked: no rule matches"]);
+    assert_about(&sandbox, "src/deep", "directory, ", holds);
+    // Another entry elsewhere leaves it all as it was; one in the directory does not.
+    sandbox.git(&["add", "src/other"]);
+    assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
+    assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
+    sandbox.git(&["add", "new"]);
+    sandbox.write("other", "");
+    assert_why(&sandbox, "other", &["untracked: no rule matches"]);
+    sandbox.git(&["config", "vigil.stateFile", "false"]);
+    assert_about(
+        &sandbox,
+        "src/deep/b.c",
+        "unchanged: ",
+        "contents compared: equal",
+    );
+}
+
+#[test]
+fn rules_are_told_with_their_place() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "# objects\n*.o\n!keep.o\nbuild/\n");
+    for name in [
+        "x.o",
+        "keep.o",
+        "build/x/y",
+        "dir/sub/z",
+        "dir/x.o",
+        "src/.gitignore",
+        "src/q",
+    ] {
+        sandbox.write(name, "");
+    }
+    sandbox.write("src/.gitignore", "q\n");
+    sandbox.write(".git/info/exclude", "\nlocal\n");
+    sandbox.write("local", "");
+    std::fs::create_dir(sandbox.top.join("empty")).unwrap();
+    for (path, expected) in [
+        ("x.o", "ignored by .gitignore:2: *.o"),
+        (
+            "keep.o",
+            "untracked: .gitignore:3: !keep.o takes back what ignores it",
+        ),
+        ("build", "ignored by .gitignore:4: build/"),
+        (
+            "build/x/y",
+            "ignored by .gitignore:4: build/, which matches build",
+        ),
+        ("dir", "untracked: no rule matches"),
+        (
+            "dir/sub/z",
+            "untracked: no rule matches; it is shown as dir/",
+        ),
+        ("dir/x.o", "ignored by .gitignore:2: *.o"),
+        ("src/q", "ignored by src/.gitignore:1: q"),
+        ("local", "ignored by .git/info/exclude:2: local"),
+        (
+            "empty",
+            "not shown: a directory without files that could be added",
+        ),
+        (".git/HEAD", "git's own: no status looks there"),
+        (
+            "gone/x",
+            "not there: neither in the index nor in the working tree",
+        ),
+    ] {
+        let said = why(&sandbox, path);
+        let said: Vec<_> = said
+            .iter()
+            .map(|line| line.replace(&format!("{}/", sandbox.top.display()), ""))
+            .collect();
+        assert_eq!(said, [expected], "{path}");
+    }
+    let all = ["-c", "status.showUntrackedFiles=all", "why", "dir"];
+    let expected = "dir: untracked: no rule matches; what is in it is shown file by file\n";
+    assert_eq!(sandbox.text(&all), expected);
+    let none = ["-c", "status.showUntrackedFiles=no", "why", "dir"];
+    let expected = "dir: untracked: no rule matches; untracked files are not shown (status.showUntrackedFiles=no)\n";
+    assert_eq!(sandbox.text(&none), expected);
+    // Tracked files below are tracked all the same.
+    sandbox.write(".gitignore", "src/\n");
+    assert_about(
+        &sandbox,
+        "src",
+        "directory, entries of the index: 2",
+        "; what is untracked in it is ignored by .gitignore:1: src/ (src)",
+    );
+    assert_about(&sandbox, "src/a.c", "unchanged: ", "");
+    assert_why(
+        &sandbox,
+        "src/new",
+        &["not there: neither in the index nor in the working tree"],
+    );
+}
+
+#[test]
+fn marks_and_staged_changes_are_told() {
+    let sandbox = Sandbox::new();
+    let id = |name: &str| {
+        let id = sandbox.git(&["rev-parse", "--short", name]);
+        id.trim().to_owned()
+    };
+    let (a, b) = (id(":src/a.c"), id(":src/deep/b.c"));
+    sandbox.git(&["update-index", "--assume-unchanged", ".gitignore"]);
+    assert_why(
+        &sandbox,
+        ".gitignore",
+        &["unchanged: the user promised so (assume-unchanged)"],
+    );
+    sandbox.git(&["update-index", "--chmod=+x", "src/a.c"]);
+    let staged = "staged: modified (mode 100644 -> 100755)";
+    let unstaged = "modified: mode is 100644, the index recorded 100755";
+    assert_why(&sandbox, "src/a.c", &[staged, unstaged]);
+    sandbox.git(&["rm", "-q", "--cached", "src/deep/b.c"]);
+    let deleted = format!("staged: deleted (HEAD has blob {b})");
+    let untracked = "untracked: no rule matches; it is shown as src/deep/";
+    assert_why(&sandbox, "src/deep/b.c", &[&deleted, untracked]);
+    std::fs::remove_dir_all(sandbox.top.join("src/deep")).unwrap();
+    let absent = "not there: neither in the index nor in the working tree";
+    assert_why(&sandbox, "src/deep/b.c", &[&deleted, absent]);
+    sandbox.write("new", "new\n");
+    sandbox.git(&["add", "-N", "new"]);
+    assert_why(
+        &sandbox,
+        "new",
+        &["added: only the intent to add it is in the index"],
+    );
+    sandbox.git(&["add", "new"]);
+    let added = format!("staged: added (blob {}, mode 100644)", id(":new"));
+    assert_eq!(why(&sandbox, "new")[0], added);
+    sandbox.git(&["update-index", "--skip-worktree", "src/a.c"]);
+    let skipped = "unchanged: it is not expected in the working tree (skip-worktree)";
+    assert_why(
+        &sandbox,
+        "src/a.c",
+        &[staged, &format!("{skipped}, and not looked at")],
+    );
+    std::fs::remove_file(sandbox.top.join("src/a.c")).unwrap();
+    assert_why(&sandbox, "src/a.c", &[staged, skipped]);
+    sandbox.git(&[
+        "update-index",
+        "--no-skip-worktree",
+        "--chmod=-x",
+        "src/a.c",
+    ]);
+    sandbox.write("src/a.c", "int other;\n");
+    sandbox.git(&["add", "src/a.c"]);
+    let blobs = format!("staged: modified (blob {a} -> {})", id(":src/a.c"));
+    assert_eq!(why(&sandbox, "src/a.c")[0], blobs);
+}
+
+#[test]
+fn conflicts_and_submodules_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "-c", "other"]);
+    sandbox.write("src/a.c", "int other;\n");
+    sandbox.git(&["commit", "-q", "-am", "other"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["rm", "-q", "src/a.c"]);
+    sandbox.git(&["commit", "-q", "-m", "gone"]);
+    assert_ne!(sandbox.try_git(&["merge", "other"]).code, 0);
+    let id = |name: &str| {
+        sandbox
+            .git(&["rev-parse", "--short", name])
+            .trim()
+            .to_owned()
+    };
+    let (base, theirs) = (id(":1:src/a.c"), id(":3:src/a.c"));
+    let sides = format!("base 100644 {base}, no ours, theirs 100644 {theirs}");
+    let there = "mode 100644 is in the working tree";
+    let conflict = format!("in conflict (DU): {sides}; {there}");
+    assert_why(&sandbox, "src/a.c", &[&conflict]);
+    sandbox.git(&["rm", "-q", "src/a.c"]);
+
+    let folder = sandbox.top.join("sub");
+    sandbox.git(&["init", "-q", "sub"]);
+    assert_why(&sandbox, "sub", &["untracked: no rule matches"]);
+    std::fs::write(folder.join("file"), "").unwrap();
+    sandbox.git(&["-C", "sub", "add", "file"]);
+    sandbox.git(&["-C", "sub", "commit", "-q", "-m", "one"]);
+    assert_why(
+        &sandbox,
+        "sub/file",
+        &["in another repository, sub: ask there"],
+    );
+    sandbox.git(&["add", "sub"]);
+    assert_why(&sandbox, "sub/file", &["in the submodule sub: ask there"]);
+    let one = id(":sub");
+    let as_recorded = format!("commit {one} is checked out in the submodule, as recorded");
+    let last = || why(&sandbox, "sub").pop().unwrap();
+    assert_eq!(last(), format!("unchanged: {as_recorded}"));
+    std::fs::write(folder.join("file"), "changed").unwrap();
+    std::fs::write(folder.join("other"), "").unwrap();
+    let dirt = "it has modified contents; it has untracked contents";
+    assert_eq!(last(), format!("modified: {as_recorded}; {dirt}"));
+    sandbox.git(&["config", "diff.ignoreSubmodules", "dirty"]);
+    let left_out = "all but its commit is left out by the configuration";
+    assert_eq!(last(), format!("unchanged: {as_recorded}; {left_out}"));
+    sandbox.git(&["-C", "sub", "commit", "-q", "-am", "two"]);
+    let short = sandbox.git(&["-C", "sub", "rev-parse", "--short", "HEAD"]);
+    let two = short.trim();
+    let moved = format!("commit {two} is checked out in the submodule, the index recorded {one}");
+    assert_eq!(last(), format!("modified: {moved}; {left_out}"));
+}
+
+/// The two letters of each path that git lists.
+fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
+    let options = [
+        "--no-optional-locks",
+        "status",
+        "--porcelain",
+        "-uall",
+        "--ignored=matching",
+    ];
+    let text = sandbox.git(&[&options[..], &["--no-renames"]].concat());
+    let pairs = text.lines().map(|line| line.split_at(3));
+    pairs
+        .map(|(letters, path)| (path.to_owned(), letters.trim_end_matches(' ').to_owned()))
+        .collect()
+}
+
+fn letter(kind: &Value) -> &'static str {
+    match kind.as_str() {
+        None => " ",
+        Some("added") => "A",
+        Some("modified") => "M",
+        Some("deleted") => "D",
+        Some("type_changed") => "T",
+        Some(other) => unreachable!("{other}"),
+    }
+}
+
+#[test]
+fn verdicts_are_those_of_git() {
+    let sandbox = Sandbox::new();
+    for number in 0..12 {
+        sandbox.write(&format!("many/{number}"), "text\n");
+    }
+    sandbox.git(&["add", "many"]);
+    sandbox.git(&["commit", "-q", "-m", "many"]);
+    sandbox.write("many/0", "longer text\n");
+    sandbox.write("many/1", "TEXT\n");
+    std::fs::remove_file(sandbox.top.join("many/2")).unwrap();
+    sandbox.write("many/3", "staged\n");
+    sandbox.git(&["add", "many/3"]);
+    sandbox.write("many/4", "staged\n");
+    sandbox.git(&["add", "many/4"]);
+    sandbox.write("many/4", "and more\n");
+    sandbox.git(&["rm", "-q", "--cached", "many/5"]);
+    sandbox.git(&["rm", "-q", "many/6"]);
+    std::fs::remove_file(sandbox.top.join("many/7")).unwrap();
+    symlink("8", sandbox.top.join("many/7")).unwrap();
+    sandbox.write("many/new/a", "");
+    sandbox.write("many/x.o", "");
+    sandbox.git(&["add", "-N", "new"]);
+    sandbox.status();
+    let expected = letters(&sandbox);
+    assert!(expected.len() > 10, "{expected:?}");
+    let tracked = sandbox.git(&["ls-files"]);
+    let all: Vec<&str> = tracked
+        .lines()
+        .chain(expected.keys().map(String::as_str))
+        .collect();
+    let json = sandbox.json(&[&["why", "--format=json", "--"], &all[..]].concat());
+    let paths = json["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), all.len());
+    for (path, why) in all.iter().zip(paths) {
+        assert_eq!(why["path"], *path);
+        let change = &why["change"];
+        let said = match why["found"]["kind"].as_str().unwrap() {
+            "ignored" => "!!".to_owned(),
+            "untracked" if change.is_null() => "??".to_owned(),
+            // git has two lines for it, of which the later one counts above.
+            "untracked" => "??".to_owned(),
+            _ => {
+                let both = [&change["staged"], &change["unstaged"]]
+                    .map(letter)
+                    .concat();
+                both.trim_end().to_owned()
+            }
+        };
+        let expected = expected.get(*path).map_or("", String::as_str);
+        assert_eq!(said, expected, "{path}: {why}");
+    }
+}
+
+#[test]
+fn paths_are_those_of_the_caller() {
+    let sandbox = Sandbox::new();
+    let src = sandbox.top.join("src");
+    let said = sandbox.vigil_in(&src, &["why", "../new", "deep/", "./gone"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let starts = [
+        "../new: untracked: ",
+        "deep: directory, ",
+        "gone: not there: ",
+    ];
+    for (line, start) in said.stdout.lines().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    let absolute = src.join("../new");
+    let said = sandbox.text(&["why", absolute.to_str().unwrap()]);
+    assert_eq!(said, "new: untracked: no rule matches\n");
+    for outside in ["../../x", "/etc/passwd", ""] {
+        let ours = sandbox.vigil_in(&src, &["why", "--", outside]);
+        let theirs = sandbox.try_git(&["-C", "src", "status", "--", outside]);
+        assert_eq!((ours.code, ours.stdout.as_str()), (128, ""));
+        assert_eq!(ours.stderr, theirs.stderr);
+    }
+}
+
+#[test]
+fn wrong_command_lines_are_refused_with_the_usage() {
+    let sandbox = Sandbox::new();
+    for (arguments, complaint) in [
+        (&["why"][..], "error: need a path\nusage: vigil why "),
+        (
+            &["why", "--frob", "x"],
+            "error: unknown option `frob'\nusage: ",
+        ),
+    ] {
+        let said = sandbox.vigil(arguments);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (129, ""),
+            "{arguments:?}"
+        );
+        assert!(said.stderr.starts_with(complaint), "{}", said.stderr);
+    }
+    let said = sandbox.vigil(&["why", "-h"]);
+    assert_eq!(said.code, 129);
+    assert!(said.stdout.starts_with("usage: vigil why "));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let said = sandbox.vigil_in(elsewhere.path(), &["why", "x"]);
+    assert_eq!(said.code, 128);
+    assert!(said.stderr.starts_with("fatal: not a git repository"));
+    assert!(sandbox.text(&["help"]).contains("\n   why  "));
+}

@@ -1,0 +1,47 @@
+//! The numbers of questions about untracked and ignored files, under which listings are remembered.
+
+use crate::status::{IgnoredMode, UntrackedMode};
+
+const UNTRACKED: [UntrackedMode; 3] =
+    [UntrackedMode::No, UntrackedMode::Normal, UntrackedMode::All];
+const IGNORED: [IgnoredMode; 3] = [
+    IgnoredMode::No,
+    IgnoredMode::Traditional,
+    IgnoredMode::Matching,
+];
+
+/// The number of a question.
+pub(crate) fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
+    let untracked = (0..).zip(UNTRACKED).find(|(_, mode)| *mode == untracked);
+    let ignored = (0..).zip(IGNORED).find(|(_, mode)| *mode == ignored);
+    let at = |found: Option<u32>| found.unwrap_or_default();
+    at(untracked.map(|(at, _)| at)) << 4 | at(ignored.map(|(at, _)| at))
+}
+
+/// The question of that number, if there is one.
+pub(crate) fn of_number(number: u32) -> Option<(UntrackedMode, IgnoredMode)> {
+    let untracked = UNTRACKED.get(number as usize >> 4)?;
+    let ignored = IGNORED.get(number as usize & 0xf)?;
+    Some((*untracked, *ignored))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_question_has_a_number_of_its_own() {
+        let mut numbers = Vec::new();
+        for untracked in UNTRACKED {
+            for ignored in IGNORED {
+                let number = number(untracked, ignored);
+                assert_eq!(of_number(number), Some((untracked, ignored)));
+                numbers.push(number);
+            }
+        }
+        // They are on disk.
+        assert_eq!(numbers, [0, 1, 2, 16, 17, 18, 32, 33, 34]);
+        assert_eq!(of_number(3), None);
+        assert_eq!(of_number(48), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! The ignore rules of single directories, for questions about single paths.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::Errno;
+use vigil_model::path::join;
+
+use super::Session;
+use crate::git::ignore::{IgnoreRules, Match};
+use crate::scan::read_ignore_file;
+
+const FILE_NAME: &str = ".gitignore";
+
+/// A rule in a file of ignore rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoreRule {
+    /// The file; a `.gitignore` from the top of the working tree.
+    pub source: BString,
+    /// Its line there, from 1.
+    pub line: usize,
+    /// The rule as written, without trailing spaces.
+    pub pattern: BString,
+    /// Whether it takes back others (`!`).
+    pub is_negated: bool,
+}
+
+impl From<Match<'_>> for IgnoreRule {
+    fn from(found: Match<'_>) -> Self {
+        Self {
+            source: found.source.to_owned(),
+            line: found.line,
+            pattern: found.pattern.to_owned(),
+            is_negated: found.is_negated,
+        }
+    }
+}
+
+/// The ignore rules in one directory.
+#[derive(Clone)]
+pub(super) struct RulesIn {
+    /// The digest of those above.
+    pub(super) above: u128,
+    /// All that hold for what is in it.
+    pub(super) rules: Arc<IgnoreRules>,
+    /// What is excluded, the directory or one above, and by which rule.
+    pub(super) excluded: Option<(BString, IgnoreRule)>,
+}
+
+impl RulesIn {
+    /// What is excluded of `path` and the directories above it, and by which rule; or the rule that takes such back.
+    pub(super) fn decide(&self, path: &BStr, is_dir: bool) -> Decision {
+        if let Some((excluded, rule)) = &self.excluded {
+            return Decision::Ignored(excluded.clone(), rule.clone());
+        }
+        match self.rules.matching(path, is_dir).map(IgnoreRule::from) {
+            Some(rule) if !rule.is_negated => Decision::Ignored(path.to_owned(), rule),
+            rule => Decision::Untracked(rule),
+        }
+    }
+}
+
+/// What ignore rules say of a path.
+pub(super) enum Decision {
+    /// This path, itself or above, is ignored by this rule.
+    Ignored(BString, IgnoreRule),
+    /// It is not, perhaps by a rule that takes back others.
+    Untracked(Option<IgnoreRule>),
+}
+
+impl Session {
+    /// The rules at the top of the working tree. The index has been read.
+    pub(super) fn rules_at_top(&mut self) -> RulesIn {
+        let rules = self.excludes.rules(&mut Vec::new());
+        RulesIn {
+            above: rules.digest(),
+            rules: self.with_file(&rules, BStr::new("")),
+            excluded: None,
+        }
+    }
+
+    /// The rules in the directory `dir`, directly in the one that has the rules `above`.
+    pub(super) fn rules_in(&self, above: &RulesIn, dir: &BStr) -> RulesIn {
+        let excluded = match above.decide(dir, true) {
+            Decision::Ignored(path, rule) => Some((path, rule)),
+            Decision::Untracked(_) => None,
+        };
+        RulesIn {
+            above: above.rules.digest(),
+            rules: match excluded {
+                // All below is excluded, whatever ignore files in it say.
+                Some(_) => above.rules.clone(),
+                None => self.with_file(&above.rules, dir),
+            },
+            excluded,
+        }
+    }
+
+    /// The rules in the directory `path`, empty for the top.
+    pub(super) fn rules_at(&mut self, path: &BStr) -> RulesIn {
+        let mut rules = self.rules_at_top();
+        let ends = path.find_iter(b"/").chain([path.len()]);
+        for end in ends.filter(|end| *end > 0) {
+            let dir = path.get(..end).unwrap_or_default().as_bstr();
+            rules = self.rules_in(&rules, dir);
+        }
+        rules
+    }
+
+    fn with_file(&self, above: &Arc<IgnoreRules>, dir: &BStr) -> Arc<IgnoreRules> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let contents = self.on_disk(dir).map(|on_disk| {
+            rustix::fs::openat(CWD, &on_disk, flags, Mode::empty())
+                .and_then(|dir| read_ignore_file(dir.as_fd()))
+        });
+        match contents {
+            Some(Ok((contents, _))) => above.with_file(dir, &contents),
+            Some(Err(Errno::NOENT)) => match self.ignore_file_not_checked_out(dir) {
+                Some(contents) => above.with_file(dir, &contents),
+                None => above.clone(),
+            },
+            _ => above.clone(),
+        }
+    }
+
+    fn ignore_file_not_checked_out(&self, dir: &BStr) -> Option<Vec<u8>> {
+        let path = join(dir, BStr::new(FILE_NAME));
+        let entry = self.index.as_ref()?.tracked.find(path.as_bstr(), 0)?;
+        entry
+            .flags
+            .is_skip_worktree()
+            .then(|| self.object_pool.blob(&entry.id))?
+    }
+
+    /// Where `path` is on disk.
+    pub(super) fn on_disk(&self, path: &BStr) -> Option<std::path::PathBuf> {
+        Some(self.top().ok()?.join(path.to_path().ok()?))
+    }
+}

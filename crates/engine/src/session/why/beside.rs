@@ -1,0 +1,202 @@
+//! Why a path that is not tracked is listed or not, and what is in a directory.
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::{Errno, errno};
+use vigil_model::path::join;
+use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::{DirNumber, ROOT};
+
+use super::{Beyond, Directory, Found, Said, Session, Untracked, UntrackedMode, parent};
+use crate::scan::question;
+use crate::session::ignoring::Decision;
+use crate::stamp::Stamp;
+use crate::state::Standing;
+use crate::status::Change;
+
+impl Session {
+    /// What is in the directory `number`, at `path`, which has tracked files.
+    pub(super) fn why_directory(
+        &mut self,
+        number: DirNumber,
+        path: &BStr,
+        said: &Said,
+    ) -> Directory {
+        let mut found = Directory::default();
+        let below = match path.is_empty() {
+            true => BString::default(),
+            false => join(path, BStr::new("")),
+        };
+        let is_below = |other: &BString| other.starts_with(&below);
+        for (_, change) in said
+            .status
+            .changes
+            .iter()
+            .filter(|(path, _)| is_below(path))
+        {
+            match change {
+                Change::Unmerged(_) => found.unmerged = found.unmerged.saturating_add(1),
+                Change::Tracked(change) => {
+                    let add = |sum: &mut usize, is: bool| *sum = sum.saturating_add(is.into());
+                    add(&mut found.staged, change.staged.is_some());
+                    add(&mut found.unstaged, change.unstaged.is_some());
+                }
+            }
+        }
+        found.untracked = said
+            .status
+            .untracked
+            .iter()
+            .filter(|path| is_below(path))
+            .count();
+        let entries = self.index.as_ref().map(|index| {
+            let above = index.tracked.find_directory(parent(path)).unwrap_or(ROOT);
+            let above = index.tracked.directory(above);
+            let name = vigil_model::path::file_name(path);
+            match path.is_empty() {
+                true => index.tracked.sums().entries,
+                false => above.find_subdir(name).map_or(0, |subdir| subdir.entries),
+            }
+        });
+        found.entries = entries.unwrap_or_default();
+        found.recorded_listing = self.standing_listing(number, path, said, None);
+        found.excluded = self.rules_at(path).excluded;
+        found
+    }
+
+    /// What there is at `path`, which is not tracked.
+    pub(super) fn why_beside(&mut self, path: &BStr, said: &Said) -> Found {
+        let is_sparse = |dir: &BStr| {
+            let dir = join(dir, BStr::new(""));
+            let index = self.index.as_ref();
+            index.is_some_and(|index| index.tracked.find(dir.as_ref(), 0).is_some())
+        };
+        if let Some(dir) = self.first_above(path, is_sparse) {
+            return Found::Beyond(Beyond::SparseDirectory(dir.to_owned()));
+        }
+        let stat = self
+            .on_disk(path)
+            .map_or(Err(Errno::NOENT), |path| lstat_path(&path));
+        let stat = match stat {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Found::Absent,
+            Err(error) => return Found::Beyond(Beyond::Unknown(errno::text(error).to_string())),
+        };
+        if path
+            .split_str("/")
+            .any(|name| name.eq_ignore_ascii_case(b".git"))
+        {
+            return Found::Beyond(Beyond::GitFolder);
+        }
+        let lies_in = |holds: &dyn Fn(&BStr) -> bool| self.first_above(path, holds);
+        let is_submodule = |dir: &BStr| {
+            let index = self.index.as_ref();
+            let mut stages = 0..=3;
+            index.is_some_and(|index| {
+                stages.any(|stage| {
+                    let entry = index.tracked.find(dir, stage);
+                    entry.is_some_and(|entry| entry.mode.is_gitlink())
+                })
+            })
+        };
+        if let Some(submodule) = lies_in(&is_submodule) {
+            return Found::Beyond(Beyond::Submodule(submodule.to_owned()));
+        }
+        let is_link = |dir: &BStr| {
+            let stat = self.on_disk(dir).and_then(|dir| lstat_path(&dir).ok());
+            stat.is_some_and(|stat| stat.is_symlink())
+        };
+        if let Some(link) = lies_in(&is_link) {
+            return Found::Beyond(Beyond::Link(link.to_owned()));
+        }
+        let repository = lies_in(&|dir| self.repository.has_nested_repository(dir));
+        let repository = repository.map(BStr::to_owned);
+        let rules = self.rules_at(parent(path));
+        let rule = match rules.decide(path, stat.is_dir()) {
+            Decision::Ignored(excluded, rule) => return Found::Ignored { excluded, rule },
+            Decision::Untracked(rule) => rule,
+        };
+        if let Some(repository) = repository {
+            return Found::Beyond(Beyond::Repository(repository));
+        }
+        let listed_as = listed_as(path, &stat, said);
+        if listed_as.is_none() && said.request.untracked != UntrackedMode::No {
+            return Found::Beyond(unlisted(&stat));
+        }
+        Found::Untracked(Untracked {
+            rule,
+            recorded_listing: listed_as
+                .as_ref()
+                .and_then(|listed_as| self.listing_with(listed_as.as_ref(), said)),
+            listed_as,
+        })
+    }
+
+    /// The listing of the innermost tracked directory above `listed`, if it has that path, and holds.
+    fn listing_with(&mut self, listed: &BStr, said: &Said) -> Option<(BString, Timestamp)> {
+        let mut dir = parent(listed.trim_end_with(|slash| slash == '/').as_bstr());
+        let number = loop {
+            let index = self.index.as_ref()?;
+            match index.tracked.find_directory(dir) {
+                Some(number) => break number,
+                None => dir = parent(dir),
+            }
+        };
+        let name = match dir.is_empty() {
+            true => listed,
+            false => listed.get(dir.len().saturating_add(1)..)?.as_bstr(),
+        };
+        let (name, dir) = (name.to_owned(), dir.to_owned());
+        let mtime = self.standing_listing(number, dir.as_ref(), said, Some(name.as_ref()))?;
+        Some((dir, mtime))
+    }
+
+    /// The mtime of the listing of the directory `number`, at `dir`, that a status uses without a look, if there is one;
+    /// with `name`, only if it has that untracked path.
+    fn standing_listing(
+        &mut self,
+        number: DirNumber,
+        dir: &BStr,
+        said: &Said,
+        name: Option<&BStr>,
+    ) -> Option<Timestamp> {
+        let rules = self.rules_at(dir);
+        let wanted = question::number(said.request.untracked, said.request.ignored);
+        if !self.index.as_ref()?.has_recorded_names(number) {
+            return None;
+        }
+        let ground = self.ground(dir, &rules)?;
+        let seen = self.state.as_ref()?.seen(number)?;
+        let mut listings = seen.listings();
+        let listing = listings.find(|listing| listing.record.question.get() == wanted)?;
+        let has_it = name.is_none_or(|name| listing.untracked().any(|path| path == name));
+        let holds = has_it && ground.standing(&listing) == Standing::Holds;
+        holds.then(|| Stamp::from_bytes(&listing.record.stamp).mtime())
+    }
+}
+
+/// The path under which a status lists `path`.
+fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
+    let is_it = |listed: &&BString| match listed.strip_suffix(b"/") {
+        Some(dir) => {
+            let rest = path.strip_prefix(dir);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        }
+        None => {
+            let below = listed.strip_prefix(path.as_bytes());
+            **listed == path || stat.is_dir() && below.is_some_and(|below| below.starts_with(b"/"))
+        }
+    };
+    said.status.untracked.iter().find(is_it).cloned()
+}
+
+/// Why a status does not list what is there though no rule ignores it.
+fn unlisted(stat: &Stat) -> Beyond {
+    if stat.is_dir() {
+        Beyond::EmptyDirectory
+    } else if stat.is_file() || stat.is_symlink() {
+        Beyond::Unlisted
+    } else {
+        Beyond::Special
+    }
+}

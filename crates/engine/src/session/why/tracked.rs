@@ -1,0 +1,173 @@
+//! Why a tracked path is taken for changed or not.
+
+use bstr::{BStr, ByteSlice};
+use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::{Errno, errno};
+use vigil_model::seen::ComparedRecord;
+use vigil_model::tracked::TrackedEntry;
+use vigil_model::verdict::{Verdict, compare, signs};
+
+use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
+use crate::git::refs::Refs;
+use crate::git::repository::submodule;
+use crate::scan::observed;
+use crate::session::head_id;
+use crate::stamp::Stamp;
+use crate::status::{Change, ChangeKind};
+
+impl Session {
+    /// Why the path of `entry`, of which a status says `change`, is taken for changed or not.
+    pub(super) fn why_tracked(
+        &self,
+        entry: TrackedEntry,
+        change: Option<&Change>,
+        said: &Said,
+    ) -> Result<Tracked, SessionError> {
+        let unstaged = match change {
+            Some(Change::Tracked(change)) => change.unstaged,
+            _ => None,
+        };
+        let index = self.index.as_ref();
+        Ok(Tracked {
+            index_written_at: index
+                .map(|index| index.file.written_at())
+                .unwrap_or_default(),
+            reason: self.reason(&entry, unstaged, said)?,
+            entry,
+        })
+    }
+
+    fn reason(
+        &self,
+        entry: &TrackedEntry,
+        unstaged: Option<ChangeKind>,
+        said: &Said,
+    ) -> Result<Reason, SessionError> {
+        let path = entry.path.as_bstr();
+        let (flags, mode) = (entry.flags, entry.mode);
+        let stat = self
+            .on_disk(path)
+            .map_or(Err(Errno::NOENT), |on_disk| lstat_path(&on_disk));
+        if flags.is_assume_valid() {
+            return Ok(Reason::AssumeUnchanged);
+        }
+        if flags.is_skip_worktree() && unstaged.is_none() {
+            let looks = self.settings.sparse_checkout && !self.settings.expects_files_outside;
+            let is_present = stat.is_ok();
+            if !is_present || !looks {
+                return Ok(Reason::SkipWorktree { is_present });
+            }
+        }
+        let is_link = |dir: &BStr| {
+            let on_disk = self.on_disk(dir);
+            on_disk.is_some_and(|dir| lstat_path(&dir).is_ok_and(|stat| stat.is_symlink()))
+        };
+        let stat = match stat {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Reason::Missing),
+            Err(error) => return Ok(Reason::Unknown(errno::text(error).to_string())),
+            Ok(stat) => stat,
+        };
+        if let Some(link) = self.first_above(path, is_link) {
+            return Ok(Reason::BehindLink(link.to_owned()));
+        }
+        if stat.is_dir() && mode.is_gitlink() {
+            return self.submodule_reason(entry, said);
+        }
+        if stat.is_dir() && unstaged == Some(ChangeKind::Deleted) {
+            return Ok(Reason::Replaced);
+        }
+        if flags.is_intent_to_add() {
+            return Ok(Reason::IntentToAdd);
+        }
+        if stat.is_dir() || mode.is_gitlink() {
+            return Ok(Reason::OtherType);
+        }
+        self.facts(entry, &stat, unstaged.is_none())
+            .map(Reason::Facts)
+    }
+
+    fn submodule_reason(&self, entry: &TrackedEntry, said: &Said) -> Result<Reason, SessionError> {
+        let path = entry.path.as_bstr();
+        let Some(index) = &self.index else {
+            return Ok(Reason::OtherType);
+        };
+        let rules = self.submodule_rules(&said.request, &index.tracked)?;
+        let ignored = rules.ignored(path)?.kind();
+        let repository = submodule(&self.repository, path).ok().flatten();
+        let head = repository
+            .and_then(|repository| Refs::open(&repository).ok()?.head().ok())
+            .and_then(|head| head_id(&head));
+        Ok(Reason::Submodule { head, ignored })
+    }
+
+    fn facts(
+        &self,
+        entry: &TrackedEntry,
+        stat: &Stat,
+        is_unchanged: bool,
+    ) -> Result<Facts, SessionError> {
+        let observed = observed(stat);
+        let recorded = &entry.stat;
+        let is_empty_blob = recorded.size == 0 && entry.id.is_empty_blob();
+        let rules = &self.settings.stat_rules;
+        let at = self
+            .index
+            .as_ref()
+            .map(|index| index.file.written_at())
+            .unwrap_or_default();
+        let mode = entry.mode;
+        let verdict = compare(mode, is_empty_blob, recorded, &observed, rules, at);
+        let contents = match verdict {
+            Verdict::Clean | Verdict::Changed => None,
+            Verdict::Unsure => Some(Contents {
+                is_unchanged,
+                is_recorded: self.has_recorded_comparison(entry, stat),
+                steps: match stat.is_symlink() {
+                    true => Vec::new(),
+                    // A status would have ended with that.
+                    false => self
+                        .converter
+                        .explain(entry.path.as_bstr())
+                        .unwrap_or_default(),
+                },
+            }),
+        };
+        Ok(Facts {
+            signs: signs(mode, is_empty_blob, recorded, &observed, rules, at),
+            observed,
+            verdict,
+            contents,
+        })
+    }
+
+    /// Whether the state on disk has a comparison of the contents of the file, as it is now.
+    fn has_recorded_comparison(&self, entry: &TrackedEntry, stat: &Stat) -> bool {
+        let path = entry.path.as_bstr();
+        let (Some(index), Some(state)) = (&self.index, &self.state) else {
+            return false;
+        };
+        let (is_trusted, distrusted_from) = state.trust_in_stamps();
+        let Some(dir) = index.tracked.find_directory(parent(path)) else {
+            return false;
+        };
+        if !is_trusted || !index.has_recorded_entries(dir) {
+            return false;
+        }
+        let at = index.tracked.directory(dir).position(file_name(path));
+        let stamp = Stamp::from(stat);
+        let conversion = match stat.is_symlink() {
+            true => None,
+            false => self.converter.fingerprint(path),
+        };
+        let is_it = |one: &ComparedRecord| {
+            let has_conversion = one.flags.get() & ComparedRecord::HAS_CONVERSION != 0;
+            one.at.get() as usize == at
+                && Stamp::from_bytes(&one.stamp) == stamp
+                && has_conversion.then(|| one.conversion.get()) == conversion
+        };
+        distrusted_from.is_none_or(|time| stamp.is_before(time))
+            && state
+                .seen(dir)
+                .is_some_and(|seen| seen.compared().iter().any(is_it))
+    }
+}

@@ -1,0 +1,305 @@
+//! What there is to tell of the state of a working copy.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::BString;
+use gix_hash::Kind;
+use vigil_linux::stat::lstat_path;
+use vigil_model::clock::ClockMark;
+use vigil_model::seen::SeenBlock;
+use vigil_model::state_layout::docket::Docket;
+use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::{DirNumber, ROOT, Tracked};
+
+use super::blocks::Published;
+use super::{ORIGIN, STAGED, Standing, State, origin, staged};
+use crate::git::index_file::IndexFile;
+use crate::state_store::{Damaged, NoState, Snapshot, Table};
+use crate::status::{IgnoredMode, UntrackedMode};
+use crate::trust::FileSystemTrust;
+
+/// Where a state is looked for, and what is there.
+#[derive(Debug)]
+pub struct StateReport {
+    /// The places, the first choice first.
+    pub places: Vec<PlaceReport>,
+    /// The state in use, if there is one.
+    pub published: Option<PublishedReport>,
+}
+
+/// One place for a state.
+#[derive(Debug)]
+pub struct PlaceReport {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why the state there cannot be used; `None` if it can.
+    pub obstacle: Option<NoState>,
+}
+
+/// A published state.
+#[derive(Debug)]
+pub struct PublishedReport {
+    /// The folder that it is in.
+    pub folder: PathBuf,
+    /// How many data files there have been, this one included.
+    pub generation: u64,
+    /// The data file.
+    pub data_path: PathBuf,
+    /// Its length in bytes; `None` where it is gone by now.
+    pub data_len: Option<u64>,
+    /// How many bytes of it are in force.
+    pub used_len: u64,
+    /// How many of these nothing refers to any more.
+    pub dead_len: u64,
+    /// The length of the docket in bytes.
+    pub docket_len: u64,
+    /// The blocks by table.
+    pub tables: Vec<TableReport>,
+    /// Directories with tracked files in or below them.
+    pub directories: u64,
+    /// Entries of the index, all stages.
+    pub files: u32,
+    /// What was found to be damaged on the way here: the state is then used no further than there.
+    pub damage: Option<Damaged>,
+    /// The clocks when the look began that the state is of, and now.
+    pub recorded: ClockMark,
+    /// The clocks now.
+    pub now: ClockMark,
+    /// From when on recorded stamps prove nothing.
+    pub distrusted_from: Option<Timestamp>,
+    /// The index that the tracked files came from, if that can be read.
+    pub index: Option<IndexReport>,
+    /// The kind of the file system that the working tree is on (`f_type` in statfs(2)), if it says.
+    pub file_system: Option<u32>,
+    /// What is believed of it.
+    pub trust: FileSystemTrust,
+}
+
+/// The blocks of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableReport {
+    /// Which one.
+    pub table: Table,
+    /// How many there are.
+    pub blocks: u64,
+    /// Their bytes.
+    pub len: u64,
+}
+
+/// The index that the tracked files came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its mtime; `None` where there was none.
+    pub written_at: Option<Timestamp>,
+    /// How it is related to the index now.
+    pub relation: IndexRelation,
+}
+
+/// How the index of a state is related to that of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexRelation {
+    /// It is the same: the tracked files are taken from the state.
+    Same,
+    /// It was written just before it was read: nothing proves that it is the same. It is read once more.
+    Young,
+    /// It has changed since: it is read, and the state has the rest.
+    Changed,
+    /// The repository has it elsewhere.
+    Elsewhere,
+    /// Stamps prove nothing here, by the file system or the clock.
+    Unproven,
+}
+
+/// What is recorded of one directory with tracked files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryReport {
+    /// The path, from the top; empty for the top.
+    pub path: BString,
+    /// Index entries directly in it.
+    pub files: usize,
+    /// Its listings, one for each question.
+    pub listings: Vec<ListingReport>,
+    /// Files whose contents were compared.
+    pub compared: usize,
+    /// Those of them that were as recorded.
+    pub compared_unchanged: usize,
+}
+
+/// One recorded listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListingReport {
+    /// Which untracked and ignored files were asked for; `None` for a question that this program does not know.
+    pub question: Option<(UntrackedMode, IgnoredMode)>,
+    /// The mtime of the directory.
+    pub written_at: Timestamp,
+    /// How many untracked paths were found.
+    pub untracked: usize,
+    /// How many ignored ones.
+    pub ignored: usize,
+    /// Files and directories further down on which it rests.
+    pub witnesses: usize,
+    /// What has become of it.
+    pub standing: Standing,
+}
+
+impl State {
+    /// What there is to tell of the state; `index_path` is the index of the repository.
+    pub(crate) fn report(&self, hash: Kind, index_path: &Path) -> StateReport {
+        let mut places = Vec::new();
+        for (at, store) in self.stores.iter().enumerate() {
+            let is_used = at == self.chosen && self.snapshot.is_some();
+            places.push(PlaceReport {
+                folder: store.folder().to_owned(),
+                obstacle: if is_used { None } else { store.open().err() },
+            });
+        }
+        StateReport {
+            places,
+            published: self.published(hash, index_path),
+        }
+    }
+
+    fn published(&self, hash: Kind, index_path: &Path) -> Option<PublishedReport> {
+        let snapshot = self.snapshot.as_ref()?;
+        let mut damage = None;
+        let tables = Table::WRITTEN.map(|table| {
+            let (mut blocks, mut len) = (0_u64, 0_u64);
+            for block in snapshot.blocks(table) {
+                match block {
+                    Ok((_, more)) => {
+                        blocks = blocks.saturating_add(1);
+                        len = len.saturating_add(more.into());
+                    }
+                    Err(found) => {
+                        damage.get_or_insert(found);
+                    }
+                }
+            }
+            TableReport { table, blocks, len }
+        });
+        let tracked = tables.iter().find(|found| found.table == Table::Tracked);
+        let recorded = self.recorded(hash);
+        let files = snapshot.block(Table::Tracked, ROOT);
+        let files = files
+            .map(|_| recorded.as_ref().map(|found| found.tracked.sums().entries))
+            .unwrap_or_else(|found| {
+                damage.get_or_insert(found);
+                None
+            });
+        Some(PublishedReport {
+            folder: self.stores.get(self.chosen)?.folder().to_owned(),
+            generation: snapshot.generation(),
+            data_path: snapshot.data_path().to_owned(),
+            data_len: lstat_path(snapshot.data_path()).ok().map(|stat| stat.size),
+            used_len: snapshot.used_len(),
+            dead_len: snapshot.dead_len(),
+            docket_len: Docket::LEN as u64,
+            directories: tracked.map_or(0, |found| found.blocks),
+            files: files.unwrap_or_default(),
+            tables: tables.to_vec(),
+            damage,
+            recorded: ClockMark::from_bytes(snapshot.clock()),
+            now: self.mark,
+            distrusted_from: self.distrusted_from,
+            index: recorded.map(|found| IndexReport {
+                relation: self.relation(&found.file, index_path),
+                written_at: found.file.own.stamp.map(|stamp| stamp.mtime()),
+                path: found.file.own.path,
+            }),
+            file_system: self.file_system.map(|found| found.kind),
+            trust: self.trust,
+        })
+    }
+
+    fn relation(&self, file: &IndexFile, index_path: &Path) -> IndexRelation {
+        let is_young = || {
+            let stamps = [&file.own].into_iter().chain(&file.shared);
+            let mut stamps = stamps.filter_map(|file| file.stamp);
+            stamps.any(|stamp| stamp.is_written_since(file.read_at))
+        };
+        if file.own.path != index_path {
+            IndexRelation::Elsewhere
+        } else if !self.believes(file) {
+            IndexRelation::Unproven
+        } else if file.is_current() {
+            IndexRelation::Same
+        } else if is_young() {
+            IndexRelation::Young
+        } else {
+            IndexRelation::Changed
+        }
+    }
+
+    /// What was seen of a directory, whether stamps prove anything or not.
+    pub(crate) fn seen(&self, number: DirNumber) -> Option<SeenBlock<'_>> {
+        let block = self.usable()?.block(Table::Seen, number).ok()??;
+        SeenBlock::parse(block)
+    }
+
+    /// Whether stamps of directories and files prove anything, and from when on they do not.
+    pub(crate) fn trust_in_stamps(&self) -> (bool, Option<Timestamp>) {
+        let is_trusted = self.trust.directories && self.trust.contents;
+        (is_trusted, self.distrusted_from)
+    }
+
+    /// Reads all of the state: what is not as it was written, or makes no sense, and how many blocks there are.
+    pub(crate) fn check_all(&self, hash: Kind) -> (Vec<String>, u64) {
+        let mut problems = Vec::new();
+        for store in &self.stores {
+            match store.open() {
+                Ok(_) => break,
+                Err(NoState::Absent { .. }) => {}
+                Err(other) => problems.push(other.to_string()),
+            }
+        }
+        let Some(snapshot) = &self.snapshot else {
+            return (problems, 0);
+        };
+        if let Err(damage) = snapshot.verify_all() {
+            problems.push(damage.to_string());
+            return (problems, 0);
+        }
+        let mut blocks = 0_u64;
+        for table in Table::WRITTEN {
+            for found in snapshot.blocks(table) {
+                blocks = blocks.saturating_add(1);
+                if let Ok((key, _)) = found
+                    && !makes_sense(snapshot, table, key)
+                {
+                    let path = snapshot.data_path().display();
+                    problems.push(format!(
+                        "{path}: block {key} of the table {table:?} makes no sense"
+                    ));
+                }
+            }
+        }
+        let tracked = Tracked::new(hash, Arc::new(Published(snapshot.clone())));
+        tracked.each_block(|_| {});
+        if let Err(damage) = tracked.check() {
+            problems.push(damage.to_string());
+        }
+        (problems, blocks)
+    }
+}
+
+/// Whether a block that is as it was written can be read; blocks of tracked files are read as a tree.
+fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
+    let block = |key| snapshot.block(table, key).ok().flatten();
+    let Some(bytes) = block(key) else {
+        return false;
+    };
+    match table {
+        Table::Tracked | Table::Files => true,
+        Table::General if key == ORIGIN => origin::read(bytes).is_some(),
+        Table::General if key == STAGED => {
+            // It may be one for an older index.
+            let origin = super::bytes::Reader(bytes).bytes();
+            origin.is_some_and(|origin| staged::read(bytes, &origin).is_some())
+        }
+        Table::General => false,
+        Table::Seen => SeenBlock::parse(bytes).is_some_and(|seen| seen.is_whole()),
+    }
+}

@@ -1,0 +1,97 @@
+//! Whether a recorded listing of a directory still stands for a look at it.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::lstat_path;
+use vigil_model::path::join;
+use vigil_model::seen::{ListingRecord, SeenListing};
+use vigil_model::timestamp::Timestamp;
+
+use crate::stamp::Stamp;
+
+/// What has become of a recorded listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing that it rests on has moved: it answers without a look.
+    Holds,
+    /// The file system does not say when a directory changes.
+    FileSystem,
+    /// It was made under a clock that was set back since.
+    Clock,
+    /// The directory has another stamp, with this mtime; `None` where it is no directory any more.
+    Directory(Option<Timestamp>),
+    /// Its `.gitignore` came, went or changed.
+    IgnoreFile,
+    /// So did this file or directory further down, from the directory on.
+    Below(BString),
+    /// Other ignore rules hold above the directory, or for it.
+    Rules,
+}
+
+/// What a listing must agree with.
+pub(crate) struct Ground<'a> {
+    /// The top of the working tree.
+    pub(crate) top: &'a Path,
+    /// The directory, from there on.
+    pub(crate) dir: &'a BStr,
+    /// The digest of the ignore rules above it, and whether one of them excludes it.
+    pub(crate) rules_above: u128,
+    pub(crate) is_excluded: bool,
+    /// Whether stamps of directories and files prove anything, and from when on they do not.
+    pub(crate) is_trusted: bool,
+    pub(crate) distrusted_from: Option<Timestamp>,
+}
+
+impl Ground<'_> {
+    /// What has become of `listing`: the first thing that is not as it was.
+    pub(crate) fn standing(&self, listing: &SeenListing<'_>) -> Standing {
+        if !self.is_trusted {
+            return Standing::FileSystem;
+        }
+        let record = listing.record;
+        let flag = |flag| record.flags.get() & flag != 0;
+        let of = |path: &BStr| {
+            let path = self.top.join(path.to_path().ok()?);
+            lstat_path(&path).ok()
+        };
+        let recorded = Stamp::from_bytes(&record.stamp);
+        let ignore_file =
+            flag(ListingRecord::HAS_GITIGNORE).then(|| Stamp::from_bytes(&record.gitignore));
+        let witnesses = || {
+            let all = listing.witnesses();
+            all.map(|(path, stamp)| (path, Stamp::from_bytes(stamp)))
+        };
+        let mut stamps = [recorded]
+            .into_iter()
+            .chain(ignore_file)
+            .chain(witnesses().map(|(_, stamp)| stamp));
+        let is_late = |stamp: Stamp| {
+            self.distrusted_from
+                .is_some_and(|time| !stamp.is_before(time))
+        };
+        if stamps.any(is_late) {
+            return Standing::Clock;
+        }
+        let now = of(self.dir).filter(|stat| stat.is_dir());
+        let now = now.as_ref().map(Stamp::from);
+        if now != Some(recorded) {
+            return Standing::Directory(now.map(|stamp| stamp.mtime()));
+        }
+        let has_moved = |path: &BStr, stamp: Stamp| {
+            let path = join(self.dir, path);
+            of(path.as_bstr()).as_ref().map(Stamp::from) != Some(stamp)
+        };
+        if ignore_file.is_some_and(|stamp| has_moved(BStr::new(".gitignore"), stamp)) {
+            return Standing::IgnoreFile;
+        }
+        if let Some((path, _)) = witnesses().find(|(path, stamp)| has_moved(path, *stamp)) {
+            return Standing::Below(path.to_owned());
+        }
+        let is_excluded = flag(ListingRecord::IS_EXCLUDED);
+        if record.rules_above.get() != self.rules_above || is_excluded != self.is_excluded {
+            return Standing::Rules;
+        }
+        Standing::Holds
+    }
+}

@@ -1,0 +1,178 @@
+//! A state that is wrong though all its checksums are right is found to be wrong.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this file is tests"
+)]
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use vigil_engine::environment::Environment;
+use vigil_engine::git::convert::FilterStderr;
+use vigil_engine::git::repository::discover;
+use vigil_engine::session::verify::{Problem, Verdict, Verification, verify};
+use vigil_engine::session::{Session, SessionError};
+use vigil_engine::state::places;
+use vigil_engine::state_store::{Changes, NoSteps, Published, Table};
+use vigil_engine::status::StatusRequest;
+
+struct Sandbox(tempfile::TempDir);
+
+impl Sandbox {
+    /// A tracked file `a` and an untracked one, both in the state.
+    fn new() -> Self {
+        let sandbox = Self(tempfile::tempdir().unwrap());
+        sandbox.git(&["init", "-q", "work"]);
+        std::fs::write(sandbox.top().join("a"), "text\n").unwrap();
+        sandbox.git(&["-C", "work", "add", "a"]);
+        std::fs::write(sandbox.top().join("untracked"), "").unwrap();
+        // The clock that looks go by lags behind by up to a tick.
+        let probe = sandbox.0.path().join("probe");
+        let stamp = || {
+            std::fs::write(&probe, "x").unwrap();
+            probe.metadata().unwrap().modified().unwrap()
+        };
+        let settled = stamp() + Duration::from_millis(20);
+        while stamp() < settled {}
+        let mut session = sandbox.session().unwrap();
+        session.status(&StatusRequest::default()).unwrap();
+        let published = session.save(&NoSteps).unwrap();
+        assert!(matches!(published, Published::Rewritten { .. }));
+        sandbox
+    }
+
+    fn top(&self) -> std::path::PathBuf {
+        self.0.path().join("work")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let status = Command::new("git")
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .status()
+            .unwrap();
+        assert!(status.success(), "{arguments:?}");
+    }
+
+    fn session(&self) -> Result<Session, SessionError> {
+        let variables = [("GIT_CONFIG_NOSYSTEM".into(), "1".into())];
+        let top: &Path = &self.top();
+        let repository = discover(&Environment::new(variables, top), top)?;
+        Session::open(repository, false, FilterStderr::Discard)
+    }
+
+    /// Writes the first block of `table` anew, with `wrong` in the place of `right`.
+    fn replace(&self, table: Table, right: &[u8], wrong: &[u8]) {
+        let session = self.session().unwrap();
+        let store = &places(session.repository())[0];
+        let base = store.open().unwrap();
+        let mut block = base.block(table, 0).unwrap().unwrap().to_vec();
+        let mut windows = block.windows(right.len());
+        let at = windows.position(|window| window == right).unwrap();
+        block[at..at + right.len()].copy_from_slice(wrong);
+        let mut changes = Changes::new();
+        changes.set(table, 0, Cow::Owned(block));
+        let published = store.publish(Some(&base), changes, *base.clock(), &NoSteps);
+        assert!(matches!(published, Ok(Published::Appended { .. })));
+    }
+
+    fn verify(&self) -> Verification {
+        verify(|| self.session()).unwrap()
+    }
+}
+
+#[test]
+fn a_state_as_it_was_written_is_right() {
+    let found = Sandbox::new().verify();
+    assert_eq!(found.problems, []);
+    assert_eq!(found.entries, Some(1));
+    assert_eq!(found.questions.len(), 3);
+    assert!(found.is_present && found.blocks > 3);
+}
+
+#[test]
+fn an_entry_that_the_index_has_not_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.replace(Table::Tracked, b"a\0", b"b\0");
+    let found = sandbox.verify();
+    let entry = |path: &str, is_in_index| Problem::Entry {
+        path: path.into(),
+        stage: 0,
+        is_in_index,
+        is_in_tree: !is_in_index,
+    };
+    assert_eq!(found.problems[..2], [entry("a", true), entry("b", false)]);
+    let answers = found.problems.iter().skip(2);
+    assert!(answers.clone().count() > 0);
+    for problem in answers {
+        assert!(matches!(problem, Problem::Answer { .. }), "{problem:?}");
+    }
+}
+
+#[test]
+fn facts_that_the_index_has_not_are_found() {
+    let sandbox = Sandbox::new();
+    let size = |size: u32| [size.to_le_bytes(), 0o100_644_u32.to_le_bytes()].concat();
+    sandbox.replace(Table::Tracked, &size(5), &size(6));
+    let found = sandbox.verify();
+    let both = Problem::Entry {
+        path: "a".into(),
+        stage: 0,
+        is_in_index: true,
+        is_in_tree: true,
+    };
+    assert_eq!(found.problems[0], both);
+    assert_eq!(found.problems.len(), 4, "{:?}", found.problems);
+}
+
+#[test]
+fn an_untracked_file_that_is_not_there_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.replace(Table::Seen, b"untracked\0", b"untrucked\0");
+    let found = sandbox.verify();
+    // Of the other questions, nothing was recorded.
+    let [
+        Problem::Answer {
+            path: a,
+            with: Verdict::Unchanged,
+            without: Verdict::Untracked,
+            ..
+        },
+        Problem::Answer {
+            path: b,
+            with: Verdict::Untracked,
+            without: Verdict::Unchanged,
+            ..
+        },
+    ] = &found.problems[..]
+    else {
+        unreachable!("{:?}", found.problems)
+    };
+    assert_eq!(
+        (a.to_string(), b.to_string()),
+        ("untracked".into(), "untrucked".into())
+    );
+}
+
+#[test]
+fn a_block_that_makes_no_sense_is_found() {
+    let sandbox = Sandbox::new();
+    // One more byte of names of untracked paths than there are.
+    let len = |len: u32| [len.to_le_bytes(), 0_u32.to_le_bytes()].concat();
+    sandbox.replace(Table::Seen, &len(10), &len(11));
+    let found = sandbox.verify();
+    let [Problem::Damaged(text)] = &found.problems[..] else {
+        unreachable!("{:?}", found.problems)
+    };
+    assert!(
+        text.ends_with("block 0 of the table Seen makes no sense"),
+        "{text}"
+    );
+    assert_eq!(found.entries, None);
+}
