@@ -3,7 +3,11 @@
 //!
 //! A run takes two seconds; `VIGIL_CROWD_S` gives another number.
 
-#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this file is tests"
+)]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -87,12 +87,12 @@ impl State {
         Some(Self::open(stores, top, mark))
     }
 
-    /// Opens the first of `stores` that has a state, for the working tree at `top`.
+    /// Opens that of `stores` whose state is the youngest, for the working tree at `top`.
     fn open(stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
         let found = stores.iter().map(Store::open).enumerate();
         let found = found
             .filter_map(|(at, opened)| Some((at, opened.ok()?)))
-            .next();
+            .max_by_key(|(_, snapshot)| ClockMark::from_bytes(snapshot.clock()).wall);
         let (chosen, snapshot) = match found {
             Some((at, snapshot)) => {
                 snapshot.read_ahead();
@@ -197,11 +197,12 @@ impl State {
         let mark = self.mark.to_bytes();
         let mut published = self.publish(&changes, is_whole, mark, steps);
         while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
-            && self.snapshot.is_none()
-            && self.chosen.saturating_add(1) < self.stores.len()
+            && let Some(next) = self.stores.get(self.chosen.saturating_add(1))
         {
+            place::make_way_to(next.folder());
             self.chosen = self.chosen.saturating_add(1);
-            published = self.publish(&changes, is_whole, mark, steps);
+            self.snapshot = next.open().ok();
+            published = self.publish(&self.changes(save, true), true, mark, steps);
         }
         if let Err(StoreError::Damaged(_)) = published
             && self.snapshot.is_some()

@@ -1,6 +1,8 @@
 //! Where the state of a working copy is, and whose it is.
 
+use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
@@ -77,6 +79,14 @@ fn cache_folder(repository: &Repository) -> Option<PathBuf> {
         path.is_absolute().then(|| path.to_owned())
     };
     variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))
+}
+
+/// Makes the folders above a store's own, for the user alone.
+pub(super) fn make_way_to(folder: &Path) {
+    if let Some(above) = folder.parent() {
+        // Without them, nothing is published, and the store says why.
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
+    }
 }
 
 /// What tells this working copy, for this user on this machine, from any other.

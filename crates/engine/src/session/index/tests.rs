@@ -40,6 +40,30 @@ fn session(oracle: &Oracle) -> Session {
     Session::open(repository, false, FilterStderr::Discard).unwrap()
 }
 
+/// The same where the repository's own folder cannot be used: a state then goes to the user's cache.
+#[test]
+fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
+    let oracle = repository();
+    std::fs::write(oracle.top().join(".git/vigil"), "in the way").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let answer = || {
+        let home = home.path().to_str().unwrap();
+        let variables = [("GIT_CONFIG_NOSYSTEM", "1"), ("HOME", home)];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment::new(variables, oracle.top());
+        let repository = discover(&environment, &oracle.top()).unwrap();
+        let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
+        session.status(&StatusRequest::default()).unwrap();
+        session.save(&NoSteps).unwrap()
+    };
+    assert!(matches!(answer(), Published::Rewritten { .. }));
+    tick();
+    answer();
+    tick();
+    assert_eq!(answer(), Published::Unchanged);
+    assert!(home.path().join(".cache/vigil").is_dir());
+}
+
 /// What a new session says, as `git status --porcelain` would, and what of it it saves.
 fn answer(oracle: &Oracle) -> (Vec<String>, Published, Session) {
     let mut session = session(oracle);
