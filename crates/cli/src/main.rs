@@ -70,6 +70,12 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             let (reply, session) = status::run(arguments, &environment);
             let code = say(&reply);
             if let Some(mut session) = session {
+                if environment.get("VIGIL_DEBUG").is_some() {
+                    for reason in session.take_dropped_states() {
+                        let line = format!("debug: the state is not used: {reason}\n");
+                        let _ = write(rustix::stdio::stderr(), line.as_bytes());
+                    }
+                }
                 // Only the next process would have gained by it.
                 let _ = session.save(&NoSteps);
                 // The process ends here: freeing what is remembered of many directories would take longer than saving.

@@ -25,7 +25,7 @@ use crate::git::index_file::IndexFile;
 use crate::git::repository::Repository;
 use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
-use crate::state_store::{self, Changes, Snapshot, Steps, Store, StoreError, Table};
+use crate::state_store::{self, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 use crate::trust::{FileSystem, FileSystemTrust};
 
 pub use place::{Unkept, kept_places, places, places_whether_off_or_not};
@@ -57,6 +57,8 @@ pub(crate) struct State {
     /// Somebody else has published since.
     is_superseded: bool,
     is_damaged: bool,
+    /// Why states that were there are not used, in words.
+    dropped: Vec<String>,
 }
 
 /// What a state holds of the index.
@@ -89,9 +91,17 @@ impl State {
 
     /// Opens that of `stores` whose state is the youngest, for the working tree at `top`.
     fn open(stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
+        let mut dropped = Vec::new();
         let found = stores.iter().map(Store::open).enumerate();
         let found = found
-            .filter_map(|(at, opened)| Some((at, opened.ok()?)))
+            .filter_map(|(at, opened)| match opened {
+                Ok(snapshot) => Some((at, snapshot)),
+                Err(NoState::Absent { .. }) => None,
+                Err(reason) => {
+                    dropped.push(reason.to_string());
+                    None
+                }
+            })
             .max_by_key(|(_, snapshot)| ClockMark::from_bytes(snapshot.clock()).wall);
         let (chosen, snapshot) = match found {
             Some((at, snapshot)) => {
@@ -115,6 +125,7 @@ impl State {
             trust: trust.unwrap_or_default(),
             is_superseded: false,
             is_damaged: false,
+            dropped,
         };
         state.ask_the_clock();
         state
@@ -169,8 +180,14 @@ impl State {
     }
 
     /// Notes that the state turned out to be damaged: nothing more is taken from it, and the next one replaces it.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self, damage: &dyn std::fmt::Display) {
+        self.dropped.push(damage.to_string());
         self.is_damaged = true;
+    }
+
+    /// Why states that were there were not used, since this was asked last.
+    pub(crate) fn take_dropped(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.dropped)
     }
 
     /// The published state, if it can be used.

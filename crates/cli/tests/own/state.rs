@@ -1,6 +1,7 @@
 //! `vigil state`.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -281,4 +282,39 @@ fn wrong_command_lines_are_refused_with_the_usage() {
     }
     let help = sandbox.text(&["help"]);
     assert!(help.contains("\n   state  "), "{help}");
+}
+
+#[test]
+fn a_state_that_is_not_used_is_told_to_whoever_asks() {
+    let sandbox = Sandbox::new();
+    sandbox.status();
+    let docket = sandbox.state_folder().join("state");
+    let mut bytes = std::fs::read(&docket).unwrap();
+    bytes[8] = 99;
+    let ask = |debug: Option<&str>| {
+        std::fs::write(&docket, &bytes).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vigil"));
+        command
+            .current_dir(&sandbox.top)
+            .args(["status", "--porcelain"])
+            .env("HOME", sandbox.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(debug.map(|value| ("VIGIL_DEBUG", value)));
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(output.stdout, b"?? new\n");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(ask(None), "");
+    let said = ask(Some("1"));
+    assert!(said.starts_with("debug: the state is not used: "), "{said}");
+    assert!(said.contains("format version 99"), "{said}");
+    assert_eq!(said.lines().count(), 1);
+    // It was replaced.
+    assert_eq!(
+        sandbox.text(&["state", "verify"]).lines().count(),
+        1,
+        "{}",
+        sandbox.text(&["state", "verify"])
+    );
 }

@@ -129,16 +129,20 @@ impl Repositories {
         Ok(Some(prompt))
     }
 
-    /// Writes what was learned in the last answer to the state on disk, for later processes.
-    pub(super) fn save(&mut self, failed: impl FnOnce(&dyn std::fmt::Display)) {
+    /// Writes what was learned in the last answer to the state on disk, for later processes. `say` is told what went wrong
+    /// with that, and with states that were there.
+    pub(super) fn save(&mut self, say: impl Fn(&dyn std::fmt::Display)) {
         let asked = self.asked.take();
         let Some(kept) = asked.and_then(|location| self.open.get_mut(&location)) else {
             return;
         };
+        for reason in kept.session.take_dropped_states() {
+            say(&format_args!("the state is not used: {reason}"));
+        }
         match panics::catch(|| kept.session.save(&NoSteps)) {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => failed(&error),
-            Err(told) => failed(&told),
+            Ok(Err(error)) => say(&error),
+            Err(told) => say(&told),
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn serve(
                     return 1;
                 }
             }
-            repositories.save(|error| log.say(Level::Debug, format_args!("{error}")));
+            repositories.save(|line| log.say(Level::Debug, format_args!("{line}")));
         }
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
         match poll(&mut waiting, Some(&IDLE)) {

@@ -307,19 +307,26 @@ impl Session {
         Ok(published)
     }
 
+    /// Why a state that was on disk was not used, since this was asked last, each reason as a line. It is of interest to
+    /// whoever looks for the cause of a slow answer.
+    pub fn take_dropped_states(&mut self) -> Vec<String> {
+        self.state
+            .as_mut()
+            .map(State::take_dropped)
+            .unwrap_or_default()
+    }
+
     /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.
     pub(super) fn drop_damaged_state(&mut self) -> bool {
-        let is_damaged = self
-            .index
-            .as_ref()
-            .is_some_and(|index| index.tracked.check().is_err());
-        if is_damaged {
-            self.index = None;
-            if let Some(state) = &mut self.state {
-                state.forget();
-            }
+        let checked = self.index.as_ref().map(|index| index.tracked.check());
+        let Some(Err(damage)) = checked else {
+            return false;
+        };
+        self.index = None;
+        if let Some(state) = &mut self.state {
+            state.forget(&damage);
         }
-        is_damaged
+        true
     }
 
     fn read_index(&self) -> Result<index_file::LoadedIndex, SessionError> {
