@@ -120,7 +120,7 @@ impl Session {
             &findings,
             &mut status.changes,
             is_asked_for,
-            |ours, mode, path| self.mode_against(ours, mode, path),
+            |ours, mode, path| self.mode_against(request, index, ours, mode, path),
             |ours, worktree, path| match ours {
                 Some(ours) => {
                     let search = searches_renames;

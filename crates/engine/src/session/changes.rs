@@ -121,7 +121,7 @@ pub(super) fn add_unmerged(
     findings: &Findings,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    mode_against: impl Fn(&Entry, FileMode, &BStr) -> FileMode,
+    mode_against: impl Fn(&Entry, FileMode, &BStr) -> Result<FileMode, SessionError>,
     submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
 ) -> Result<(), SessionError> {
     let mut entries = index
@@ -165,7 +165,7 @@ pub(super) fn add_unmerged(
         };
         let ours = stages.get(1).copied().flatten();
         let worktree_mode = match ours {
-            Some((_, entry)) => mode_against(&entry, worktree_mode, path),
+            Some((_, entry)) => mode_against(&entry, worktree_mode, path)?,
             None => worktree_mode,
         };
         let submodule = match observed {

@@ -106,23 +106,30 @@ impl Session {
     }
 
     /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
-    /// configuration has the recorded mode count.
-    pub(super) fn mode_against(&self, ours: &Entry, mode: FileMode, path: &BStr) -> FileMode {
+    /// configuration has the recorded mode count. Of a submodule that is ignored git does not compare stage 2.
+    pub(super) fn mode_against(
+        &self,
+        request: &StatusRequest,
+        index: &Index,
+        ours: &Entry,
+        mode: FileMode,
+        path: &BStr,
+    ) -> Result<FileMode, SessionError> {
         let rules = &self.settings.stat_rules;
         if !mode.is_file() && !mode.is_symlink()
             || rules.has_symlinks && rules.trust_executable_bit
-            || ours.mode.is_gitlink()
+            || ours.mode.is_gitlink() && self.submodule_rules(request, index)?.ignored(path)?.all
         {
-            return mode;
+            return Ok(mode);
         }
         let on_disk = self
             .top()
             .ok()
             .and_then(|top| Some(top.join(path.to_path().ok()?)));
-        match on_disk.map(|on_disk| lstat_path(&on_disk)) {
+        Ok(match on_disk.map(|on_disk| lstat_path(&on_disk)) {
             Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
             _ => mode,
-        }
+        })
     }
 
     /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree. Where git

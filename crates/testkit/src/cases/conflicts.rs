@@ -32,6 +32,14 @@ cases! {
         b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
         b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n100644 {ID} 2\ta\n"));
     };
+    "conflict of a link and a submodule, without links", |b| {
+        b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
+        b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n160000 {ID} 2\ta\n"));
+    };
+    "conflict of a program and a submodule, without modes", |b| {
+        b.base().git(&["config", "core.fileMode", "false"]).git(&["update-index", "--force-remove", "a"]);
+        b.git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\ta\n160000 {ID} 2\ta\n"));
+    };
     "conflict of a socket with a file that is gone", |b| {
         b.base().remove("a").git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\tz\n100644 {ID} 3\tz\n"));
         b.act(Action::Socket { path: "work/z".into() });
