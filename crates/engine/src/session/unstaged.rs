@@ -168,6 +168,9 @@ impl Session {
             request.threads_max,
             self.stderr,
         )?;
-        Ok(Some(state.unwrap_or_default()))
+        Ok(Some(state.unwrap_or(SubmoduleState {
+            new_commits: searches_renames,
+            ..unchanged
+        })))
     }
 }

@@ -15,6 +15,11 @@ cases! {
         b.submodule().git(&["rm", "-q", "--cached", "dir/module"]);
         b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/module\n160000 {ID} 3\tdir/module\n"));
     };
+    "added on both sides, a submodule as it is, and a file that is gone", |b| {
+        b.base().library().git(&["checkout", "-q", "-b", "topic"]).git(&["clone", "-q", "{ROOT}/library", "dir/module"]);
+        b.git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]).commit("theirs").git(&["checkout", "-q", "main"]);
+        b.git_in("work/dir/module", &["checkout", "-q", "-"]).commit("ours").git_stops(&["merge", "-q", "topic"]).remove("a");
+    };
     "stages of a file behind a link to itself", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tloop/x\n100755 {ID} 3\tloop/x\n"));
         b.link("loop", "loop");
