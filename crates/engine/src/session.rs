@@ -5,6 +5,7 @@
 
 mod assemble;
 mod changes;
+mod doubled;
 mod excludes;
 mod long;
 mod object_mode;

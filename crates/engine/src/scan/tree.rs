@@ -59,6 +59,7 @@ impl DirTree {
         // The directories that are open at the current entry, outermost first, as (number, path length).
         let mut open: Vec<(DirId, usize)> = vec![(ROOT, 0)];
         let mut previous: &BStr = BStr::new(b"");
+        let mut previous_stage = 0;
         for (number, entry) in entries.iter().enumerate() {
             let path = index.path(entry);
             let dir_len = path.rfind_byte(b'/').unwrap_or(0);
@@ -90,7 +91,9 @@ impl DirTree {
                     (current, current_len) = (id, end);
                 }
             }
-            let is_later_stage = entry.flags.stage() > 0 && path == previous;
+            // A conflict is looked at besides a merged entry of its path.
+            let is_later_stage = previous_stage > 0 && entry.flags.stage() > 0 && path == previous;
+            previous_stage = entry.flags.stage();
             dir_of_entry.push(if is_later_stage { DirId::MAX } else { current });
             previous = path;
         }

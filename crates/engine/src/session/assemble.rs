@@ -136,18 +136,7 @@ impl Session {
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        // A damaged index may hold a path twice.
-        status.changes.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if let (true, Change::Tracked(later), Change::Tracked(earlier)) =
-                (is_same, &later.1, &mut earlier.1)
-                && earlier.index_mode == FileMode::NONE
-            {
-                earlier.index_mode = later.index_mode;
-                earlier.index_id = later.index_id;
-            }
-            is_same
-        });
+        doubled::join(index, head_id(&head).is_some(), &mut status.changes);
         self.check_attributes()?;
         self.check_order_file(head_id(&head).is_some(), &status.changes)?;
         if !self.uses_untracked_cache(request, &loaded)? {

@@ -181,6 +181,7 @@ pub(super) fn add_unmerged(
                 worktree_mode,
                 submodule,
                 is_observed: observed.is_some(),
+                merged: None,
             }),
         ));
     }

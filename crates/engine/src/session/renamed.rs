@@ -72,9 +72,14 @@ impl Session {
             files: Some((top, &self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
+        let is_in_conflict = |path: &BStr| {
+            conflicting_paths
+                .binary_search_by(|other| other.as_bstr().cmp(path))
+                .is_ok()
+        };
         let mut pairs = pairs
             .into_iter()
-            .filter(|pair| conflicting_paths.binary_search(&pair.path).is_err())
+            .filter(|pair| !is_in_conflict(pair.path.as_bstr()))
             .peekable();
         let mut kept = Vec::with_capacity(unstaged.len());
         for mut change in unstaged {
@@ -82,6 +87,10 @@ impl Session {
                 .entries()
                 .get(change.number)
                 .map(|entry| index.path(entry));
+            if path.is_some_and(is_in_conflict) {
+                kept.push(change);
+                continue;
+            }
             // What has no pair of its own went into one.
             let Some(pair) = pairs.next_if(|pair| path == Some(pair.path.as_bstr())) else {
                 continue;

@@ -7,6 +7,32 @@ use crate::action::Action;
 cases! {
     "all stages, no files", |b| { stages(b, false); };
     "all stages, all files", |b| { stages(b, true); };
+    "all stages, beside merged entries", |b| {
+        stages(b, true);
+        let merged = (1..8).fold(String::new(), |all, number| all + &format!("100644 {LINE} 0\tdir/v{number}\n"));
+        b.git_input(&["update-index", "--index-info"], merged);
+        for number in 1..8_u32 {
+            b.write(format!("dir/v{number}"), if number % 2 == 0 { "line\n" } else { "changed\n" });
+        }
+        b.git_stops(&["update-index", "-q", "--refresh"]).git_input(&["update-index", "--index-info"], all_stages("dir/v"));
+        b.remove("dir/v5").remove("dir/v6");
+    };
+    "all stages, beside committed entries", |b| {
+        b.empty().write(".gitattributes", "");
+        for number in 1..8_u32 {
+            b.write(format!("v{number}"), "line\n");
+        }
+        b.commit("base").git_input(&["update-index", "--index-info"], all_stages("v"));
+        b.write("v2", "changed\n").remove("v3").remove("v6").link("v6", "v1");
+    };
+    "stages of submodules beside merged entries", |b| {
+        b.submodule().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\ta\n160000 {ID} 2\ta\n160000 {ID} 2\tdir/module\n160000 {ID} 3\tb\n"));
+        b.remove("b").directory("b");
+    };
+    "stages beside a merged entry, no commit", |b| {
+        b.empty().write("a", "a\n").write("b", "b\n").git(&["add", "-A"]);
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\ta\n100644 {ID} 3\tb\n")).write("b", "changed\n");
+    };
     "stages of links and programs", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {0} 1\tx\n100755 {0} 2\tx\n100644 {0} 3\tx\n", ID));
         b.mode("a", 0o755).link("x", "a");
@@ -78,16 +104,26 @@ cases! {
 /// An object that does not exist; stages need none.
 const ID: &str = "1234567890123456789012345678901234567890";
 
+/// The file "line".
+const LINE: &str = "a999a0c211215fd28e77d6a7c66ade6ec76ccbcb";
+
 fn stages(b: &mut Builder, with_files: bool) {
     b.base();
-    let mut input = String::new();
-    for combination in 1..8_u32 {
-        for stage in (1..=3).filter(|stage| combination & (1 << (stage - 1)) != 0) {
-            input.push_str(&format!("100644 {ID} {stage}\tdir/u{combination}\n"));
-        }
-        if with_files {
+    if with_files {
+        for combination in 1..8_u32 {
             b.write(format!("dir/u{combination}"), "<<<<<<<\n");
         }
     }
-    b.git_input(&["update-index", "--index-info"], input);
+    b.git_input(&["update-index", "--index-info"], all_stages("dir/u"));
+}
+
+/// The stages of seven paths, which begin with `path`.
+fn all_stages(path: &str) -> String {
+    let mut input = String::new();
+    for combination in 1..8_u32 {
+        for stage in (1..=3).filter(|stage| combination & (1 << (stage - 1)) != 0) {
+            input.push_str(&format!("100644 {ID} {stage}\t{path}{combination}\n"));
+        }
+    }
+    input
 }
