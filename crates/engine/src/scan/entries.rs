@@ -126,8 +126,8 @@ fn special(scan: &Scan<'_>, place: &Place<'_>, entry: &Entry, stat: &Stat) -> Ob
                 Observed::Present(FileMode::GITLINK)
             };
         }
-        // A directory in place of a file means that the file is gone, unless the directory is a repository.
-        if !scan.surroundings.is_repository(place.path) {
+        // A directory in place of a file means that the file is gone, unless the directory could be a submodule.
+        if !scan.surroundings.has_commit(place.path) {
             return Observed::Missing;
         }
     }

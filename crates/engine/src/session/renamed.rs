@@ -5,6 +5,7 @@ use vigil_model::mode::FileMode;
 
 use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
+use super::submodules::checked_out;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
@@ -154,7 +155,7 @@ impl Session {
                 let is_mere_directory = || {
                     mode.is_gitlink()
                         && !ours.mode.is_gitlink()
-                        && !self.repository.has_nested_repository(path)
+                        && checked_out(&self.repository, path).is_none()
                 };
                 let kind = match mode == FileMode::NONE || is_mere_directory() {
                     true => ChangeKind::Deleted,

@@ -182,6 +182,12 @@ pub(super) fn state(
     Ok((state != SubmoduleState::default()).then_some(state))
 }
 
+/// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
+pub(super) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
+    let repository = submodule(parent, path).ok()??;
+    head_id(&Refs::open(&repository).ok()?.head().ok()?)
+}
+
 /// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around
 /// it, git has padded the shorter one with zeros.
 fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {

@@ -11,6 +11,7 @@ use vigil_model::index::{Entry, Index};
 
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
+use super::submodules::checked_out;
 use crate::git::attributes::{Attributes, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
@@ -90,6 +91,10 @@ impl Surroundings for Host<'_> {
 
     fn is_repository(&self, path: &BStr) -> bool {
         self.repository.has_nested_repository(path)
+    }
+
+    fn has_commit(&self, path: &BStr) -> bool {
+        checked_out(self.repository, path).is_some()
     }
 }
 

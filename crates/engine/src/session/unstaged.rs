@@ -7,7 +7,7 @@ use vigil_model::mode::FileMode;
 use vigil_model::verdict::worktree_mode;
 
 use super::changes::Unstaged;
-use super::submodules::{SubmoduleRules, state};
+use super::submodules::{SubmoduleRules, checked_out, state};
 use super::{Findings, Session, SessionError, StatusRequest};
 use crate::git::repository::submodule as submodule_repository;
 use crate::scan::Observed;
@@ -149,7 +149,7 @@ impl Session {
             // A repository in place of a file has other commits than the file, as git sees it. Of any other directory
             // it knows only that some side has a submodule there.
             return Ok(is_in_worktree.then(|| SubmoduleState {
-                new_commits: searches_renames || self.repository.has_nested_repository(path),
+                new_commits: searches_renames || checked_out(&self.repository, path).is_some(),
                 ..unchanged
             }));
         }
