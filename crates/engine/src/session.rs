@@ -5,6 +5,7 @@
 
 mod assemble;
 mod changes;
+mod conflicts;
 mod doubled;
 mod excludes;
 mod long;

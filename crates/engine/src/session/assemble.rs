@@ -17,7 +17,7 @@ use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
+use crate::status::{BranchStatus, Change, IgnoreSubmodules};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -112,31 +112,26 @@ impl Session {
         )?;
         question.check()?;
         let unstaged = self.unstaged(request, index, &findings)?;
+        let conflicts = self.conflicts(request, index, &findings)?;
         let (unstaged, searches_renames) =
-            self.rename_unstaged(request, index, &findings, unstaged)?;
+            self.rename_unstaged(request, index, &conflicts, unstaged)?;
         status.changes = merge(index, staged, unstaged);
         add_unmerged(
             index,
-            &findings,
+            &conflicts,
+            searches_renames,
             &mut status.changes,
             is_asked_for,
-            |ours, mode, path| self.mode_against(request, index, ours, mode, path),
-            |ours, worktree, path| match ours {
-                Some(ours) => {
-                    let search = searches_renames;
-                    self.submodule_in_conflict(request, index, ours, worktree, path, search)
-                }
-                // Where git looks for renames, it gives a repository without a side of its own an id.
-                None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
-                    new_commits: searches_renames,
-                    ..SubmoduleState::default()
-                })),
-            },
-        )?;
+        );
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        doubled::join(index, head_id(&head).is_some(), &mut status.changes);
+        doubled::join(
+            index,
+            head_id(&head).is_some(),
+            &conflicts,
+            &mut status.changes,
+        );
         self.check_attributes()?;
         self.check_order_file(head_id(&head).is_some(), &status.changes)?;
         if !self.uses_untracked_cache(request, &loaded)? {

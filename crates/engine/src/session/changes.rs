@@ -5,9 +5,8 @@ use gix_hash::ObjectId;
 use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
 
-use super::{Findings, SessionError};
+use super::conflicts::Conflict;
 use crate::git::staged::StagedChange;
-use crate::scan::Observed;
 use crate::status::{
     Change, ChangeKind, RenameSource, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
 };
@@ -115,15 +114,14 @@ fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<Sub
         .then(|| state.unwrap_or_default())
 }
 
-/// Adds the paths in conflict.
+/// Adds the paths in conflict. Of those that are not among `conflicts` nothing is known to differ from the index.
 pub(super) fn add_unmerged(
     index: &Index,
-    findings: &Findings,
+    conflicts: &[Conflict<'_>],
+    searches_renames: bool,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    mode_against: impl Fn(&Entry, FileMode, &BStr) -> Result<FileMode, SessionError>,
-    submodule: impl Fn(Option<&Entry>, FileMode, &BStr) -> Result<Option<SubmoduleState>, SessionError>,
-) -> Result<(), SessionError> {
+) {
     let mut entries = index
         .entries()
         .iter()
@@ -135,13 +133,10 @@ pub(super) fn add_unmerged(
         let mut stages = [None; 3];
         let mut set = |entry: &Entry| {
             if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
-                *side = Some((
-                    UnmergedSide {
-                        mode: entry.mode,
-                        id: entry.id,
-                    },
-                    *entry,
-                ));
+                *side = Some(UnmergedSide {
+                    mode: entry.mode,
+                    id: entry.id,
+                });
             }
         };
         set(first);
@@ -151,39 +146,17 @@ pub(super) fn add_unmerged(
         if !is_asked_for(path, first.mode) {
             continue;
         }
-        let found = findings
-            .tracked
-            .binary_search_by_key(&number, |&(number, _)| number as usize);
-        let observed = found
+        let conflict = conflicts
+            .binary_search_by_key(&number, |conflict| conflict.number)
             .ok()
-            .and_then(|at| findings.tracked.get(at))
-            .map(|&(_, observed)| observed);
-        let worktree_mode = match observed {
-            Some(Observed::Present(mode)) => mode,
-            Some(Observed::Submodule) => FileMode::GITLINK,
-            _ => FileMode::NONE,
+            .and_then(|at| conflicts.get(at));
+        let unmerged = UnmergedChange {
+            stages,
+            worktree_mode: conflict.map_or(FileMode::NONE, Conflict::worktree_mode),
+            submodule: conflict.and_then(|conflict| conflict.submodule(searches_renames)),
+            is_observed: conflict.is_some(),
+            merged: None,
         };
-        let ours = stages.get(1).copied().flatten();
-        let worktree_mode = match ours {
-            Some((_, entry)) => mode_against(&entry, worktree_mode, path)?,
-            None => worktree_mode,
-        };
-        let submodule = match observed {
-            // What could not be looked at is not compared.
-            None => None,
-            Some(_) => submodule(ours.as_ref().map(|(_, entry)| entry), worktree_mode, path)?,
-        };
-        let stages = stages.map(|side| side.map(|(side, _)| side));
-        changes.push((
-            path.to_owned(),
-            Change::Unmerged(UnmergedChange {
-                stages,
-                worktree_mode,
-                submodule,
-                is_observed: observed.is_some(),
-                merged: None,
-            }),
-        ));
+        changes.push((path.to_owned(), Change::Unmerged(unmerged)));
     }
-    Ok(())
 }

@@ -10,16 +10,24 @@ use gix_hash::ObjectId;
 use vigil_model::index::Index;
 use vigil_model::mode::FileMode;
 
-use crate::status::{Change, ChangeKind, TrackedChange, UnmergedChange, UnmergedSide};
+use super::conflicts::Conflict;
+use crate::status::{Change, ChangeKind, TrackedChange, UnmergedChange};
 
 /// Makes one change of each path, where `changes` are sorted by path, those of merged entries first.
-pub(super) fn join(index: &Index, has_head: bool, changes: &mut Vec<(BString, Change)>) {
+pub(super) fn join(
+    index: &Index,
+    has_head: bool,
+    conflicts: &[Conflict<'_>],
+    changes: &mut Vec<(BString, Change)>,
+) {
     if has_head {
         for (path, change) in changes.iter_mut() {
             if let Change::Unmerged(unmerged) = change
                 && index.find(path.as_bstr(), 0).is_some()
             {
-                *change = Change::Tracked(without_stages(index, unmerged));
+                let conflict = conflicts.iter().find(|conflict| conflict.path == *path);
+                let null = ObjectId::null(index.hash_kind());
+                *change = Change::Tracked(without_stages(unmerged, conflict, null));
             }
         }
     }
@@ -33,22 +41,22 @@ pub(super) fn join(index: &Index, has_head: bool, changes: &mut Vec<(BString, Ch
 }
 
 /// A conflict as it is shown where git does not find the stages.
-fn without_stages(index: &Index, change: &UnmergedChange) -> TrackedChange {
-    let nothing = UnmergedSide {
-        mode: FileMode::NONE,
-        id: ObjectId::null(index.hash_kind()),
-    };
-    // The working tree is compared with stage 2.
-    let [_, ours, _] = change.stages;
-    let compared = ours.filter(|_| change.is_observed).unwrap_or(nothing);
+fn without_stages(
+    change: &UnmergedChange,
+    conflict: Option<&Conflict<'_>>,
+    null: ObjectId,
+) -> TrackedChange {
+    let against_ours = conflict.and_then(|conflict| conflict.against_ours.as_ref());
+    let (index_mode, index_id) =
+        against_ours.map_or((FileMode::NONE, null), |against| against.ours);
     TrackedChange {
         staged: Some(ChangeKind::Unmerged),
         unstaged: change.is_observed.then_some(ChangeKind::Unmerged),
-        head_mode: nothing.mode,
-        index_mode: compared.mode,
+        head_mode: FileMode::NONE,
+        index_mode,
         worktree_mode: change.worktree_mode,
-        head_id: nothing.id,
-        index_id: compared.id,
+        head_id: null,
+        index_id,
         staged_source: None,
         unstaged_source: None,
         submodule: change.submodule,

@@ -5,7 +5,7 @@ use vigil_model::mode::FileMode;
 
 use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
-use super::submodules::checked_out;
+use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
@@ -19,21 +19,23 @@ impl Session {
         &self,
         request: &StatusRequest,
         index: &Index,
-        findings: &Findings,
+        conflicts: &[Conflict<'_>],
         unstaged: Vec<Unstaged>,
     ) -> Result<(Vec<Unstaged>, bool), SessionError> {
         let Some(rule) = request.renames else {
             return Ok((unstaged, false));
         };
-        let in_conflict = self.conflicts(index, findings);
+        let null = ObjectId::null(index.hash_kind());
+        let in_conflict = as_compared(conflicts, null);
         let has = |kind: ChangeKind| {
             unstaged.iter().any(|change| change.kind == kind)
                 || in_conflict.iter().any(|change| change.kind == kind)
         };
-        if !has(ChangeKind::Added) || !(has(ChangeKind::Deleted) || rule.copies) {
+        let has_source = has(ChangeKind::Deleted)
+            || rule.copies && (has(ChangeKind::Modified) || has(ChangeKind::TypeChanged));
+        if !has(ChangeKind::Added) || !has_source {
             return Ok((unstaged, false));
         }
-        let null = ObjectId::null(index.hash_kind());
         let top = self.top()?;
         let mut changes: Vec<StagedChange> = unstaged
             .iter()
@@ -124,46 +126,29 @@ impl Session {
                 objects::hash_blob(hash, &contents)
             })
     }
+}
 
-    /// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
-    /// there is one, and against its stage 2, if it has that.
-    fn conflicts(&self, index: &Index, findings: &Findings) -> Vec<StagedChange> {
-        let null = ObjectId::null(index.hash_kind());
-        let mut all = Vec::new();
-        for &(number, observed) in &findings.tracked {
-            let Some(entry) = index.entries().get(number as usize) else {
-                continue;
-            };
-            if entry.flags.stage() == 0 {
-                continue;
-            }
-            let path = index.path(entry);
-            let mode = observed.mode();
-            let change = |kind, head_mode, head_id| StagedChange {
-                path: path.to_owned(),
-                kind,
-                head_mode,
-                head_id,
-                index_mode: mode,
-                index_id: null,
-                source: None,
-            };
-            if mode != FileMode::NONE {
-                all.push(change(ChangeKind::Added, FileMode::NONE, null));
-            }
-            if let Some(ours) = index.find(path, 2) {
-                let is_mere_directory = || {
-                    mode.is_gitlink()
-                        && !ours.mode.is_gitlink()
-                        && checked_out(&self.repository, path).is_none()
-                };
-                let kind = match mode == FileMode::NONE || is_mere_directory() {
-                    true => ChangeKind::Deleted,
-                    false => ChangeKind::Modified,
-                };
-                all.push(change(kind, ours.mode, ours.id));
-            }
+/// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
+/// there is one, and against its stage 2, if it has that.
+fn as_compared(conflicts: &[Conflict<'_>], null: ObjectId) -> Vec<StagedChange> {
+    let mut all = Vec::new();
+    for conflict in conflicts {
+        let change = |kind, (head_mode, head_id), index_mode| StagedChange {
+            path: conflict.path.to_owned(),
+            kind,
+            head_mode,
+            head_id,
+            index_mode,
+            index_id: null,
+            source: None,
+        };
+        if conflict.mode != FileMode::NONE {
+            let nothing = (FileMode::NONE, null);
+            all.push(change(ChangeKind::Added, nothing, conflict.mode));
         }
-        all
+        if let Some(against) = &conflict.against_ours {
+            all.push(change(against.kind, against.ours, conflict.mode));
+        }
     }
+    all
 }

@@ -1,13 +1,9 @@
 //! What the scan found in the working tree, with submodules asked for their state.
 
-use bstr::{BStr, ByteSlice};
-use vigil_linux::stat::lstat_path;
-use vigil_model::index::{Entry, Index};
-use vigil_model::mode::FileMode;
-use vigil_model::verdict::worktree_mode;
+use vigil_model::index::Index;
 
 use super::changes::Unstaged;
-use super::submodules::{SubmoduleRules, checked_out, state};
+use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
 use crate::git::repository::submodule as submodule_repository;
 use crate::scan::Observed;
@@ -91,7 +87,7 @@ impl Session {
         Ok(all)
     }
 
-    fn submodule_rules(
+    pub(super) fn submodule_rules(
         &self,
         request: &StatusRequest,
         index: &Index,
@@ -103,74 +99,5 @@ impl Session {
             request,
             self.settings.ignore_submodules,
         )
-    }
-
-    /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
-    /// configuration has the recorded mode count. Of a submodule that is ignored git does not compare stage 2.
-    pub(super) fn mode_against(
-        &self,
-        request: &StatusRequest,
-        index: &Index,
-        ours: &Entry,
-        mode: FileMode,
-        path: &BStr,
-    ) -> Result<FileMode, SessionError> {
-        let rules = &self.settings.stat_rules;
-        if !mode.is_file() && !mode.is_symlink()
-            || rules.has_symlinks && rules.trust_executable_bit
-            || ours.mode.is_gitlink() && self.submodule_rules(request, index)?.ignored(path)?.all
-        {
-            return Ok(mode);
-        }
-        let on_disk = self
-            .top()
-            .ok()
-            .and_then(|top| Some(top.join(path.to_path().ok()?)));
-        Ok(match on_disk.map(|on_disk| lstat_path(&on_disk)) {
-            Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
-            _ => mode,
-        })
-    }
-
-    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree. Where git
-    /// `searches_renames`, it gives a directory without a recorded commit an id.
-    pub(super) fn submodule_in_conflict(
-        &self,
-        request: &StatusRequest,
-        index: &Index,
-        ours: &Entry,
-        worktree_mode: FileMode,
-        path: &BStr,
-        searches_renames: bool,
-    ) -> Result<Option<SubmoduleState>, SessionError> {
-        let is_in_worktree = worktree_mode.is_gitlink();
-        let unchanged = SubmoduleState::default();
-        if !ours.mode.is_gitlink() {
-            // A repository in place of a file has other commits than the file, as git sees it. Of any other directory
-            // it knows only that some side has a submodule there.
-            return Ok(is_in_worktree.then(|| SubmoduleState {
-                new_commits: searches_renames || checked_out(&self.repository, path).is_some(),
-                ..unchanged
-            }));
-        }
-        let ignored = self.submodule_rules(request, index)?.ignored(path)?;
-        if !is_in_worktree {
-            if worktree_mode.is_symlink() && !ignored.all && !ignored.dirty {
-                submodule_repository(&self.repository, path)?;
-            }
-            return Ok((!ignored.all).then_some(unchanged));
-        }
-        let state = state(
-            &self.repository,
-            path,
-            &ours.id,
-            ignored,
-            request.threads_max,
-            self.stderr,
-        )?;
-        Ok(Some(state.unwrap_or(SubmoduleState {
-            new_commits: searches_renames,
-            ..unchanged
-        })))
     }
 }

@@ -79,6 +79,18 @@ cases! {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\tdir/z\n160000 {ID} 3\tdir/z\n"));
         b.write("dir/z/inside", "x\n");
     };
+    "conflict of a file and our submodule, directories", |b| {
+        b.base().git_in(".", &["init", "-q", "work/dir/y"]).write("dir/y/untracked", "x\n").directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tdir/y\n160000 {ID} 2\tdir/y\n100755 {ID} 1\tdir/z\n160000 {ID} 2\tdir/z\n"));
+    };
+    "conflicts of submodules, one of them gone, all ignored", |b| {
+        b.base().git(&["config", "diff.ignoreSubmodules", "all"]).directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/y\n160000 {ID} 3\tdir/z\n"));
+    };
+    "conflict of their submodule, where copies are searched", |b| {
+        b.base().git(&["config", "status.renames", "copies"]).directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 3\tdir/z\n"));
+    };
     "conflict of a submodule with a directory", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n100644 {ID} 2\tdir\n"));
         b.write("dir/inside", "x\n").write("dir/sub/d", "x\n").write("dir/sub/new.o", "x\n").write(".gitignore", "*.o\n");
