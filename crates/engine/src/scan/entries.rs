@@ -223,5 +223,5 @@ pub(super) fn is_gitlink_on_any_side(index: &Index, first: &Entry) -> bool {
         let side = index.find(index.path(first), stage);
         side.is_some_and(|side| side.mode.is_gitlink())
     };
-    first.mode.is_gitlink() || first.flags.stage() > 0 && (2..=3).any(is_gitlink)
+    first.mode.is_gitlink() || (1..=3).any(is_gitlink)
 }

@@ -75,23 +75,26 @@ impl Session {
             files: Some((top, &self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
-        let is_in_conflict = |path: &BStr| {
-            conflicting_paths
-                .binary_search_by(|other| other.as_bstr().cmp(path))
-                .is_ok()
-        };
-        let mut pairs = pairs
+        let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
             .into_iter()
-            .filter(|pair| !is_in_conflict(pair.path.as_bstr()))
-            .peekable();
+            .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());
+        let mut pairs = pairs.into_iter().peekable();
         let mut kept = Vec::with_capacity(unstaged.len());
         for mut change in unstaged {
-            let path = index
-                .entries()
-                .get(change.number)
-                .map(|entry| index.path(entry));
-            if path.is_some_and(is_in_conflict) {
-                kept.push(change);
+            let entry = index.entries().get(change.number);
+            let path = entry.map(|entry| index.path(entry));
+            if let (Some(entry), Some(path)) = (entry, path)
+                && conflicting_paths
+                    .binary_search_by(|other| other.as_bstr().cmp(path))
+                    .is_ok()
+            {
+                // The merged entry of a path that is in conflict, too.
+                let is_itself = |pair: &StagedChange| {
+                    pair.path == path && (pair.head_mode, pair.head_id) == (entry.mode, entry.id)
+                };
+                if change.kind != ChangeKind::Deleted || in_conflict.iter().any(is_itself) {
+                    kept.push(change);
+                }
                 continue;
             }
             // What has no pair of its own went into one.

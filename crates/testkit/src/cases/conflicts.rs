@@ -29,6 +29,11 @@ cases! {
         b.submodule().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\ta\n160000 {ID} 2\ta\n160000 {ID} 2\tdir/module\n160000 {ID} 3\tb\n"));
         b.remove("b").directory("b");
     };
+    "stages beside a merged entry that was renamed", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("100644 {ID} 3\ta\n160000 {ID} 1\tb\n"));
+        b.remove("b").write("b/in", "x\n").rename("a", "new").git(&["add", "-N", "new"]);
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 3\ta\n"));
+    };
     "stages beside a merged entry, no commit", |b| {
         b.empty().write("a", "a\n").write("b", "b\n").git(&["add", "-A"]);
         b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\ta\n100644 {ID} 3\tb\n")).write("b", "changed\n");
