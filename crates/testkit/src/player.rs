@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 
+use crate::broken_index;
 use crate::invocation::Invocation;
 use crate::long_lived::oracle::Known;
 use crate::long_lived::{compare_prompt, server::Server};
@@ -308,7 +309,7 @@ fn compare_status_once(
     if differences.is_empty()
         && (is_crash(&right)
             || asks_in_vain(&right)
-            || is_out_of_order(settings, sandbox, invocation))
+            || broken_index::is_misread(settings, sandbox, invocation))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
         return Ok(Verdict::Unjudged);
@@ -370,38 +371,6 @@ pub fn is_crash(outcome: &Outcome) -> bool {
             .stderr
             .lines()
             .any(|line| line.starts_with(b"BUG: "))
-}
-
-/// Whether the index has a sparse directory beside entries below it, or entries that are not in order, both of which git
-/// writes where stages are put below a sparse directory. When git compares the first kind with HEAD it expands it out
-/// of order. It then looks in vain for its own entries, as it does in an index of the second kind.
-fn is_out_of_order(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
-    let lines = |arguments: &[&str]| {
-        let mut command = sandbox.command(&settings.oracle, &invocation.directory);
-        let output = command.args(arguments).output().ok();
-        output.filter(|output| output.status.success())
-    };
-    // git expands the index that it lists, too, unless files may be where they are not wanted.
-    let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
-    let arguments = [
-        &as_it_is[..],
-        &["--stage", "--full-name", "--sparse", "-z", ":/"],
-    ]
-    .concat();
-    let Some(listed) = lines(&arguments) else {
-        return false;
-    };
-    // Mode, object and stage, a tab, and the path.
-    let entries = listed.stdout.split(|&byte| byte == 0).filter_map(|entry| {
-        let (facts, path) = entry.split_once_str(b"\t")?;
-        Some((path, facts.last().copied()))
-    });
-    let is_unordered = !entries.clone().is_sorted();
-    let is_beside = entries
-        .clone()
-        .zip(entries.skip(1))
-        .any(|((path, _), (next, _))| path.ends_with(b"/") && next.starts_with(path));
-    is_unordered || is_beside && lines(&["rev-parse", "-q", "--verify", "HEAD"]).is_some()
 }
 
 /// Whether git gave up for want of a source of attributes. It notices when it first asks for any, which it also does for
