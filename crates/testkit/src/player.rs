@@ -309,6 +309,7 @@ fn compare_status_once(
     if differences.is_empty()
         && (is_crash(&right)
             || asks_in_vain(&right)
+            || runs_itself(&right, &candidate)
             || broken_index::is_misread(settings, sandbox, invocation))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
@@ -377,6 +378,14 @@ pub fn is_crash(outcome: &Outcome) -> bool {
 /// means of its own, such as the untracked cache: an answer without attributes is as good.
 fn asks_in_vain(outcome: &Outcome) -> bool {
     last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
+}
+
+/// Whether git did not end, and the candidate says that a submodule is the repository around it: git runs itself in it
+/// over and over, and gives up when the system has no more processes.
+fn runs_itself(right: &Outcome, candidate: &Outcome) -> bool {
+    let is_in_itself = "fatal: a submodule of this repository is the repository itself";
+    let mut said = candidate.stderr.lines();
+    right.ending == Ending::TimedOut && said.any(|line| line == is_in_itself.as_bytes())
 }
 
 fn last_line(text: &[u8]) -> &[u8] {

@@ -171,16 +171,30 @@ pub(super) fn state(
             threads_max,
             ..StatusRequest::default()
         };
-        let status = Session::open(repository, false, stderr)
-            .and_then(|mut session| session.status(&request))
-            .map_err(|source| SessionError::Submodule {
+        let status = status_inside(repository, &request, stderr).map_err(|source| {
+            SessionError::Submodule {
                 text: format!("'git status --porcelain=2' failed in submodule {path}"),
                 source: Box::new(source),
-            })?;
+            }
+        })?;
         (state.modified, state.untracked) = dirt(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
 }
+
+fn status_inside(
+    repository: Repository,
+    request: &StatusRequest,
+    stderr: FilterStderr,
+) -> Result<Status, SessionError> {
+    if repository.is_in_itself() {
+        return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
+    }
+    Session::open(repository, false, stderr)?.status(request)
+}
+
+/// git has no word for it: it runs itself until the system has no more processes for it.
+const IN_ITSELF: &str = "a submodule of this repository is the repository itself";
 
 /// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
 pub(super) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
