@@ -67,7 +67,12 @@ fn answer(oracle: &Oracle) -> (Vec<String>, Published, Session) {
 #[track_caller]
 fn right_answer(oracle: &Oracle) -> (Published, Session) {
     let (lines, published, session) = answer(oracle);
-    let expected = oracle.git(&["--no-optional-locks", "status", "--porcelain", "--no-renames"]);
+    let expected = oracle.git(&[
+        "--no-optional-locks",
+        "status",
+        "--porcelain",
+        "--no-renames",
+    ]);
     let expected = String::from_utf8(expected).unwrap();
     assert_eq!(lines, expected.lines().collect::<Vec<_>>());
     (published, session)
