@@ -5,6 +5,8 @@
 
 mod assemble;
 mod changes;
+mod conflicts;
+mod doubled;
 mod excludes;
 mod ignoring;
 mod index;

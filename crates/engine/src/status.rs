@@ -132,6 +132,8 @@ pub enum ChangeKind {
     Renamed,
     /// Copied: `C`; the source is beside it.
     Copied,
+    /// In conflict, and merged as well: `U`, where nothing else is known.
+    Unmerged,
 }
 
 impl ChangeKind {
@@ -144,6 +146,7 @@ impl ChangeKind {
             Self::TypeChanged => b'T',
             Self::Renamed => b'R',
             Self::Copied => b'C',
+            Self::Unmerged => b'U',
         }
     }
 }
@@ -213,6 +216,8 @@ pub struct UnmergedChange {
     pub submodule: Option<SubmoduleState>,
     /// The working tree could be looked at there; where not, nothing is known to differ from the index.
     pub is_observed: bool,
+    /// How the working tree differs from a merged entry of the path that the index has on an unborn branch, too.
+    pub merged: Option<ChangeKind>,
 }
 
 impl UnmergedChange {

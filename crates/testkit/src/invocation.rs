@@ -50,16 +50,27 @@ impl Invocation {
 
     /// The command that asks `program`. It must neither write nor fetch anything.
     pub fn command(&self, sandbox: &Sandbox, program: &Path) -> Command {
+        let mut command = self.bare_command(sandbox, program);
+        let arguments = self.arguments();
+        command.args(arguments.iter().map(|argument| sandbox.expand(argument)));
+        command
+    }
+
+    /// Another git command that `program` is to do about the same repository, with the same configuration; without
+    /// arguments of its own yet.
+    pub fn other_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
+        let mut command = self.bare_command(sandbox, program);
+        let globals = self.globals.iter().flatten();
+        command.args(globals.map(|argument| sandbox.expand(argument)));
+        command
+    }
+
+    fn bare_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = sandbox.command(program, &self.directory);
         command.envs(Sandbox::reading_variables());
         for (name, value) in &self.variables {
             command.env(sandbox.expand(name), sandbox.expand(value));
         }
-        command.args(
-            self.arguments()
-                .iter()
-                .map(|argument| sandbox.expand(argument)),
-        );
         command
     }
 

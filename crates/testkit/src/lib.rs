@@ -12,6 +12,7 @@
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
 
 pub mod action;
+mod broken_index;
 pub mod campaign;
 pub mod cases;
 pub mod invocation;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 
+use crate::broken_index;
 use crate::invocation::Invocation;
 use crate::long_lived::oracle::Known;
 use crate::long_lived::{compare_prompt, server::Server};
@@ -308,7 +309,8 @@ fn compare_status_once(
     if differences.is_empty()
         && (is_crash(&right)
             || asks_in_vain(&right)
-            || is_out_of_order(settings, sandbox, invocation))
+            || runs_itself(&right, &candidate)
+            || broken_index::is_misread(settings, sandbox, invocation))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
         return Ok(Verdict::Unjudged);
@@ -372,32 +374,18 @@ pub fn is_crash(outcome: &Outcome) -> bool {
             .any(|line| line.starts_with(b"BUG: "))
 }
 
-/// Whether the index has a sparse directory beside entries below it, which git writes where stages are put there. When git
-/// compares such an index with HEAD it expands it out of order, and then looks in vain for its own entries.
-fn is_out_of_order(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
-    let lines = |arguments: &[&str]| {
-        let mut command = sandbox.command(&settings.oracle, &invocation.directory);
-        let output = command.args(arguments).output().ok();
-        output.filter(|output| output.status.success())
-    };
-    // git expands the index that it lists, too, unless files may be where they are not wanted.
-    let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
-    let arguments = [&as_it_is[..], &["--full-name", "--sparse", "-z", ":/"]].concat();
-    let Some(listed) = lines(&arguments) else {
-        return false;
-    };
-    let paths = listed.stdout.split(|&byte| byte == 0);
-    let is_beside = paths
-        .clone()
-        .zip(paths.skip(1))
-        .any(|(path, next)| path.ends_with(b"/") && next.starts_with(path));
-    is_beside && lines(&["rev-parse", "-q", "--verify", "HEAD"]).is_some()
-}
-
 /// Whether git gave up for want of a source of attributes. It notices when it first asks for any, which it also does for
 /// means of its own, such as the untracked cache: an answer without attributes is as good.
 fn asks_in_vain(outcome: &Outcome) -> bool {
     last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
+}
+
+/// Whether git did not end, and the candidate says that a submodule is the repository around it: git runs itself in it
+/// over and over, and gives up when the system has no more processes.
+fn runs_itself(right: &Outcome, candidate: &Outcome) -> bool {
+    let is_in_itself = "fatal: a submodule of this repository is the repository itself";
+    let mut said = candidate.stderr.lines();
+    right.ending == Ending::TimedOut && said.any(|line| line == is_in_itself.as_bytes())
 }
 
 fn last_line(text: &[u8]) -> &[u8] {

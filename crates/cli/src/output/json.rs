@@ -205,6 +205,7 @@ fn kind_name(kind: ChangeKind) -> &'static str {
         ChangeKind::TypeChanged => "type_changed",
         ChangeKind::Renamed => "renamed",
         ChangeKind::Copied => "copied",
+        ChangeKind::Unmerged => "unmerged",
     }
 }
 
@@ -331,6 +332,7 @@ mod tests {
     fn bytes_that_are_not_utf_8_and_sides_that_are_missing_are_told() {
         let commit = id("d0231b9a2008ef4cfbdc1dcb4b34379288a8adda");
         let conflict = UnmergedChange {
+            merged: None,
             stages: [
                 None,
                 Some(UnmergedSide {

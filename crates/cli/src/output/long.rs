@@ -107,7 +107,7 @@ impl Gist {
         for (_, change) in &status.changes {
             match change {
                 Change::Tracked(change) => {
-                    this.is_committable |= change.staged.is_some();
+                    this.is_committable |= listed(change.staged).is_some();
                     this.is_dirty |= change.unstaged.is_some();
                 }
                 Change::Unmerged(change) => {
@@ -205,7 +205,12 @@ pub(crate) fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind
         .changes
         .iter()
         .filter_map(|(_, change)| match change {
-            Change::Tracked(change) => change.unstaged,
-            Change::Unmerged(_) => None,
+            Change::Tracked(change) => listed(change.unstaged),
+            Change::Unmerged(change) => change.merged,
         })
+}
+
+/// A change, if the long format lists it: it knows no path that is both merged and in conflict.
+fn listed(kind: Option<ChangeKind>) -> Option<ChangeKind> {
+    kind.filter(|kind| *kind != ChangeKind::Unmerged)
 }

@@ -283,6 +283,7 @@ fn unmerged(record: &[u8]) -> (BString, Change) {
         })
     };
     let change = UnmergedChange {
+        merged: None,
         stages: [stage(2), stage(3), stage(4)],
         worktree_mode: mode(parts[5]),
         submodule: submodule(parts[1]),

@@ -98,6 +98,8 @@ pub struct Repository {
     pub config: Config,
     /// What the process told us; kept for `GIT_*` variables that are read later.
     pub environment: Environment,
+    /// Folder and working tree of each repository that this one is in as a submodule, the outermost first.
+    pub outer: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
 impl Repository {
@@ -107,6 +109,14 @@ impl Repository {
             .as_deref()
             .and_then(|top| path.strip_prefix(top).ok())
             .unwrap_or(path)
+    }
+
+    /// Whether this is one of the submodules around it, which `core.worktree` makes possible: git runs itself in it over
+    /// and over. The outermost repository does not count, since it may be asked for otherwise than by its configuration.
+    pub fn is_in_itself(&self) -> bool {
+        let mut submodules = self.outer.iter().skip(1);
+        submodules
+            .any(|(git_dir, work_tree)| *git_dir == self.git_dir && *work_tree == self.work_tree)
     }
 
     /// The top of the working tree, which must be there to be entered: what `git status` insists on.

@@ -133,8 +133,8 @@ fn special(scan: &Scan<'_>, place: &Place<'_>, file: &TrackedFile<'_>, stat: &St
                 Observed::Present(FileMode::GITLINK)
             };
         }
-        // A directory in place of a file means that the file is gone, unless the directory is a repository.
-        if !scan.surroundings.is_repository(place.path().as_bstr()) {
+        // A directory in place of a file means that the file is gone, unless the directory could be a submodule.
+        if !scan.surroundings.has_commit(place.path().as_bstr()) {
             return Observed::Missing;
         }
     }
@@ -219,17 +219,15 @@ pub(crate) fn observed(stat: &Stat) -> ObservedStat {
     }
 }
 
-/// Whether the file at `at`, or another side of its conflict, is a submodule.
+/// Whether the file at `at`, the first of its name, or a side of its conflict, is a submodule.
 pub(super) fn is_gitlink_on_any_side(
     directory: &Directory<'_>,
     at: usize,
     first: &TrackedFile<'_>,
 ) -> bool {
-    let is_conflict = first.flags().stage() > 0;
-    let mut sides = directory.files_from(at);
-    sides
-        .by_ref()
+    directory
+        .files_from(at)
         .take_while(|(_, side)| side.name() == first.name())
-        .take(if is_conflict { usize::MAX } else { 1 })
+        .filter(|(place, side)| *place == at || side.flags().stage() > 0)
         .any(|(_, side)| side.mode().is_gitlink())
 }

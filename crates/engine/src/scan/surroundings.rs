@@ -31,6 +31,9 @@ pub trait Surroundings: Sync {
 
     /// Whether the directory at `path` is the top of another repository's working tree.
     fn is_repository(&self, path: &BStr) -> bool;
+
+    /// Whether the directory at `path` is the top of a working tree in which a commit is checked out.
+    fn has_commit(&self, path: &BStr) -> bool;
 }
 
 /// Why contents could not be compared: a filter that must not fail did. The text is git's.

@@ -595,12 +595,13 @@ fn below(here: &Here<'_>, sub: &Subdir<'_>) -> Spot {
     }
 }
 
-/// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts.
+/// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts. A conflict
+/// is looked at besides a merged entry of its path.
 #[inline]
 fn is_later_stage(directory: &Directory<'_>, at: usize, file: &TrackedFile<'_>) -> bool {
     file.flags().stage() > 0
         && at
             .checked_sub(1)
             .and_then(|before| directory.file(before))
-            .is_some_and(|before| before.name() == file.name())
+            .is_some_and(|before| before.flags().stage() > 0 && before.name() == file.name())
 }

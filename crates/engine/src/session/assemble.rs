@@ -16,7 +16,7 @@ use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff, TreeSource};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, Change, IgnoreSubmodules, SubmoduleState};
+use crate::status::{BranchStatus, Change, IgnoreSubmodules};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -119,42 +119,26 @@ impl Session {
         )?;
         question.check()?;
         let unstaged = self.unstaged(request, tracked, &findings)?;
+        let conflicts = self.conflicts(request, tracked, &findings)?;
         let (unstaged, searches_renames) =
-            self.rename_unstaged(request, tracked, &findings, unstaged)?;
+            self.rename_unstaged(request, tracked, &conflicts, unstaged)?;
         status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
         add_unmerged(
             tracked,
-            &findings,
+            &conflicts,
+            searches_renames,
             &mut status.changes,
             is_asked_for,
-            |ours, mode| self.mode_against(ours, mode),
-            |ours, worktree, path| match ours {
-                Some(ours) => {
-                    let search = searches_renames;
-                    self.submodule_in_conflict(request, tracked, ours, worktree, path, search)
-                }
-                // Where git looks for renames, it gives a repository without a side of its own an id.
-                None => Ok(worktree.is_gitlink().then_some(SubmoduleState {
-                    new_commits: searches_renames,
-                    ..SubmoduleState::default()
-                })),
-            },
-        )?;
+        );
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        // A damaged index may hold a path twice.
-        status.changes.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if let (true, Change::Tracked(later), Change::Tracked(earlier)) =
-                (is_same, &later.1, &mut earlier.1)
-                && earlier.index_mode == FileMode::NONE
-            {
-                earlier.index_mode = later.index_mode;
-                earlier.index_id = later.index_id;
-            }
-            is_same
-        });
+        doubled::join(
+            tracked,
+            head_id(&head).is_some(),
+            &conflicts,
+            &mut status.changes,
+        );
         self.check_attributes()?;
         self.check_order_file(head_id(&head).is_some(), &status.changes)?;
         if !self.uses_untracked_cache(request, &state.file)? {

@@ -7,9 +7,8 @@ use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 
-use super::{Findings, SessionError};
+use super::conflicts::Conflict;
 use crate::git::staged::StagedChange;
-use crate::scan::Observed;
 use crate::status::{
     Change, ChangeKind, RenameSource, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
 };
@@ -112,19 +111,14 @@ fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<Sub
         .then(|| state.unwrap_or_default())
 }
 
-/// Adds the paths in conflict.
+/// Adds the paths in conflict. Of those that are not among `conflicts` nothing is known to differ from the index.
 pub(super) fn add_unmerged(
     tracked: &Tracked,
-    findings: &Findings,
+    conflicts: &[Conflict],
+    searches_renames: bool,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    mode_against: impl Fn(&TrackedEntry, FileMode) -> FileMode,
-    submodule: impl Fn(
-        Option<&TrackedEntry>,
-        FileMode,
-        &BStr,
-    ) -> Result<Option<SubmoduleState>, SessionError>,
-) -> Result<(), SessionError> {
+) {
     let mut all: Vec<TrackedEntry> = Vec::new();
     let _ = tracked.visit::<()>(
         |sums| sums.conflicted > 0,
@@ -135,57 +129,34 @@ pub(super) fn add_unmerged(
             ControlFlow::Continue(())
         },
     );
-    for conflict in all.chunk_by(|a, b| a.path == b.path) {
-        let Some(first) = conflict.first() else {
+    for sides in all.chunk_by(|a, b| a.path == b.path) {
+        let Some(first) = sides.first() else {
             continue;
         };
         let path = first.path.as_bstr();
         let mut stages = [None; 3];
-        for entry in conflict {
+        for entry in sides {
             if let Some(side) = stages.get_mut(usize::from(entry.flags.stage()).saturating_sub(1)) {
-                *side = Some(entry);
+                *side = Some(UnmergedSide {
+                    mode: entry.mode,
+                    id: entry.id,
+                });
             }
         }
         if !is_asked_for(path, first.mode) {
             continue;
         }
-        let found = findings
-            .tracked
-            .binary_search_by_key(&first.number, |&(number, _)| number);
-        let observed = found
+        let conflict = conflicts
+            .binary_search_by_key(&first.number, |conflict| conflict.number)
             .ok()
-            .and_then(|at| findings.tracked.get(at))
-            .map(|&(_, observed)| observed);
-        let worktree_mode = match observed {
-            Some(Observed::Present(mode)) => mode,
-            Some(Observed::Submodule) => FileMode::GITLINK,
-            _ => FileMode::NONE,
+            .and_then(|at| conflicts.get(at));
+        let unmerged = UnmergedChange {
+            stages,
+            worktree_mode: conflict.map_or(FileMode::NONE, Conflict::worktree_mode),
+            submodule: conflict.and_then(|conflict| conflict.submodule(searches_renames)),
+            is_observed: conflict.is_some(),
+            merged: None,
         };
-        let ours = stages.get(1).copied().flatten();
-        let worktree_mode = match ours {
-            Some(ours) => mode_against(ours, worktree_mode),
-            None => worktree_mode,
-        };
-        let submodule = match observed {
-            // What could not be looked at is not compared.
-            None => None,
-            Some(_) => submodule(ours, worktree_mode, path)?,
-        };
-        let stages = stages.map(|side| {
-            side.map(|entry| UnmergedSide {
-                mode: entry.mode,
-                id: entry.id,
-            })
-        });
-        changes.push((
-            path.to_owned(),
-            Change::Unmerged(UnmergedChange {
-                stages,
-                worktree_mode,
-                submodule,
-                is_observed: observed.is_some(),
-            }),
-        ));
+        changes.push((path.to_owned(), Change::Unmerged(unmerged)));
     }
-    Ok(())
 }

@@ -5,6 +5,7 @@ use vigil_model::tracked::Tracked;
 
 use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
+use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
@@ -18,21 +19,23 @@ impl Session {
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
-        findings: &Findings,
+        conflicts: &[Conflict],
         unstaged: Vec<Unstaged>,
     ) -> Result<(Vec<Unstaged>, bool), SessionError> {
         let Some(rule) = request.renames else {
             return Ok((unstaged, false));
         };
-        let in_conflict = self.conflicts(tracked, findings);
+        let null = ObjectId::null(tracked.hash_kind());
+        let in_conflict = as_compared(conflicts, null);
         let has = |kind: ChangeKind| {
             unstaged.iter().any(|change| change.kind == kind)
                 || in_conflict.iter().any(|change| change.kind == kind)
         };
-        if !has(ChangeKind::Added) || !(has(ChangeKind::Deleted) || rule.copies) {
+        let has_source = has(ChangeKind::Deleted)
+            || rule.copies && (has(ChangeKind::Modified) || has(ChangeKind::TypeChanged));
+        if !has(ChangeKind::Added) || !has_source {
             return Ok((unstaged, false));
         }
-        let null = ObjectId::null(tracked.hash_kind());
         let top = self.top()?;
         let mut changes: Vec<StagedChange> = unstaged
             .iter()
@@ -72,13 +75,24 @@ impl Session {
             files: Some((top, &self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
-        let mut pairs = pairs
+        let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
             .into_iter()
-            .filter(|pair| conflicting_paths.binary_search(&pair.path).is_err())
-            .peekable();
+            .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());
+        let mut pairs = pairs.into_iter().peekable();
         let mut kept = Vec::with_capacity(unstaged.len());
         for mut change in unstaged {
-            let path = change.entry.path.as_bstr();
+            let entry = &change.entry;
+            let path = entry.path.as_bstr();
+            if conflicting_paths.binary_search(&entry.path).is_ok() {
+                // The merged entry of a path that is in conflict, too.
+                let is_itself = |pair: &StagedChange| {
+                    pair.path == path && (pair.head_mode, pair.head_id) == (entry.mode, entry.id)
+                };
+                if change.kind != ChangeKind::Deleted || in_conflict.iter().any(is_itself) {
+                    kept.push(change);
+                }
+                continue;
+            }
             // What has no pair of its own went into one.
             let Some(pair) = pairs.next_if(|pair| path == pair.path) else {
                 continue;
@@ -111,46 +125,29 @@ impl Session {
                 objects::hash_blob(hash, &contents)
             })
     }
+}
 
-    /// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
-    /// there is one, and against its stage 2, if it has that.
-    fn conflicts(&self, tracked: &Tracked, findings: &Findings) -> Vec<StagedChange> {
-        let null = ObjectId::null(tracked.hash_kind());
-        let mut all = Vec::new();
-        for &(number, observed) in &findings.tracked {
-            let Some(entry) = tracked.entry(number) else {
-                continue;
-            };
-            if entry.flags.stage() == 0 {
-                continue;
-            }
-            let path = entry.path.as_bstr();
-            let mode = observed.mode();
-            let change = |kind, head_mode, head_id| StagedChange {
-                path: path.to_owned(),
-                kind,
-                head_mode,
-                head_id,
-                index_mode: mode,
-                index_id: null,
-                source: None,
-            };
-            if mode != FileMode::NONE {
-                all.push(change(ChangeKind::Added, FileMode::NONE, null));
-            }
-            if let Some(ours) = tracked.find(path, 2) {
-                let is_mere_directory = || {
-                    mode.is_gitlink()
-                        && !ours.mode.is_gitlink()
-                        && !self.repository.has_nested_repository(path)
-                };
-                let kind = match mode == FileMode::NONE || is_mere_directory() {
-                    true => ChangeKind::Deleted,
-                    false => ChangeKind::Modified,
-                };
-                all.push(change(kind, ours.mode, ours.id));
-            }
+/// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
+/// there is one, and against its stage 2, if it has that.
+fn as_compared(conflicts: &[Conflict], null: ObjectId) -> Vec<StagedChange> {
+    let mut all = Vec::new();
+    for conflict in conflicts {
+        let change = |kind, (head_mode, head_id), index_mode| StagedChange {
+            path: conflict.path.clone(),
+            kind,
+            head_mode,
+            head_id,
+            index_mode,
+            index_id: null,
+            source: None,
+        };
+        if conflict.mode != FileMode::NONE {
+            let nothing = (FileMode::NONE, null);
+            all.push(change(ChangeKind::Added, nothing, conflict.mode));
         }
-        all
+        if let Some(against) = &conflict.against_ours {
+            all.push(change(against.kind, against.ours, conflict.mode));
+        }
     }
+    all
 }

@@ -188,20 +188,39 @@ pub(super) fn state(
             threads_max,
             ..StatusRequest::default()
         };
-        let status = Session::open(repository, false, stderr)
-            .and_then(|mut session| {
-                let status = session.status(&request)?;
-                // Only the next look would have gained by it.
-                let _ = session.save(&NoSteps);
-                Ok(status)
-            })
-            .map_err(|source| SessionError::Submodule {
+        let status = status_inside(repository, &request, stderr).map_err(|source| {
+            SessionError::Submodule {
                 text: format!("'git status --porcelain=2' failed in submodule {path}"),
                 source: Box::new(source),
-            })?;
+            }
+        })?;
         (state.modified, state.untracked) = dirt(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
+}
+
+fn status_inside(
+    repository: Repository,
+    request: &StatusRequest,
+    stderr: FilterStderr,
+) -> Result<Status, SessionError> {
+    if repository.is_in_itself() {
+        return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
+    }
+    let mut session = Session::open(repository, false, stderr)?;
+    let status = session.status(request)?;
+    // Only the next look would have gained by it.
+    let _ = session.save(&NoSteps);
+    Ok(status)
+}
+
+/// git has no word for it: it runs itself until the system has no more processes for it.
+const IN_ITSELF: &str = "a submodule of this repository is the repository itself";
+
+/// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
+pub(super) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
+    let repository = submodule(parent, path).ok()??;
+    head_id(&Refs::open(&repository).ok()?.head().ok()?)
 }
 
 /// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around

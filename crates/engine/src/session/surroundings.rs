@@ -12,6 +12,7 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
+use super::submodules::checked_out;
 use crate::git::attributes::{Attributes, Messages, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
@@ -95,6 +96,10 @@ impl Surroundings for Host<'_> {
 
     fn is_repository(&self, path: &BStr) -> bool {
         self.repository.has_nested_repository(path)
+    }
+
+    fn has_commit(&self, path: &BStr) -> bool {
+        checked_out(self.repository, path).is_some()
     }
 }
 

@@ -1,10 +1,7 @@
 //! What the scan found in the working tree, with submodules asked for their state.
 
-use bstr::{BStr, ByteSlice};
-use vigil_linux::stat::lstat_path;
-use vigil_model::mode::FileMode;
-use vigil_model::tracked::{Tracked, TrackedEntry};
-use vigil_model::verdict::worktree_mode;
+use bstr::ByteSlice;
+use vigil_model::tracked::Tracked;
 
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, state};
@@ -102,64 +99,5 @@ impl Session {
             request,
             self.settings.ignore_submodules,
         )
-    }
-
-    /// The mode of a path in conflict by its stage 2, where `mode` is that by its first stage: they differ where the
-    /// configuration has the recorded mode count.
-    pub(super) fn mode_against(&self, ours: &TrackedEntry, mode: FileMode) -> FileMode {
-        let rules = &self.settings.stat_rules;
-        if !mode.is_file() && !mode.is_symlink()
-            || rules.has_symlinks && rules.trust_executable_bit
-            || ours.mode.is_gitlink()
-        {
-            return mode;
-        }
-        let on_disk = self
-            .top()
-            .ok()
-            .and_then(|top| Some(top.join(ours.path.to_path().ok()?)));
-        match on_disk.map(|on_disk| lstat_path(&on_disk)) {
-            Some(Ok(stat)) => worktree_mode(ours.mode, stat.mode, rules),
-            _ => mode,
-        }
-    }
-
-    /// What of a path in conflict is a submodule, by stage 2 and what is in the working tree. Where git
-    /// `searches_renames`, it gives a directory without a recorded commit an id.
-    pub(super) fn submodule_in_conflict(
-        &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-        ours: &TrackedEntry,
-        worktree_mode: FileMode,
-        path: &BStr,
-        searches_renames: bool,
-    ) -> Result<Option<SubmoduleState>, SessionError> {
-        let is_in_worktree = worktree_mode.is_gitlink();
-        let unchanged = SubmoduleState::default();
-        if !ours.mode.is_gitlink() {
-            // A repository in place of a file has other commits than the file, as git sees it. Of any other directory
-            // it knows only that some side has a submodule there.
-            return Ok(is_in_worktree.then(|| SubmoduleState {
-                new_commits: searches_renames || self.repository.has_nested_repository(path),
-                ..unchanged
-            }));
-        }
-        let ignored = self.submodule_rules(request, tracked)?.ignored(path)?;
-        if !is_in_worktree {
-            if worktree_mode.is_symlink() && !ignored.all && !ignored.dirty {
-                submodule_repository(&self.repository, path)?;
-            }
-            return Ok((!ignored.all).then_some(unchanged));
-        }
-        let state = state(
-            &self.repository,
-            path,
-            &ours.id,
-            ignored,
-            request.threads_max,
-            self.stderr,
-        )?;
-        Ok(Some(state.unwrap_or_default()))
     }
 }

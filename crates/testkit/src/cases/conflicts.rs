@@ -7,6 +7,37 @@ use crate::action::Action;
 cases! {
     "all stages, no files", |b| { stages(b, false); };
     "all stages, all files", |b| { stages(b, true); };
+    "all stages, beside merged entries", |b| {
+        stages(b, true);
+        let merged = (1..8).fold(String::new(), |all, number| all + &format!("100644 {LINE} 0\tdir/v{number}\n"));
+        b.git_input(&["update-index", "--index-info"], merged);
+        for number in 1..8_u32 {
+            b.write(format!("dir/v{number}"), if number % 2 == 0 { "line\n" } else { "changed\n" });
+        }
+        b.git_stops(&["update-index", "-q", "--refresh"]).git_input(&["update-index", "--index-info"], all_stages("dir/v"));
+        b.remove("dir/v5").remove("dir/v6");
+    };
+    "all stages, beside committed entries", |b| {
+        b.empty().write(".gitattributes", "");
+        for number in 1..8_u32 {
+            b.write(format!("v{number}"), "line\n");
+        }
+        b.commit("base").git_input(&["update-index", "--index-info"], all_stages("v"));
+        b.write("v2", "changed\n").remove("v3").remove("v6").link("v6", "v1");
+    };
+    "stages of submodules beside merged entries", |b| {
+        b.submodule().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\ta\n160000 {ID} 2\ta\n160000 {ID} 2\tdir/module\n160000 {ID} 3\tb\n"));
+        b.remove("b").directory("b");
+    };
+    "stages beside a merged entry that was renamed", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("100644 {ID} 3\ta\n160000 {ID} 1\tb\n"));
+        b.remove("b").write("b/in", "x\n").rename("a", "new").git(&["add", "-N", "new"]);
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 3\ta\n"));
+    };
+    "stages beside a merged entry, no commit", |b| {
+        b.empty().write("a", "a\n").write("b", "b\n").git(&["add", "-A"]);
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\ta\n100644 {ID} 3\tb\n")).write("b", "changed\n");
+    };
     "stages of links and programs", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {0} 1\tx\n100755 {0} 2\tx\n100644 {0} 3\tx\n", ID));
         b.mode("a", 0o755).link("x", "a");
@@ -14,6 +45,11 @@ cases! {
     "stages of a submodule", |b| {
         b.submodule().git(&["rm", "-q", "--cached", "dir/module"]);
         b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/module\n160000 {ID} 3\tdir/module\n"));
+    };
+    "added on both sides, a submodule as it is, and a file that is gone", |b| {
+        b.base().library().git(&["checkout", "-q", "-b", "topic"]).git(&["clone", "-q", "{ROOT}/library", "dir/module"]);
+        b.git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]).commit("theirs").git(&["checkout", "-q", "main"]);
+        b.git_in("work/dir/module", &["checkout", "-q", "-"]).commit("ours").git_stops(&["merge", "-q", "topic"]).remove("a");
     };
     "stages of a file behind a link to itself", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tloop/x\n100755 {ID} 3\tloop/x\n"));
@@ -32,6 +68,14 @@ cases! {
         b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
         b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n100644 {ID} 2\ta\n"));
     };
+    "conflict of a link and a submodule, without links", |b| {
+        b.base().git(&["config", "core.symlinks", "false"]).git(&["update-index", "--force-remove", "a"]);
+        b.git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\ta\n160000 {ID} 2\ta\n"));
+    };
+    "conflict of a program and a submodule, without modes", |b| {
+        b.base().git(&["config", "core.fileMode", "false"]).git(&["update-index", "--force-remove", "a"]);
+        b.git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\ta\n160000 {ID} 2\ta\n"));
+    };
     "conflict of a socket with a file that is gone", |b| {
         b.base().remove("a").git_input(&["update-index", "--index-info"], format!("100755 {ID} 1\tz\n100644 {ID} 3\tz\n"));
         b.act(Action::Socket { path: "work/z".into() });
@@ -39,6 +83,18 @@ cases! {
     "conflict of a link and a submodule, a directory", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\tdir/z\n160000 {ID} 3\tdir/z\n"));
         b.write("dir/z/inside", "x\n");
+    };
+    "conflict of a file and our submodule, directories", |b| {
+        b.base().git_in(".", &["init", "-q", "work/dir/y"]).write("dir/y/untracked", "x\n").directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tdir/y\n160000 {ID} 2\tdir/y\n100755 {ID} 1\tdir/z\n160000 {ID} 2\tdir/z\n"));
+    };
+    "conflicts of submodules, one of them gone, all ignored", |b| {
+        b.base().git(&["config", "diff.ignoreSubmodules", "all"]).directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 2\tdir/y\n160000 {ID} 3\tdir/z\n"));
+    };
+    "conflict of their submodule, where copies are searched", |b| {
+        b.base().git(&["config", "status.renames", "copies"]).directory("dir/z");
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 3\tdir/z\n"));
     };
     "conflict of a submodule with a directory", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n100644 {ID} 2\tdir\n"));
@@ -65,16 +121,26 @@ cases! {
 /// An object that does not exist; stages need none.
 const ID: &str = "1234567890123456789012345678901234567890";
 
+/// The file "line".
+const LINE: &str = "a999a0c211215fd28e77d6a7c66ade6ec76ccbcb";
+
 fn stages(b: &mut Builder, with_files: bool) {
     b.base();
-    let mut input = String::new();
-    for combination in 1..8_u32 {
-        for stage in (1..=3).filter(|stage| combination & (1 << (stage - 1)) != 0) {
-            input.push_str(&format!("100644 {ID} {stage}\tdir/u{combination}\n"));
-        }
-        if with_files {
+    if with_files {
+        for combination in 1..8_u32 {
             b.write(format!("dir/u{combination}"), "<<<<<<<\n");
         }
     }
-    b.git_input(&["update-index", "--index-info"], input);
+    b.git_input(&["update-index", "--index-info"], all_stages("dir/u"));
+}
+
+/// The stages of seven paths, which begin with `path`.
+fn all_stages(path: &str) -> String {
+    let mut input = String::new();
+    for combination in 1..8_u32 {
+        for stage in (1..=3).filter(|stage| combination & (1 << (stage - 1)) != 0) {
+            input.push_str(&format!("100644 {ID} {stage}\t{path}{combination}\n"));
+        }
+    }
+    input
 }

@@ -38,6 +38,16 @@ cases! {
         b.empty().write("other/g", "x\n").git(&["add", "-A"]).git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
         b.git_input(&["update-index", "--index-info"], "100644 1111111111111111111111111111111111111111 3\tother/h\n");
     };
+    "split index of which git collapses the shared part", |b| {
+        b.base().write("other/deep/f", "f\n").write("other/g", "g\n").commit("other");
+        b.git(&["sparse-checkout", "set", "--cone", "dir"]).git(&["update-index", "--split-index"]).git(&["config", "index.sparse", "true"]);
+    };
+    "sparse index that git put out of order", |b| {
+        b.base().write("z/other/a", "a\n").write("z/other/b", "b\n").commit("other");
+        b.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
+        let id = "1111111111111111111111111111111111111111";
+        b.git_input(&["update-index", "--index-info"], format!("100644 {id} 1\tz/x\n100644 {id} 2\tz/x\n100644 {id} 3\tz/x\n"));
+    };
     "sparse index with files outside, as deep as trees may be", |b| {
         sparse(b);
         b.git(&["config", "core.maxTreeDepth", "1"]).write("other/new", "x\n");

@@ -8,6 +8,11 @@ cases! {
         b.git_in("work/dir/inner", &["commit", "-q", "-m", "inner"]).write("dir/inner/new", "x\n");
     };
     "repository without commits inside", |b| { b.base().git_in(".", &["init", "-q", "work/inner"]).write("inner/f", "x\n"); };
+    "repository without commits in the place of a file", |b| {
+        b.base().remove("a").git_in(".", &["init", "-q", "work/a"]).remove("dir/c").git_in(".", &["init", "-q", "work/dir/c"]);
+        let id = "1111111111111111111111111111111111111111";
+        b.git_input(&["update-index", "--index-info"], format!("0 {id}\tdir/c\n100644 {id} 1\tdir/c\n100644 {id} 2\tdir/c\n"));
+    };
     "repository in an untracked directory", |b| {
         b.base().write("new/x", "x\n").git_in(".", &["init", "-q", "work/new/inner"]).write("new/inner/f", "x\n").git_in(".", &["init", "-q", "work/only/inner"]);
     };

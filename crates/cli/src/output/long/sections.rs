@@ -3,7 +3,7 @@
 use bstr::BString;
 use vigil_engine::status::{Change, ChangeKind, SubmoduleState, UnmergedChange};
 
-use super::{Patches, SubmoduleCommits, Writer, unstaged_kinds};
+use super::{Patches, SubmoduleCommits, Writer, listed, unstaged_kinds};
 use crate::bytes;
 
 /// How wide labels are, with the space behind the longest.
@@ -20,7 +20,7 @@ impl Writer<'_> {
             let Change::Tracked(change) = change else {
                 continue;
             };
-            let Some(kind) = change.staged else {
+            let Some(kind) = listed(change.staged) else {
                 continue;
             };
             if !has_header {
@@ -108,14 +108,22 @@ impl Writer<'_> {
             self.hint("  (commit or discard the untracked or modified content in submodules)");
         }
         for (path, change) in &self.status.changes {
-            let Change::Tracked(change) = change else {
-                continue;
+            let (kind, source, submodule) = match change {
+                Change::Tracked(change) => {
+                    let source = change.unstaged_source.as_ref();
+                    (listed(change.unstaged), source, change.submodule)
+                }
+                Change::Unmerged(change) => (change.merged, None, change.submodule),
             };
-            let Some(kind) = change.unstaged else {
-                continue;
-            };
-            let source = change.unstaged_source.as_ref().map(|source| &source.path);
-            self.change(false, kind, source, path, change.submodule);
+            if let Some(kind) = kind {
+                self.change(
+                    false,
+                    kind,
+                    source.map(|source| &source.path),
+                    path,
+                    submodule,
+                );
+            }
         }
         self.blank_line();
     }
@@ -197,6 +205,7 @@ fn label(kind: ChangeKind) -> &'static str {
         ChangeKind::Modified => "modified:",
         ChangeKind::Renamed => "renamed:",
         ChangeKind::TypeChanged => "typechange:",
+        ChangeKind::Unmerged => "unmerged:",
     }
 }
 

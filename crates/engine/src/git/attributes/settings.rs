@@ -186,6 +186,7 @@ mod tests {
             ref_format: crate::git::repository::RefFormat::Files,
             config: config::Config::default(),
             environment: Environment::new(variables, "/top"),
+            outer: Vec::new(),
         })
     }
 

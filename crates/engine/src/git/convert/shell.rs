@@ -329,6 +329,7 @@ mod tests {
             ref_format: crate::git::repository::RefFormat::Files,
             config: crate::git::config::Config::default(),
             environment: Environment::default(),
+            outer: Vec::new(),
         };
         assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
         let linked = Repository {

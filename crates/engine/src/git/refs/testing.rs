@@ -164,6 +164,7 @@ impl Sandbox {
             ref_format: self.format,
             config: Config::default(),
             environment: Environment::default(),
+            outer: Vec::new(),
         }
     }
 }

@@ -300,6 +300,7 @@ fn finish(
         ref_format,
         config,
         environment: environment.clone(),
+        outer: Vec::new(),
     })
 }
 

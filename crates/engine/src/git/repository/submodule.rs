@@ -94,7 +94,11 @@ fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Erro
         name: explicit(&mut reader, &directory, &BString::from(".git"))?,
         directory: directory.clone(),
     };
-    setup::open(reader, &location, &directory)
+    let outer = (parent.git_dir.clone(), parent.work_tree.clone());
+    setup::open(reader, &location, &directory).map(|repository| Repository {
+        outer: parent.outer.iter().cloned().chain([outer]).collect(),
+        ..repository
+    })
 }
 
 /// A submodule is not looked for behind a symbolic link.

@@ -557,3 +557,18 @@ fn submodules_open_in_an_environment_of_their_own() {
         "'sub/.git' not recognized as a git repository"
     );
 }
+
+#[test]
+fn a_submodule_that_is_the_repository_around_it_is_noticed() {
+    let sandbox = Sandbox::new();
+    sandbox.git("", &["init", "-q", "--separate-git-dir", "store", "inner"]);
+    sandbox.git("inner", &["config", "core.worktree", ".."]);
+    let environment = sandbox.with(&[], "inner");
+    let top = discover(&environment, environment.working_directory()).unwrap();
+    assert_eq!(top.work_tree, Some(sandbox.root.clone()));
+    let once = submodule(&top, "inner".into()).unwrap().unwrap();
+    assert_eq!(once.work_tree, top.work_tree);
+    assert!(!once.is_in_itself());
+    let twice = submodule(&once, "inner".into()).unwrap().unwrap();
+    assert!(twice.is_in_itself());
+}

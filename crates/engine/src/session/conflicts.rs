@@ -1,0 +1,189 @@
+//! What the working tree has of paths in conflict, compared as git compares it: by the first stage of a path, and once
+//! more with stage 2.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_linux::stat::lstat_path;
+use vigil_model::mode::FileMode;
+use vigil_model::tracked::{Tracked, TrackedEntry};
+use vigil_model::verdict::worktree_mode;
+
+use super::submodules::{SubmoduleRules, checked_out, state};
+use super::{Findings, Session, SessionError, StatusRequest};
+use crate::git::repository::submodule as submodule_repository;
+use crate::status::{ChangeKind, SubmoduleState};
+
+/// A path in conflict that could be looked at.
+pub(super) struct Conflict {
+    /// The number of its first entry.
+    pub(super) number: u32,
+    /// The path.
+    pub(super) path: BString,
+    /// What is in the working tree, by the first stage; `NONE` where nothing is.
+    pub(super) mode: FileMode,
+    /// How that differs from stage 2, if it does.
+    pub(super) against_ours: Option<AgainstOurs>,
+}
+
+/// How the working tree differs from stage 2.
+pub(super) struct AgainstOurs {
+    pub(super) kind: ChangeKind,
+    /// The mode and the object of stage 2.
+    pub(super) ours: (FileMode, ObjectId),
+    /// What is in the working tree; `NONE` where nothing is.
+    mode: FileMode,
+    /// What of a submodule in the working tree differs.
+    submodule: SubmoduleState,
+}
+
+impl Conflict {
+    /// The mode in the working tree. Where nothing is found for stage 2, there is what the first stage found.
+    pub(super) fn worktree_mode(&self) -> FileMode {
+        match &self.against_ours {
+            Some(against) if against.mode != FileMode::NONE => against.mode,
+            _ => self.mode,
+        }
+    }
+
+    /// What is dirty in the path, if it counts as a submodule. Where git `searches_renames`, it gives what is in the
+    /// working tree an id, which no submodule has.
+    pub(super) fn submodule(&self, searches_renames: bool) -> Option<SubmoduleState> {
+        let against = self.against_ours.as_ref();
+        if let Some(against) = against.filter(|against| against.mode.is_gitlink()) {
+            return Some(against.submodule);
+        }
+        let is_gitlink = self.worktree_mode().is_gitlink()
+            || against.is_some_and(|against| against.ours.0.is_gitlink());
+        is_gitlink.then(|| SubmoduleState {
+            new_commits: searches_renames && self.mode.is_gitlink(),
+            ..SubmoduleState::default()
+        })
+    }
+}
+
+impl Session {
+    /// The paths in conflict among `findings`, in the order of the index.
+    pub(super) fn conflicts(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+        findings: &Findings,
+    ) -> Result<Vec<Conflict>, SessionError> {
+        let mut rules = None;
+        let mut all = Vec::new();
+        if tracked.sums().conflicted == 0 {
+            return Ok(all);
+        }
+        for &(number, observed) in &findings.tracked {
+            let first = tracked.entry(number);
+            let Some(first) = first.filter(|first| first.flags.stage() > 0) else {
+                continue;
+            };
+            let mode = observed.mode();
+            let against_ours = match tracked.find(first.path.as_bstr(), 2) {
+                None => None,
+                Some(ours) if ours.mode.is_gitlink() => {
+                    let rules = match &mut rules {
+                        Some(rules) => rules,
+                        none => none.insert(self.submodule_rules(request, tracked)?),
+                    };
+                    self.against_our_submodule(request, rules, &ours, mode)?
+                }
+                Some(ours) => Some(self.against_our_file(&ours, mode)),
+            };
+            all.push(Conflict {
+                number,
+                path: first.path,
+                mode,
+                against_ours,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Compares stage 2, a file, with what is of `mode` by the first stage.
+    fn against_our_file(&self, ours: &TrackedEntry, mode: FileMode) -> AgainstOurs {
+        let has_no_commit = || checked_out(&self.repository, ours.path.as_bstr()).is_none();
+        let is_gone = mode == FileMode::NONE || mode.is_gitlink() && has_no_commit();
+        let mode = match is_gone {
+            true => FileMode::NONE,
+            false => self.mode_against(ours, mode),
+        };
+        AgainstOurs {
+            kind: match is_gone {
+                true => ChangeKind::Deleted,
+                false => ChangeKind::Modified,
+            },
+            ours: (ours.mode, ours.id),
+            mode,
+            // A repository in place of a file has other commits than the file, as git sees it.
+            submodule: SubmoduleState {
+                new_commits: true,
+                ..SubmoduleState::default()
+            },
+        }
+    }
+
+    /// Compares stage 2, a submodule, with what is of `mode` by the first stage.
+    fn against_our_submodule(
+        &self,
+        request: &StatusRequest,
+        rules: &SubmoduleRules,
+        ours: &TrackedEntry,
+        mode: FileMode,
+    ) -> Result<Option<AgainstOurs>, SessionError> {
+        let path = ours.path.as_bstr();
+        let ignored = rules.ignored(path)?;
+        let against = |kind, mode, submodule| AgainstOurs {
+            kind,
+            ours: (ours.mode, ours.id),
+            mode,
+            submodule,
+        };
+        // A directory, in which the first stage sees no file.
+        if mode.is_gitlink() || mode == FileMode::NONE && self.is_directory(path) {
+            let state = state(
+                &self.repository,
+                path,
+                &ours.id,
+                ignored,
+                request.threads_max,
+                self.stderr,
+            )?;
+            let state =
+                state.map(|submodule| against(ChangeKind::Modified, FileMode::GITLINK, submodule));
+            return Ok(state);
+        }
+        if mode.is_symlink() && !ignored.all && !ignored.dirty {
+            // git looks for the submodule whatever is in its place, and not behind a link.
+            submodule_repository(&self.repository, path)?;
+        }
+        let (kind, mode) = match mode {
+            FileMode::NONE => (ChangeKind::Deleted, mode),
+            _ => (ChangeKind::Modified, self.mode_against(ours, mode)),
+        };
+        Ok((!ignored.all).then(|| against(kind, mode, SubmoduleState::default())))
+    }
+
+    /// The mode of a file or link by `entry`, where `mode` is that by another one: they differ where the configuration
+    /// has the recorded mode count.
+    fn mode_against(&self, entry: &TrackedEntry, mode: FileMode) -> FileMode {
+        let rules = &self.settings.stat_rules;
+        if mode.is_gitlink() || rules.has_symlinks && rules.trust_executable_bit {
+            return mode;
+        }
+        match self.top().ok().zip(entry.path.to_path().ok()) {
+            Some((top, path)) => lstat_path(&top.join(path))
+                .map_or(mode, |stat| worktree_mode(entry.mode, stat.mode, rules)),
+            None => mode,
+        }
+    }
+
+    /// Whether there is a directory at `path`, and no link on the way.
+    fn is_directory(&self, path: &BStr) -> bool {
+        let Ok(top) = self.top() else { return false };
+        let ends = path.find_iter("/").chain([path.len()]);
+        ends.filter_map(|end| path.get(..end)?.to_path().ok())
+            .all(|part| lstat_path(&top.join(part)).is_ok_and(|stat| stat.is_dir()))
+    }
+}

@@ -1,0 +1,105 @@
+//! Paths that the index has merged and in conflict at once, as `git update-index --index-info` leaves them where the
+//! merged entry was not removed.
+//!
+//! git finds the merged entry when it looks for the stages, so that it shows no conflict: each comparison merely says
+//! "unmerged" where it knows nothing better. Only on an unborn branch it lists the stages, and says what the working
+//! tree has of the merged entry as well.
+
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_model::mode::FileMode;
+use vigil_model::tracked::Tracked;
+
+use super::conflicts::Conflict;
+use crate::status::{Change, ChangeKind, TrackedChange, UnmergedChange};
+
+/// Makes one change of each path, where `changes` are sorted by path, those of merged entries first.
+pub(super) fn join(
+    tracked: &Tracked,
+    has_head: bool,
+    conflicts: &[Conflict],
+    changes: &mut Vec<(BString, Change)>,
+) {
+    if has_head {
+        for (path, change) in changes.iter_mut() {
+            if let Change::Unmerged(unmerged) = change
+                && tracked.find(path.as_bstr(), 0).is_some()
+            {
+                let conflict = conflicts.iter().find(|conflict| conflict.path == *path);
+                let null = ObjectId::null(tracked.hash_kind());
+                *change = Change::Tracked(without_stages(unmerged, conflict, null));
+            }
+        }
+    }
+    changes.dedup_by(|later, earlier| {
+        let is_same = later.0 == earlier.0;
+        if is_same {
+            join_two(&mut earlier.1, &later.1);
+        }
+        is_same
+    });
+}
+
+/// A conflict as it is shown where git does not find the stages.
+fn without_stages(
+    change: &UnmergedChange,
+    conflict: Option<&Conflict>,
+    null: ObjectId,
+) -> TrackedChange {
+    let against_ours = conflict.and_then(|conflict| conflict.against_ours.as_ref());
+    let (index_mode, index_id) =
+        against_ours.map_or((FileMode::NONE, null), |against| against.ours);
+    TrackedChange {
+        staged: Some(ChangeKind::Unmerged),
+        unstaged: change.is_observed.then_some(ChangeKind::Unmerged),
+        head_mode: FileMode::NONE,
+        index_mode,
+        worktree_mode: change.worktree_mode,
+        head_id: null,
+        index_id,
+        staged_source: None,
+        unstaged_source: None,
+        submodule: change.submodule,
+    }
+}
+
+/// Adds to what is known of a path what its later entries say.
+fn join_two(earlier: &mut Change, later: &Change) {
+    match (earlier, later) {
+        (Change::Tracked(earlier), Change::Tracked(later)) => {
+            if later.staged == Some(ChangeKind::Unmerged) {
+                add_conflict(earlier, later);
+            } else if earlier.index_mode == FileMode::NONE {
+                // A damaged index may hold a merged path twice.
+                earlier.index_mode = later.index_mode;
+                earlier.index_id = later.index_id;
+            }
+        }
+        (earlier, Change::Unmerged(later)) => {
+            let merged = match &*earlier {
+                Change::Tracked(earlier) => earlier.unstaged,
+                Change::Unmerged(_) => None,
+            };
+            *earlier = Change::Unmerged(UnmergedChange {
+                merged,
+                ..later.clone()
+            });
+        }
+        (Change::Unmerged(_), Change::Tracked(_)) => {}
+    }
+}
+
+fn add_conflict(earlier: &mut TrackedChange, conflict: &TrackedChange) {
+    if earlier.staged.is_none() {
+        earlier.staged = conflict.staged;
+        earlier.head_mode = conflict.head_mode;
+        earlier.head_id = conflict.head_id;
+        earlier.index_mode = conflict.index_mode;
+        earlier.index_id = conflict.index_id;
+    }
+    if conflict.unstaged.is_some() {
+        earlier.unstaged = earlier.unstaged.or(conflict.unstaged);
+        earlier.worktree_mode = conflict.worktree_mode;
+        earlier.submodule = conflict.submodule;
+    }
+}

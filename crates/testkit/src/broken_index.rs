@@ -1,0 +1,65 @@
+//! Indexes that git itself does not read as it wrote them: its answers about them say nothing.
+
+use std::process::Output;
+
+use bstr::ByteSlice;
+
+use crate::invocation::Invocation;
+use crate::player::Settings;
+use crate::sandbox::Sandbox;
+
+/// Whether git misreads the index that `invocation` asks about, by mistakes of its own.
+pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
+    let git = |arguments: &[&str]| {
+        let mut command = invocation.other_command(sandbox, &settings.oracle);
+        command.args(arguments).output().ok()
+    };
+    is_out_of_order(&git) || is_split_and_collapsed(&git)
+}
+
+/// Whether the index has a sparse directory beside entries below it, or entries that are not in order, both of which git
+/// writes where stages are put below a sparse directory. When git compares the first kind with HEAD it expands it out
+/// of order. It then looks in vain for its own entries, as it does in an index of the second kind.
+fn is_out_of_order(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+    // git expands the index that it lists, too, unless files may be where they are not wanted.
+    let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
+    let arguments = [
+        &as_it_is[..],
+        &["--stage", "--full-name", "--sparse", "-z", ":/"],
+    ]
+    .concat();
+    let Some(listed) = git(&arguments).filter(|output| output.status.success()) else {
+        return false;
+    };
+    // Mode, object and stage, a tab, and the path.
+    let entries = listed.stdout.split(|&byte| byte == 0).filter_map(|entry| {
+        let (facts, path) = entry.split_once_str(b"\t")?;
+        Some((path, facts.last().copied()))
+    });
+    let is_unordered = !entries.clone().is_sorted();
+    let is_beside = entries
+        .clone()
+        .zip(entries.skip(1))
+        .any(|((path, _), (next, _))| path.ends_with(b"/") && next.starts_with(path));
+    let has_head = || git(&["rev-parse", "-q", "--verify", "HEAD"]);
+    is_unordered || is_beside && has_head().is_some_and(|output| output.status.success())
+}
+
+/// Whether the index is split, and git makes a sparse index of its shared part alone. What the other part says of the
+/// shared one then means other entries, or none: git gives up, or lists directories. It refuses to write such an index.
+fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+    let shared = git(&[
+        "-c",
+        "index.sparse=false",
+        "rev-parse",
+        "--shared-index-path",
+    ]);
+    if shared.is_none_or(|shared| shared.stdout.is_empty()) {
+        return false;
+    }
+    git(&["ls-files", "--sparse", "-z"]).is_some_and(|listed| {
+        let mut paths = listed.stdout.split(|&byte| byte == 0);
+        let replaced = b"fatal: position for ";
+        paths.any(|path| path.ends_with(b"/")) || listed.stderr.starts_with(replaced)
+    })
+}
