@@ -408,5 +408,6 @@ fn name(kind: ChangeKind) -> &'static str {
         ChangeKind::TypeChanged => "type changed",
         ChangeKind::Renamed => "renamed",
         ChangeKind::Copied => "copied",
+        ChangeKind::Unmerged => "in conflict",
     }
 }

@@ -14,8 +14,9 @@ use super::entries::is_gitlink_on_any_side;
 use super::open::OpenDir;
 use super::pool::Local;
 use super::rules::Rules;
+use super::spot::Here;
 use super::untracked::Found;
-use super::walk::{Here, Task, Walk, Worker};
+use super::walk::{Task, Walk, Worker};
 use crate::stamp::Stamp;
 
 impl Walk<'_> {

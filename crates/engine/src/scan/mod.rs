@@ -14,6 +14,7 @@ mod open;
 mod pool;
 pub(crate) mod question;
 mod rules;
+mod spot;
 mod surroundings;
 mod untracked;
 mod walk;

@@ -14,13 +14,14 @@ use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Directory, ROOT, Subdir, TrackedFile};
+use vigil_model::tracked::{DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
 use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::rules::Rules;
+use super::spot::{Here, Spot};
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
 use crate::stamp::now;
@@ -66,24 +67,6 @@ impl Worker {
     pub(super) fn warnings(&mut self) -> &mut Vec<BString> {
         &mut self.findings.warnings
     }
-}
-
-/// A directory with tracked files.
-#[derive(Clone)]
-pub(super) struct Spot {
-    number: DirNumber,
-    /// How many index entries come before those of its tree.
-    first: u32,
-    /// The path, without a slash at its end.
-    path: BString,
-}
-
-/// A directory with tracked files, read.
-pub(super) struct Here<'t> {
-    pub(super) directory: Directory<'t>,
-    pub(super) path: &'t BStr,
-    pub(super) number: DirNumber,
-    first: u32,
 }
 
 /// One piece of work.
@@ -140,11 +123,7 @@ impl Scan<'_> {
         }
         let pool = Pool::new(self.threads_max);
         let first = Task::Dir {
-            spot: Spot {
-                number: ROOT,
-                first: 0,
-                path: BString::default(),
-            },
+            spot: Spot::top(),
             parent: None,
             rules: Arc::new(Rules::from(self.ignore_rules.clone())),
             is_excluded: false,
@@ -197,7 +176,7 @@ impl<'a> Walk<'a> {
             } => self.walk_dir(&spot, parent.as_deref(), &rules, is_excluded, worker, local),
             Task::Files { spot, dir, start } => {
                 let end = start.saturating_add(FILES_PER_TASK);
-                let here = self.read(&spot);
+                let here = Here::read(&spot, self.scan.tracked_files);
                 self.check_files(&here, dir.fd(), start..end, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
@@ -310,7 +289,7 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
-        let here = self.read(spot);
+        let here = Here::read(spot, self.scan.tracked_files);
         let wants_others = may_list
             && !self.wants_no_more_untracked()
             && !(is_excluded && self.scan.ignored == IgnoredMode::No);
@@ -352,15 +331,6 @@ impl<'a> Walk<'a> {
             files
         };
         self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
-    }
-
-    fn read<'t>(&'t self, spot: &'t Spot) -> Here<'t> {
-        Here {
-            directory: self.scan.tracked_files.directory(spot.number),
-            path: spot.path.as_bstr(),
-            number: spot.number,
-            first: spot.first,
-        }
     }
 
     /// How many tracked files directly in a directory are to be looked at.
@@ -441,7 +411,7 @@ impl<'a> Walk<'a> {
                 file,
                 dir_path: here.path,
             };
-            if !self.is_asked_for(&place, &file) || is_later_stage(&here.directory, at, &file) {
+            if !self.is_asked_for(&place, &file) || here.is_later_stage(at, &file) {
                 continue;
             }
             if let Some(observed) = check(
@@ -475,7 +445,7 @@ impl<'a> Walk<'a> {
         observed: Observed,
         findings: &mut Findings,
     ) {
-        let number = here.first.saturating_add(here.directory.offset(at));
+        let number = here.entry_number(at);
         findings.tracked.push((number, observed));
         let is_certain = observed != Observed::Submodule && file.flags().stage() == 0;
         if is_certain {
@@ -506,9 +476,9 @@ impl<'a> Walk<'a> {
     ) {
         let mut pending = vec![spot.clone()];
         while let Some(spot) = pending.pop() {
-            let here = self.read(&spot);
+            let here = Here::read(&spot, self.scan.tracked_files);
             for (at, file) in here.directory.files_from(0) {
-                if is_later_stage(&here.directory, at, &file) {
+                if here.is_later_stage(at, &file) {
                     continue;
                 }
                 let path = vigil_model::path::join(here.path, file.name());
@@ -530,7 +500,7 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            pending.extend(here.directory.subdirs().map(|sub| below(&here, &sub)));
+            pending.extend(here.directory.subdirs().map(|sub| here.below(&sub)));
         }
     }
 
@@ -550,7 +520,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             local.push(Task::Dir {
-                spot: below(here, &sub),
+                spot: here.below(&sub),
                 parent: parent.cloned(),
                 rules: rules.clone(),
                 is_excluded: is_excluded || excluded_subdirs.contains(&sub.number),
@@ -585,23 +555,4 @@ impl<'a> Walk<'a> {
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
     bstr::concat([path.as_bytes(), b": ", errno::text(error).as_bytes()]).into()
-}
-
-fn below(here: &Here<'_>, sub: &Subdir<'_>) -> Spot {
-    Spot {
-        number: sub.number,
-        first: here.first.saturating_add(sub.before),
-        path: vigil_model::path::join(here.path, sub.name()),
-    }
-}
-
-/// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts. A conflict
-/// is looked at besides a merged entry of its path.
-#[inline]
-fn is_later_stage(directory: &Directory<'_>, at: usize, file: &TrackedFile<'_>) -> bool {
-    file.flags().stage() > 0
-        && at
-            .checked_sub(1)
-            .and_then(|before| directory.file(before))
-            .is_some_and(|before| before.flags().stage() > 0 && before.name() == file.name())
 }

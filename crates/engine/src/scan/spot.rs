@@ -1,0 +1,69 @@
+//! Where a walk is in the tree of tracked files.
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::tracked::{DirNumber, Directory, ROOT, Subdir, Tracked, TrackedFile};
+
+/// A directory with tracked files.
+#[derive(Clone)]
+pub(super) struct Spot {
+    pub(super) number: DirNumber,
+    /// How many index entries come before those of its tree.
+    first: u32,
+    /// The path, without a slash at its end.
+    pub(super) path: BString,
+}
+
+impl Spot {
+    /// The top of the working tree.
+    pub(super) fn top() -> Self {
+        Self {
+            number: ROOT,
+            first: 0,
+            path: BString::default(),
+        }
+    }
+}
+
+/// A directory with tracked files, read.
+pub(super) struct Here<'t> {
+    pub(super) directory: Directory<'t>,
+    pub(super) path: &'t BStr,
+    pub(super) number: DirNumber,
+    first: u32,
+}
+
+impl<'t> Here<'t> {
+    pub(super) fn read(spot: &'t Spot, tracked: &'t Tracked) -> Self {
+        Self {
+            directory: tracked.directory(spot.number),
+            path: spot.path.as_bstr(),
+            number: spot.number,
+            first: spot.first,
+        }
+    }
+
+    /// The subdirectory `sub`.
+    pub(super) fn below(&self, sub: &Subdir<'_>) -> Spot {
+        Spot {
+            number: sub.number,
+            first: self.first.saturating_add(sub.before),
+            path: vigil_model::path::join(self.path, sub.name()),
+        }
+    }
+
+    /// The number of the file at `at` among all entries of the index.
+    pub(super) fn entry_number(&self, at: usize) -> u32 {
+        self.first.saturating_add(self.directory.offset(at))
+    }
+
+    /// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts. A
+    /// conflict is looked at besides a merged entry of its path.
+    #[inline]
+    pub(super) fn is_later_stage(&self, at: usize, file: &TrackedFile<'_>) -> bool {
+        file.flags().stage() > 0
+            && at
+                .checked_sub(1)
+                .and_then(|before| self.directory.file(before))
+                .is_some_and(|before| before.flags().stage() > 0 && before.name() == file.name())
+    }
+}
