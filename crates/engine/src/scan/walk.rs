@@ -12,6 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_linux::{Errno, errno};
+use vigil_model::index::Entry;
 use vigil_model::timestamp::Timestamp;
 
 use super::entries::{Comparisons, Place, check};
@@ -385,11 +386,7 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let path = index.path(entry);
-            if self
-                .scan
-                .filter
-                .is_some_and(|filter| !filter.matches(path, entry.mode.is_gitlink()))
-            {
+            if !self.is_asked_for(entry, path) {
                 continue;
             }
             let place = Place {
@@ -410,6 +407,16 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether `entry` is asked for; the first stage of a conflict also for the sake of the others, which may be of another
+    /// type.
+    fn is_asked_for(&self, entry: &Entry, path: &BStr) -> bool {
+        let is_gitlink = entry.mode.is_gitlink();
+        self.scan.filter.is_none_or(|filter| {
+            filter.matches(path, is_gitlink)
+                || entry.flags.stage() > 0 && filter.matches(path, !is_gitlink)
+        })
     }
 
     fn found_tracked(&self, number: u32, observed: Observed, findings: &mut Findings) {
@@ -459,11 +466,8 @@ impl<'a> Walk<'a> {
                         && self.scan.looks_at_present_skipped_files
                         && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
                 let is_expected = !is_skipped && !entry.flags.is_assume_valid();
-                let is_asked_for = self
-                    .scan
-                    .filter
-                    .is_none_or(|filter| filter.matches(path, entry.mode.is_gitlink()));
-                if self.scan.tracked && is_asked_for && (is_expected || entry.flags.stage() > 0) {
+                let is_wanted = self.scan.tracked && self.is_asked_for(entry, path);
+                if is_wanted && (is_expected || entry.flags.stage() > 0) {
                     match observed {
                         Ok(observed) => self.found_tracked(number, observed, findings),
                         Err(error) => findings.messages.push(unknown(path, error)),

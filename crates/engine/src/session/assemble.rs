@@ -112,7 +112,7 @@ impl Session {
         )?;
         question.check()?;
         let unstaged = self.unstaged(request, index, &findings)?;
-        let conflicts = self.conflicts(request, index, &findings)?;
+        let conflicts = self.conflicts(request, index, &findings, is_asked_for)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, index, &conflicts, unstaged)?;
         status.changes = merge(index, staged, unstaged);
@@ -120,6 +120,7 @@ impl Session {
             index,
             &conflicts,
             searches_renames,
+            head_id(&head).is_some(),
             &mut status.changes,
             is_asked_for,
         );
