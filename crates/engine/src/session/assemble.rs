@@ -15,7 +15,7 @@ use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
-use crate::git::staged::{StagedChange, StagedDiff};
+use crate::git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, Change, IgnoreSubmodules};
 
@@ -100,8 +100,9 @@ impl Session {
                 .and_then(|sparse| sparse.directory_above(index, path));
             // git asks for a directory that is one entry of the index as one.
             match directory {
+                _ if pathspec.is_empty() => true,
                 Some(directory) => question.matches(directory, true),
-                None => is_asked_for(path, mode),
+                None => is_asked_for(path, first_mode(index, path).unwrap_or(mode)),
             }
         };
         let staged = self.staged_for(
@@ -395,10 +396,22 @@ impl Session {
                 missed: &self.missed_attributes,
                 files: None,
             };
-            changes = renames::detect(changes, &diff.unmerged, &rule, &blobs, threads())?;
+            let unmerged = diff.unmerged.iter();
+            let unmerged: Vec<UnmergedPath> = unmerged
+                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
+                .cloned()
+                .collect();
+            changes = renames::detect(changes, &unmerged, &rule, &blobs, threads())?;
         }
         Ok(changes)
     }
+}
+
+/// The mode of the first entry of `path`, also where that is a conflict or only an intent to add.
+fn first_mode(index: &Index, path: &BStr) -> Option<FileMode> {
+    let (Ok(at) | Err(at)) = index.position(path, 0);
+    let entry = index.entries().get(at)?;
+    (index.path(entry) == path).then_some(entry.mode)
 }
 
 pub(super) fn threads() -> usize {
