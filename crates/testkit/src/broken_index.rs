@@ -8,10 +8,21 @@ use crate::invocation::Invocation;
 use crate::player::Settings;
 use crate::sandbox::Sandbox;
 
+/// What else the pathspec of the top might mean, or git refuses.
+const PATHSPEC_VARIABLES: [&str; 4] = [
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
 /// Whether git misreads the index that `invocation` asks about, by mistakes of its own.
 pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
     let git = |arguments: &[&str]| {
         let mut command = invocation.other_command(sandbox, &settings.oracle);
+        for name in PATHSPEC_VARIABLES {
+            command.env_remove(name);
+        }
         command.args(arguments).output().ok()
     };
     is_out_of_order(&git) || is_split_and_collapsed(&git)

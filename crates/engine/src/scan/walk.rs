@@ -406,14 +406,14 @@ impl<'a> Walk<'a> {
             if self.wants_no_more_tracked() {
                 break;
             }
+            if !self.is_asked_for(here, &file) || here.is_later_stage(at, &file) {
+                continue;
+            }
             let place = Place {
                 dir,
                 file,
                 dir_path: here.path,
             };
-            if !self.is_asked_for(&place, &file) || here.is_later_stage(at, &file) {
-                continue;
-            }
             if let Some(observed) = check(
                 self.scan,
                 self.started_at,
@@ -429,12 +429,16 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Whether `file` is asked for; the first stage of a conflict also for the sake of the others, which may be of another
+    /// type.
     #[inline]
-    fn is_asked_for(&self, place: &Place<'_>, file: &TrackedFile<'_>) -> bool {
+    fn is_asked_for(&self, here: &Here<'_>, file: &TrackedFile<'_>) -> bool {
         let is_gitlink = file.mode().is_gitlink();
-        self.scan
-            .filter
-            .is_none_or(|filter| filter.matches(place.path().as_bstr(), is_gitlink))
+        self.scan.filter.is_none_or(|filter| {
+            let path = vigil_model::path::join(here.path, file.name());
+            filter.matches(path.as_bstr(), is_gitlink)
+                || file.flags().stage() > 0 && filter.matches(path.as_bstr(), !is_gitlink)
+        })
     }
 
     fn found_tracked(
@@ -489,11 +493,8 @@ impl<'a> Walk<'a> {
                         && self.scan.looks_at_present_skipped_files
                         && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
                 let is_expected = !is_skipped && !flags.is_assume_valid();
-                let is_asked_for = self
-                    .scan
-                    .filter
-                    .is_none_or(|filter| filter.matches(path, file.mode().is_gitlink()));
-                if self.scan.tracked && is_asked_for && (is_expected || flags.stage() > 0) {
+                let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
+                if is_wanted && (is_expected || flags.stage() > 0) {
                     match observed {
                         Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
                         Err(error) => findings.messages.push(unknown(path, error)),

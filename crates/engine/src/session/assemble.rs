@@ -14,7 +14,7 @@ use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
-use crate::git::staged::{StagedChange, StagedDiff, TreeSource};
+use crate::git::staged::{StagedChange, StagedDiff, TreeSource, UnmergedPath};
 use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, Change, IgnoreSubmodules};
 
@@ -105,10 +105,15 @@ impl Session {
             let directory = sparse
                 .as_ref()
                 .and_then(|sparse| sparse.directory_above(path));
-            // git asks for a directory that is one entry of the index as one.
+            // git asks for a directory that is one entry of the index as one, and for any other path by its first entry,
+            // also where that is a conflict or only an intent to add.
             match directory {
+                _ if pathspec.is_empty() => true,
                 Some(directory) => question.matches(directory, true),
-                None => is_asked_for(path, mode),
+                None => {
+                    let first = tracked.find_first(path);
+                    is_asked_for(path, first.map_or(mode, |first| first.mode))
+                }
             }
         };
         let staged = self.staged_for(
@@ -119,7 +124,7 @@ impl Session {
         )?;
         question.check()?;
         let unstaged = self.unstaged(request, tracked, &findings)?;
-        let conflicts = self.conflicts(request, tracked, &findings)?;
+        let conflicts = self.conflicts(request, tracked, &findings, is_asked_for)?;
         let (unstaged, searches_renames) =
             self.rename_unstaged(request, tracked, &conflicts, unstaged)?;
         status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
@@ -127,6 +132,7 @@ impl Session {
             tracked,
             &conflicts,
             searches_renames,
+            head_id(&head).is_some(),
             &mut status.changes,
             is_asked_for,
         );
@@ -397,7 +403,12 @@ impl Session {
                 missed: &self.missed_attributes,
                 files: None,
             };
-            changes = renames::detect(changes, &diff.unmerged, &rule, &blobs, threads())?;
+            let unmerged = diff.unmerged.iter();
+            let unmerged: Vec<UnmergedPath> = unmerged
+                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
+                .cloned()
+                .collect();
+            changes = renames::detect(changes, &unmerged, &rule, &blobs, threads())?;
         }
         Ok(changes)
     }

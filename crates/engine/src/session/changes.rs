@@ -7,7 +7,7 @@ use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 
-use super::conflicts::Conflict;
+use super::conflicts::{Conflict, without_stages};
 use crate::git::staged::StagedChange;
 use crate::status::{
     Change, ChangeKind, RenameSource, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
@@ -116,6 +116,7 @@ pub(super) fn add_unmerged(
     tracked: &Tracked,
     conflicts: &[Conflict],
     searches_renames: bool,
+    has_head: bool,
     changes: &mut Vec<(BString, Change)>,
     is_asked_for: impl Fn(&BStr, FileMode) -> bool,
 ) {
@@ -143,13 +144,28 @@ pub(super) fn add_unmerged(
                 });
             }
         }
-        if !is_asked_for(path, first.mode) {
+        let is_listed = is_asked_for(path, first.mode);
+        if !has_head {
+            // git then lists each stage by itself.
+            stages = stages.map(|side| side.filter(|side| is_asked_for(path, side.mode)));
+        }
+        if !has_head && stages == [None; 3] {
             continue;
         }
         let conflict = conflicts
             .binary_search_by_key(&first.number, |conflict| conflict.number)
             .ok()
             .and_then(|at| conflicts.get(at));
+        if has_head && !is_listed {
+            // git compares the working tree with a later stage that is asked for.
+            let null = ObjectId::null(tracked.hash_kind());
+            changes.extend(conflict.map(|conflict| {
+                let submodule = conflict.submodule(searches_renames);
+                let change = without_stages(Some(conflict), submodule, null);
+                (path.to_owned(), Change::Tracked(change))
+            }));
+            continue;
+        }
         let unmerged = UnmergedChange {
             stages,
             worktree_mode: conflict.map_or(FileMode::NONE, Conflict::worktree_mode),

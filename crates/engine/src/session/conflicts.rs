@@ -11,9 +11,10 @@ use vigil_model::verdict::worktree_mode;
 use super::submodules::{SubmoduleRules, checked_out, state};
 use super::{Findings, Session, SessionError, StatusRequest};
 use crate::git::repository::submodule as submodule_repository;
-use crate::status::{ChangeKind, SubmoduleState};
+use crate::status::{ChangeKind, SubmoduleState, TrackedChange};
 
-/// A path in conflict that could be looked at.
+/// A path in conflict that is asked for and could be looked at. git asks for each stage by itself: where a submodule is
+/// asked for otherwise than a file, the first that is asked for counts as the first.
 pub(super) struct Conflict {
     /// The number of its first entry.
     pub(super) number: u32,
@@ -61,13 +62,37 @@ impl Conflict {
     }
 }
 
+/// A conflict, if it could be looked at, as it is shown where git knows nothing of the stages.
+pub(super) fn without_stages(
+    conflict: Option<&Conflict>,
+    submodule: Option<SubmoduleState>,
+    null: ObjectId,
+) -> TrackedChange {
+    let against_ours = conflict.and_then(|conflict| conflict.against_ours.as_ref());
+    let (index_mode, index_id) =
+        against_ours.map_or((FileMode::NONE, null), |against| against.ours);
+    TrackedChange {
+        staged: None,
+        unstaged: conflict.map(|_| ChangeKind::Unmerged),
+        head_mode: FileMode::NONE,
+        index_mode,
+        worktree_mode: conflict.map_or(FileMode::NONE, Conflict::worktree_mode),
+        head_id: null,
+        index_id,
+        staged_source: None,
+        unstaged_source: None,
+        submodule,
+    }
+}
+
 impl Session {
-    /// The paths in conflict among `findings`, in the order of the index.
+    /// The paths in conflict among `findings` of which `is_asked_for` wants any stage, in the order of the index.
     pub(super) fn conflicts(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
         findings: &Findings,
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<Vec<Conflict>, SessionError> {
         let mut rules = None;
         let mut all = Vec::new();
@@ -79,8 +104,13 @@ impl Session {
             let Some(first) = first.filter(|first| first.flags.stage() > 0) else {
                 continue;
             };
-            let mode = observed.mode();
-            let against_ours = match tracked.find(first.path.as_bstr(), 2) {
+            let path = first.path.as_bstr();
+            let mut stages = (1..=3).filter_map(|stage| tracked.find(path, stage));
+            let asked = stages.find(|stage| is_asked_for(path, stage.mode));
+            let Some(asked) = asked else { continue };
+            let mode = self.mode_by(&asked, &first, observed.mode());
+            let ours = tracked.find(path, 2);
+            let against_ours = match ours.filter(|_| asked.flags.stage() <= 2) {
                 None => None,
                 Some(ours) if ours.mode.is_gitlink() => {
                     let rules = match &mut rules {
@@ -99,6 +129,19 @@ impl Session {
             });
         }
         Ok(all)
+    }
+
+    /// What is in the working tree by the stage `asked`, where `mode` is that by the `first`.
+    fn mode_by(&self, asked: &TrackedEntry, first: &TrackedEntry, mode: FileMode) -> FileMode {
+        let path = asked.path.as_bstr();
+        match (asked.mode.is_gitlink(), first.mode.is_gitlink()) {
+            (true, false) if self.is_directory(path) => FileMode::GITLINK,
+            (false, true) if mode.is_gitlink() && checked_out(&self.repository, path).is_none() => {
+                FileMode::NONE
+            }
+            _ if mode == FileMode::NONE => mode,
+            _ => self.mode_against(asked, mode),
+        }
     }
 
     /// Compares stage 2, a file, with what is of `mode` by the first stage.

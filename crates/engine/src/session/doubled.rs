@@ -10,7 +10,7 @@ use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
-use super::conflicts::Conflict;
+use super::conflicts::{Conflict, without_stages};
 use crate::status::{Change, ChangeKind, TrackedChange, UnmergedChange};
 
 /// Makes one change of each path, where `changes` are sorted by path, those of merged entries first.
@@ -27,7 +27,11 @@ pub(super) fn join(
             {
                 let conflict = conflicts.iter().find(|conflict| conflict.path == *path);
                 let null = ObjectId::null(tracked.hash_kind());
-                *change = Change::Tracked(without_stages(unmerged, conflict, null));
+                *change = Change::Tracked(TrackedChange {
+                    staged: Some(ChangeKind::Unmerged),
+                    submodule: unmerged.submodule,
+                    ..without_stages(conflict, None, null)
+                });
             }
         }
     }
@@ -38,29 +42,6 @@ pub(super) fn join(
         }
         is_same
     });
-}
-
-/// A conflict as it is shown where git does not find the stages.
-fn without_stages(
-    change: &UnmergedChange,
-    conflict: Option<&Conflict>,
-    null: ObjectId,
-) -> TrackedChange {
-    let against_ours = conflict.and_then(|conflict| conflict.against_ours.as_ref());
-    let (index_mode, index_id) =
-        against_ours.map_or((FileMode::NONE, null), |against| against.ours);
-    TrackedChange {
-        staged: Some(ChangeKind::Unmerged),
-        unstaged: change.is_observed.then_some(ChangeKind::Unmerged),
-        head_mode: FileMode::NONE,
-        index_mode,
-        worktree_mode: change.worktree_mode,
-        head_id: null,
-        index_id,
-        staged_source: None,
-        unstaged_source: None,
-        submodule: change.submodule,
-    }
 }
 
 /// Adds to what is known of a path what its later entries say.

@@ -58,11 +58,17 @@ fn is_as(tracked: &Tracked, index: &Index) {
         assert_eq!(found.path, index.path(entry));
         let path = index.path(entry);
         assert_eq!(tracked.find(path, entry.flags.stage()), Some(found));
+        let (Ok(first) | Err(first)) = index.position(path, 0);
+        let first = u32::try_from(first).unwrap();
+        assert_eq!(tracked.find_first(path), tracked.entry(first));
         let absent = BString::from([path.as_bytes(), b"!"].concat());
         assert_eq!(
             tracked.find(absent.as_bstr(), 0).is_some(),
             index.find(absent.as_bstr(), 0).is_some()
         );
+        let is_there = |stage| index.find(absent.as_bstr(), stage).is_some();
+        let found = tracked.find_first(absent.as_bstr());
+        assert_eq!(found.is_some(), (0..=3).any(is_there));
     }
     assert_eq!(tracked.entry(u32::try_from(entries.len()).unwrap()), None);
     let count = |is: &dyn Fn(&Entry) -> bool| {

@@ -241,6 +241,19 @@ impl Tracked {
 
     /// The entry of `path` and `stage`.
     pub fn find(&self, path: &BStr, stage: u8) -> Option<TrackedEntry> {
+        self.find_where(path, |flags| flags.stage() == stage)
+    }
+
+    /// The first entry of `path`, of whatever stage.
+    pub fn find_first(&self, path: &BStr) -> Option<TrackedEntry> {
+        self.find_where(path, |_| true)
+    }
+
+    fn find_where(
+        &self,
+        path: &BStr,
+        is_wanted: impl Fn(EntryFlags) -> bool,
+    ) -> Option<TrackedEntry> {
         let mut dir = self.directory(ROOT);
         let mut first = 0u32;
         let mut rest = path.as_bytes();
@@ -253,7 +266,7 @@ impl Tracked {
         let mut at = dir.position(rest);
         loop {
             let file = dir.file(at).filter(|file| file.name() == rest)?;
-            if file.flags().stage() == stage {
+            if is_wanted(file.flags()) {
                 let number = first.saturating_add(dir.offset(at));
                 return Some(TrackedEntry::new(number, path.to_owned(), &file));
             }

@@ -84,6 +84,17 @@ cases! {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {ID} 1\tdir/z\n160000 {ID} 3\tdir/z\n"));
         b.write("dir/z/inside", "x\n");
     };
+    "conflicts of a file and a submodule, asked for as directories", |b| {
+        b.base().git_input(&["update-index", "--index-info"], format!("0 {ID}\tdir/c\n100644 {ID} 1\tdir/c\n160000 {ID} 3\tdir/c\n160000 {ID} 2\tdir/new\n100644 {ID} 3\tdir/new\n"));
+        b.remove("dir/c").directory("dir/c").directory("dir/new");
+    };
+    "conflicts of a file and a submodule, asked for as directories, no commit", |b| {
+        b.empty().git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tdir/new\n160000 {ID} 2\tdir/new\n100644 {ID} 3\tdir/new\n"));
+    };
+    "conflict that a copy outside of the pathspec could come from", |b| {
+        b.base().git(&["config", "status.renames", "copies"]).write("copy", super::builder::lines("c")).git(&["add", "copy"]);
+        b.git_input(&["update-index", "--index-info"], format!("0 {ID}\tdir/c\n100644 {ID} 1\tdir/c\n"));
+    };
     "conflict of a file and our submodule, directories", |b| {
         b.base().git_in(".", &["init", "-q", "work/dir/y"]).write("dir/y/untracked", "x\n").directory("dir/z");
         b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tdir/y\n160000 {ID} 2\tdir/y\n100755 {ID} 1\tdir/z\n160000 {ID} 2\tdir/z\n"));

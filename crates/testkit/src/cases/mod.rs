@@ -138,6 +138,7 @@ const PATHSPECS: &[&[&str]] = &[
     &[":(icase)DIR/NEW", ":(icase)n*"],
     &["dir/no/such/file"],
     &["dir/new/", "."],
+    &["dir/new/", "dir/c/"],
     &[":!dir/*"],
     &["other/deep/f"],
     &["other/g"],

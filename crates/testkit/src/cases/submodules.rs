@@ -5,6 +5,10 @@ use super::cases;
 
 cases! {
     "submodule, clean", |b| { b.submodule(); };
+    "submodule in whose place is the intent to add a file", |b| {
+        b.base().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/new"]).commit("module");
+        b.git(&["rm", "-q", "-f", "--cached", "dir/new"]).remove("dir/new").write("dir/new", "x\n").git(&["add", "-N", "dir/new"]);
+    };
     "submodule, just added", |b| { b.base().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]); };
     "submodule with new commits", |b| { b.submodule().git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]); };
     "submodule with changes", |b| { b.submodule().write("dir/module/file", "x\n"); };
