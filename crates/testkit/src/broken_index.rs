@@ -18,14 +18,19 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
 
 /// Whether git misreads the index that `invocation` asks about, by mistakes of its own.
 pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
-    let git = |arguments: &[&str]| {
-        let mut command = invocation.other_command(sandbox, &settings.oracle);
-        for name in PATHSPEC_VARIABLES {
-            command.env_remove(name);
-        }
-        command.args(arguments).output().ok()
-    };
-    is_out_of_order(&git) || is_split_and_collapsed(&git)
+    // An older git may not know the options of the question.
+    std::iter::once(&settings.oracle)
+        .chain(&settings.others)
+        .any(|program| {
+            let git = |arguments: &[&str]| {
+                let mut command = invocation.other_command(sandbox, program);
+                for name in PATHSPEC_VARIABLES {
+                    command.env_remove(name);
+                }
+                command.args(arguments).output().ok()
+            };
+            is_out_of_order(&git) || is_split_and_collapsed(&git)
+        })
 }
 
 /// Whether the index has a sparse directory beside entries below it, or entries that are not in order, both of which git
