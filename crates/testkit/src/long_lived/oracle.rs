@@ -405,7 +405,8 @@ struct IndexFacts {
 }
 
 /// Counts the index's entries and their bits. `None` where git takes what is none for entries: past the end of an index that
-/// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`).
+/// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`). Nor is it
+/// known what a path counts for that is merged and in conflict at once.
 ///
 /// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
 /// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
@@ -423,12 +424,20 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
     for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
         let outcome = asker.run(arguments)?;
         let mut counts = [0, 0, 0];
+        let mut merged: Option<&[u8]> = None;
         for entry in outcome.stdout.split_str(b"\0") {
             let Some((tag, rest)) = entry.split_first() else {
                 continue;
             };
             if rest.starts_with(b" 000000 ") || rest.ends_with(b"\t./") {
                 return Ok(None);
+            }
+            if let Some((facts, path)) = rest.split_once_str(b"\t") {
+                let is_merged = facts.ends_with(b" 0");
+                if !is_merged && merged == Some(path) {
+                    return Ok(None);
+                }
+                merged = is_merged.then_some(path);
             }
             let [size, skipped, assumed] = &mut counts;
             *size += 1;
