@@ -6,10 +6,9 @@ use vigil_engine::state::{
     DirectoryReport, IndexRelation, ListingReport, PlaceReport, PublishedReport, Standing,
     StateReport, Unkept,
 };
-use vigil_engine::state_store::Table;
 
 use super::name_of;
-use super::show::{dead_percent, ignored_name, untracked_name};
+use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use crate::inside::path_bytes;
 use crate::output::json::Text;
 use crate::time::TimeDocument;
@@ -150,16 +149,6 @@ impl<'a> StateDocument<'a> {
                 contents: state.trust.contents,
             },
         }
-    }
-}
-
-/// The name of a table.
-pub(super) fn table_name(table: Table) -> &'static str {
-    match table {
-        Table::General => "general",
-        Table::Tracked => "tracked",
-        Table::Seen => "seen",
-        Table::Files => "files",
     }
 }
 

@@ -3,6 +3,7 @@
 mod json;
 mod show;
 mod verify;
+mod words;
 
 use bstr::BString;
 use vigil_engine::environment::Environment;

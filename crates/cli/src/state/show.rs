@@ -8,9 +8,9 @@ use vigil_engine::state::{
     DirectoryReport, IndexRelation, ListingReport, PublishedReport, Standing, StateReport,
 };
 use vigil_engine::state_store::NoState;
-use vigil_engine::status::{IgnoredMode, UntrackedMode};
 use vigil_engine::trust::FileSystemTrust;
 
+use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use super::{json, why_unkept};
 use crate::bytes;
 use crate::inside;
@@ -96,7 +96,7 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
     append(out, "directories", state.directories.to_string());
     append(out, "files", state.files.to_string());
     let tables = state.tables.iter().map(|table| {
-        let name = json::table_name(table.table);
+        let name = table_name(table.table);
         format!("{name} {} ({} bytes)", table.blocks, table.len)
     });
     append(out, "blocks", tables.collect::<Vec<_>>().join(", "));
@@ -142,15 +142,6 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
         None => String::new(),
     };
     append(out, "file system", format!("{kind}{}", trust(state.trust)));
-}
-
-/// The dead share of what is in force, in whole percent, rounded down.
-pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
-    let percent = state
-        .dead_len
-        .saturating_mul(100)
-        .checked_div(state.used_len);
-    percent.unwrap_or_default()
 }
 
 fn relation(relation: IndexRelation) -> &'static str {
@@ -256,23 +247,5 @@ fn count(number: usize, one: impl Display, more: impl Display) -> String {
     match number {
         1 => format!("1 {one}"),
         _ => format!("{number} {more}"),
-    }
-}
-
-/// git's word for the mode.
-pub(super) fn untracked_name(mode: UntrackedMode) -> &'static str {
-    match mode {
-        UntrackedMode::No => "no",
-        UntrackedMode::Normal => "normal",
-        UntrackedMode::All => "all",
-    }
-}
-
-/// git's word for the mode.
-pub(super) fn ignored_name(mode: IgnoredMode) -> &'static str {
-    match mode {
-        IgnoredMode::No => "no",
-        IgnoredMode::Traditional => "traditional",
-        IgnoredMode::Matching => "matching",
     }
 }

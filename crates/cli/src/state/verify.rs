@@ -5,8 +5,8 @@ use vigil_engine::session::SessionError;
 use vigil_engine::session::verify::{Problem, Verdict, verify};
 use vigil_engine::status::{Change, ChangeKind};
 
-use super::show::{ignored_name, untracked_name};
 use super::why_unkept;
+use super::words::{ignored_name, untracked_name};
 use crate::bytes;
 use crate::inside;
 use crate::output::Presentation;

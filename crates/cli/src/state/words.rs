@@ -1,0 +1,42 @@
+//! Words and figures that all forms of a report share.
+
+use vigil_engine::state::PublishedReport;
+use vigil_engine::state_store::Table;
+use vigil_engine::status::{IgnoredMode, UntrackedMode};
+
+/// The dead share of what is in force, in whole percent, rounded down.
+pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
+    let percent = state
+        .dead_len
+        .saturating_mul(100)
+        .checked_div(state.used_len);
+    percent.unwrap_or_default()
+}
+
+/// git's word for the mode.
+pub(super) fn untracked_name(mode: UntrackedMode) -> &'static str {
+    match mode {
+        UntrackedMode::No => "no",
+        UntrackedMode::Normal => "normal",
+        UntrackedMode::All => "all",
+    }
+}
+
+/// git's word for the mode.
+pub(super) fn ignored_name(mode: IgnoredMode) -> &'static str {
+    match mode {
+        IgnoredMode::No => "no",
+        IgnoredMode::Traditional => "traditional",
+        IgnoredMode::Matching => "matching",
+    }
+}
+
+/// The name of a table.
+pub(super) fn table_name(table: Table) -> &'static str {
+    match table {
+        Table::General => "general",
+        Table::Tracked => "tracked",
+        Table::Seen => "seen",
+        Table::Files => "files",
+    }
+}
