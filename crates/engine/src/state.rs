@@ -212,6 +212,13 @@ impl State {
             || self.is_damaged;
         let changes = self.changes(save, is_whole);
         let mark = self.mark.to_bytes();
+        if let Some(store) = self
+            .stores
+            .get(self.chosen)
+            .filter(|_| self.snapshot.is_none())
+        {
+            place::make_way_to(store.folder());
+        }
         let mut published = self.publish(&changes, is_whole, mark, steps);
         while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
             && let Some(next) = self.stores.get(self.chosen.saturating_add(1))

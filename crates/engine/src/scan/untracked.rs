@@ -395,6 +395,10 @@ impl<'a> Walk<'a> {
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
+            if self.is_dot_git(path.as_bstr()) {
+                // What is no repository now may become one without a change to this directory.
+                found.can_be_remembered = false;
+            }
             greatest = greatest.max(self.treat(
                 entry.kind,
                 parent,

@@ -67,8 +67,15 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
     Ok([Some(repository.git_dir.join("vigil")), in_cache]
         .into_iter()
         .flatten()
+        .filter(|folder| !is_shown(folder, top))
         .map(|folder| Store::new(folder, identity))
         .collect())
+}
+
+/// Whether a status of the working tree at `top` would show files in `folder`: what is saved must not change the answer.
+fn is_shown(folder: &Path, top: &Path) -> bool {
+    let inside = folder.strip_prefix(top);
+    inside.is_ok_and(|inside| !inside.iter().any(|name| name.eq_ignore_ascii_case(".git")))
 }
 
 /// The user's cache folder (XDG Base Directory Specification).

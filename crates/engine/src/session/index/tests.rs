@@ -40,7 +40,6 @@ fn session(oracle: &Oracle) -> Session {
     Session::open(repository, false, FilterStderr::Discard).unwrap()
 }
 
-/// The same where the repository's own folder cannot be used: a state then goes to the user's cache.
 #[test]
 fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
     let oracle = repository();
@@ -61,6 +60,42 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
     answer();
     tick();
     assert_eq!(answer(), Published::Unchanged);
+    assert!(home.path().join(".cache/vigil").is_dir());
+}
+
+#[test]
+fn what_becomes_a_repository_without_a_new_name_is_noticed() {
+    let oracle = repository();
+    oracle.write("b/nested/.git/objects/x", "");
+    oracle.write("b/nested/deep/.git/objects/x", "");
+    settle_as_far_as_it_goes(&oracle);
+    oracle.git(&["init", "-q", "b/nested"]);
+    right_answer(&oracle);
+    oracle.git(&["init", "-q", "b/nested/deep"]);
+    right_answer(&oracle);
+}
+
+#[test]
+fn a_state_is_not_where_the_status_would_show_it() {
+    let oracle = repository();
+    let git_dir = oracle.top().join(".git");
+    let home = tempfile::tempdir().unwrap();
+    for home in [home.path(), git_dir.as_path()] {
+        let variables = [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_DIR", git_dir.to_str().unwrap()),
+            ("HOME", home.to_str().unwrap()),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        // The working tree is the git directory itself.
+        let environment = Environment::new(variables, &git_dir);
+        let repository = discover(&environment, &git_dir).unwrap();
+        assert_eq!(repository.work_tree.as_deref(), Some(git_dir.as_path()));
+        let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
+        session.status(&StatusRequest::default()).unwrap();
+        session.save(&NoSteps).unwrap();
+        assert!(!git_dir.join("vigil").exists() && !git_dir.join(".cache").exists());
+    }
     assert!(home.path().join(".cache/vigil").is_dir());
 }
 
@@ -100,6 +135,15 @@ fn right_answer(oracle: &Oracle) -> (Published, Session) {
     let expected = String::from_utf8(expected).unwrap();
     assert_eq!(lines, expected.lines().collect::<Vec<_>>());
     (published, session)
+}
+
+/// Asks often enough that all that may be remembered is.
+#[track_caller]
+fn settle_as_far_as_it_goes(oracle: &Oracle) {
+    for _ in 0..3 {
+        tick();
+        right_answer(oracle);
+    }
 }
 
 /// Asks until there is nothing new to save.
