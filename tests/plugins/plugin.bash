@@ -20,7 +20,9 @@ start() {
 
 start || exit
 ask_all "$2"/bash "$2"
-# Killed from outside, it is missed by a question soon, and started anew.
+# Killed from outside, it is missed by a question soon, and started anew. A question that nobody reads any more must not
+# end this shell.
+trap '' PIPE
 kill -KILL $(cat /proc/"$GITSTATUS_DAEMON_PID"/task/"$GITSTATUS_DAEMON_PID"/children)
 while gitstatus_query -d "$2"/clean -t 30; do :; done
 gitstatus_stop
