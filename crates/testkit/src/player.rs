@@ -404,8 +404,8 @@ fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if entry.file_name() == "vigil" && metadata.is_dir() && directory.join("HEAD").exists()
-            {
+            let may_hold_state = directory.ends_with(".cache") || directory.join("HEAD").exists();
+            if entry.file_name() == "vigil" && metadata.is_dir() && may_hold_state {
                 continue;
             }
             if metadata.is_dir() {
