@@ -11,7 +11,7 @@ pub(crate) mod standing;
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix_hash::Kind;
@@ -42,6 +42,8 @@ const STAGED: u32 = 1;
 
 /// The state of a working copy, as far as there is one.
 pub(crate) struct State {
+    /// Where it would be in the repository.
+    in_repository: PathBuf,
     /// Where it may be, the first choice first.
     stores: Vec<Store>,
     /// Which of them is in use.
@@ -86,11 +88,16 @@ impl State {
             .work_tree
             .as_deref()
             .filter(|_| !stores.is_empty())?;
-        Some(Self::open(stores, top, mark))
+        Some(Self::open(
+            repository.git_dir.join("vigil"),
+            stores,
+            top,
+            mark,
+        ))
     }
 
     /// Opens that of `stores` whose state is the youngest, for the working tree at `top`.
-    fn open(stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
+    fn open(in_repository: PathBuf, stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
         let mut dropped = Vec::new();
         let found = stores.iter().map(Store::open).enumerate();
         let found = found
@@ -116,6 +123,7 @@ impl State {
             .ok();
         let trust = file_system.map(|file_system| file_system.trust(None));
         let mut state = Self {
+            in_repository,
             stores,
             chosen,
             snapshot,
@@ -212,20 +220,17 @@ impl State {
             || self.is_damaged;
         let changes = self.changes(save, is_whole);
         let mark = self.mark.to_bytes();
-        if let Some(store) = self
-            .stores
-            .get(self.chosen)
-            .filter(|_| self.snapshot.is_none())
-        {
-            place::make_way_to(store.folder());
+        if self.snapshot.is_none() {
+            self.make_way();
         }
         let mut published = self.publish(&changes, is_whole, mark, steps);
         while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
+            && self.in_repository.parent().is_some_and(Path::exists)
             && let Some(next) = self.stores.get(self.chosen.saturating_add(1))
         {
-            place::make_way_to(next.folder());
-            self.chosen = self.chosen.saturating_add(1);
             self.snapshot = next.open().ok();
+            self.chosen = self.chosen.saturating_add(1);
+            self.make_way();
             published = self.publish(&self.changes(save, true), true, mark, steps);
         }
         if let Err(StoreError::Damaged(_)) = published
@@ -251,6 +256,16 @@ impl State {
             _ => {}
         }
         Ok(published)
+    }
+
+    /// Makes the folders above the chosen store's own, if it is in the user's cache. A repository's are the repository's: it
+    /// may have gone meanwhile.
+    fn make_way(&self) {
+        if let Some(store) = self.stores.get(self.chosen)
+            && store.folder() != self.in_repository
+        {
+            place::make_way_to(store.folder());
+        }
     }
 
     fn publish(
