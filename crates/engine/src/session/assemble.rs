@@ -95,7 +95,7 @@ impl Session {
         let tracked = &state.tracked;
         let question = self.question(&pathspec, tracked)?;
         let stays_sparse = sparse.as_ref().is_some_and(|sparse| {
-            sparse.stays_sparse(request, |dir| question.may_match_below(dir))
+            sparse.stays_sparse(request, |dir| self.meets_files(dir, &question))
         });
         if is_written_sparse && !stays_sparse {
             notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
@@ -178,6 +178,31 @@ impl Session {
             status.long = Some(long);
         }
         Ok(status)
+    }
+
+    /// Whether the search for untracked files meets a file in the directory `dir`, or further down, that pathspecs do not
+    /// rule out by the beginning of its path: git then looks for it in the index.
+    fn meets_files(&self, dir: &BStr, question: &PathQuestion<'_>) -> bool {
+        let Ok(top) = self.top() else { return true };
+        let mut pending = vec![dir.to_owned()];
+        while let Some(dir) = pending.pop() {
+            if !question.may_match_below(dir.as_bstr()) {
+                continue;
+            }
+            let on_disk = top.join(std::ffi::OsStr::from_bytes(&dir));
+            for entry in std::fs::read_dir(on_disk).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let path = vigil_model::path::join(dir.as_bstr(), BStr::new(name.as_bytes()));
+                if name == ".git" || !question.may_match_below(path.as_bstr()) {
+                    continue;
+                }
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => pending.push(path),
+                    _ => return true,
+                }
+            }
+        }
+        false
     }
 
     /// git reads `diff.orderFile` wherever something changed, though nothing of the order shows here.
