@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use bstr::BString;
 use vigil_engine::git::repository::Repository;
-use vigil_engine::status::{IgnoreSubmodules, RenameRule, Status};
+use vigil_engine::status::{RenameRule, Status};
 use vigil_linux::errno;
 use vigil_model::ObjectId;
 
@@ -23,8 +23,6 @@ pub(super) struct Wanted {
     pub(super) submodule_commits: i32,
     /// How renames are looked for in patches.
     pub(super) renames: Option<RenameRule>,
-    /// Which changes of submodules are left out of patches.
-    pub(super) ignore_submodules: Option<IgnoreSubmodules>,
     /// Patches are coloured.
     pub(super) colors: bool,
 }
@@ -133,13 +131,6 @@ impl Wanted {
         arguments.push("diff");
         arguments.extend(what);
         arguments.extend(["--no-ext-diff", "--no-relative"]);
-        let ignored = self.ignore_submodules.map(|when| match when {
-            IgnoreSubmodules::None => "--ignore-submodules=none",
-            IgnoreSubmodules::Untracked => "--ignore-submodules=untracked",
-            IgnoreSubmodules::Dirty => "--ignore-submodules=dirty",
-            IgnoreSubmodules::All => "--ignore-submodules=all",
-        });
-        arguments.extend(ignored);
         arguments.extend(["--ita-invisible-in-index", &color]);
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));

@@ -288,7 +288,6 @@ fn wanted(
             settings.submodule_summary
         },
         renames: request.renames,
-        ignore_submodules: request.ignore_submodules,
         colors: wants_color(
             print.color_use_in_patches,
             print,

@@ -52,6 +52,10 @@ cases! {
         sparse(b);
         b.git(&["config", "core.maxTreeDepth", "1"]).write("other/new", "x\n");
     };
+    "sparse index whose directories hold what is not asked for", |b| {
+        sparse(b);
+        b.write("other/.gitattributes", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
     "sparse index whose directories are there and expected", |b| {
         b.empty().write("dir/sub/g", "x\n").git(&["add", "-A"]).git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]);
         b.write("dir/module/file", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);

@@ -86,7 +86,7 @@ impl Case {
             limited.pathspecs = vec!["dir".into()];
             items.push(ask(limited.clone()));
             limited.options = vec!["--long".into()];
-            limited.pathspecs = vec!["other".into()];
+            limited.pathspecs = vec!["other/g".into()];
             items.push(ask(limited));
             for pathspecs in PATHSPECS {
                 let mut limited = Invocation::new(self.directory, &["--porcelain=v1", "--ignored"]);
