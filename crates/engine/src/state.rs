@@ -67,6 +67,15 @@ pub(crate) struct State {
 pub(crate) struct Recorded {
     pub(crate) file: IndexFile,
     pub(crate) tracked: Tracked,
+    /// The stamps of the files prove something.
+    is_believed: bool,
+}
+
+impl Recorded {
+    /// Whether the index at `path` is still the one that is recorded.
+    pub(crate) fn is_current(&self, path: &Path) -> bool {
+        self.is_believed && self.file.own.path == path && self.file.is_current()
+    }
 }
 
 /// What is to be written.
@@ -89,7 +98,7 @@ impl State {
             .as_deref()
             .filter(|_| !stores.is_empty())?;
         Some(Self::open(
-            repository.git_dir.join("vigil"),
+            place::in_repository(repository),
             stores,
             top,
             mark,
@@ -152,22 +161,29 @@ impl State {
     pub(crate) fn recorded(&self, hash: Kind) -> Option<Recorded> {
         let snapshot = self.usable()?;
         let block = snapshot.block(Table::General, ORIGIN).ok()??;
+        let file = origin::read(block)?;
         Some(Recorded {
-            file: origin::read(block)?,
+            is_believed: self.believes(&file),
+            file,
             tracked: Tracked::new(hash, Arc::new(Published(snapshot.clone()))),
         })
     }
 
     /// Whether what was recorded of the files of an index proves anything.
-    pub(crate) fn believes(&self, file: &IndexFile) -> bool {
+    fn believes(&self, file: &IndexFile) -> bool {
         self.trust.contents && self.distrusted_from.is_none_or(|time| file.is_before(time))
+    }
+
+    /// Whether stamps prove what a scan saw.
+    fn keeps_what_is_seen(&self) -> bool {
+        self.trust.directories && self.trust.contents
     }
 
     /// What scans saw of the recorded tree.
     pub(crate) fn memory(&self, tracked: &Tracked) -> ScanMemory {
         let dirs = tracked.directories() as usize;
         match self.usable() {
-            Some(snapshot) if self.trust.directories && self.trust.contents => {
+            Some(snapshot) if self.keeps_what_is_seen() => {
                 let blocks = Arc::new(Published(snapshot.clone()));
                 ScanMemory::with_blocks(dirs, blocks, self.distrusted_from)
             }
@@ -223,7 +239,7 @@ impl State {
         if self.snapshot.is_none() {
             self.make_way();
         }
-        let mut published = self.publish(&changes, is_whole, mark, steps);
+        let mut published = self.publish(changes, is_whole, mark, steps);
         while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
             && self.in_repository.parent().is_some_and(Path::exists)
             && let Some(next) = self.stores.get(self.chosen.saturating_add(1))
@@ -231,13 +247,13 @@ impl State {
             self.snapshot = next.open().ok();
             self.chosen = self.chosen.saturating_add(1);
             self.make_way();
-            published = self.publish(&self.changes(save, true), true, mark, steps);
+            published = self.publish(self.changes(save, true), true, mark, steps);
         }
         if let Err(StoreError::Damaged(_)) = published
             && self.snapshot.is_some()
         {
             self.is_damaged = true;
-            published = self.publish(&self.changes(save, true), true, mark, steps);
+            published = self.publish(self.changes(save, true), true, mark, steps);
         }
         let published = published?;
         match published {
@@ -270,7 +286,7 @@ impl State {
 
     fn publish(
         &self,
-        changes: &Changes<'_>,
+        changes: Changes<'_>,
         is_whole: bool,
         mark: [u8; ClockMark::LEN],
         steps: &dyn Steps,
@@ -279,8 +295,8 @@ impl State {
             return Ok(state_store::Published::Unchanged);
         };
         match (&self.snapshot, is_whole) {
-            (Some(base), true) => store.replace(base, changes.clone(), mark, steps),
-            (base, _) => store.publish(base.as_ref(), changes.clone(), mark, steps),
+            (Some(base), true) => store.replace(base, changes, mark, steps),
+            (base, _) => store.publish(base.as_ref(), changes, mark, steps),
         }
     }
 
@@ -307,10 +323,7 @@ impl State {
                 }
             }
         }
-        if let Some(memory) = save
-            .memory
-            .filter(|_| self.trust.directories && self.trust.contents)
-        {
+        if let Some(memory) = save.memory.filter(|_| self.keeps_what_is_seen()) {
             let blocks = match is_whole {
                 true => memory.all(),
                 false => memory.moved(),

@@ -62,51 +62,35 @@ impl Stat {
     }
 }
 
-impl From<&libc::stat> for Stat {
-    #[inline]
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "the widths differ between architectures"
-    )]
-    fn from(s: &libc::stat) -> Self {
-        Self {
-            dev: s.st_dev as u64,
-            ino: s.st_ino as u64,
-            mode: s.st_mode as u32,
-            nlink: s.st_nlink as u64,
-            uid: s.st_uid as u32,
-            gid: s.st_gid as u32,
-            size: s.st_size as u64,
-            mtime_s: s.st_mtime as i64,
-            mtime_ns: s.st_mtime_nsec as u32,
-            ctime_s: s.st_ctime as i64,
-            ctime_ns: s.st_ctime_nsec as u32,
+/// Takes over the fields of the kernel's answer, which the C library and the system calls' wrapper each have a type for.
+macro_rules! from_kernel {
+    ($kernel:ty) => {
+        impl From<$kernel> for Stat {
+            #[inline]
+            #[allow(
+                clippy::unnecessary_cast,
+                reason = "the widths differ between architectures"
+            )]
+            fn from(s: $kernel) -> Self {
+                Self {
+                    dev: s.st_dev as u64,
+                    ino: s.st_ino as u64,
+                    mode: s.st_mode as u32,
+                    nlink: s.st_nlink as u64,
+                    uid: s.st_uid as u32,
+                    gid: s.st_gid as u32,
+                    size: s.st_size as u64,
+                    mtime_s: s.st_mtime as i64,
+                    mtime_ns: s.st_mtime_nsec as u32,
+                    ctime_s: s.st_ctime as i64,
+                    ctime_ns: s.st_ctime_nsec as u32,
+                }
+            }
         }
-    }
+    };
 }
-
-impl From<rustix::fs::Stat> for Stat {
-    #[inline]
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "the widths differ between architectures"
-    )]
-    fn from(s: rustix::fs::Stat) -> Self {
-        Self {
-            dev: s.st_dev as u64,
-            ino: s.st_ino as u64,
-            mode: s.st_mode as u32,
-            nlink: s.st_nlink as u64,
-            uid: s.st_uid as u32,
-            gid: s.st_gid as u32,
-            size: s.st_size as u64,
-            mtime_s: s.st_mtime as i64,
-            mtime_ns: s.st_mtime_nsec as u32,
-            ctime_s: s.st_ctime as i64,
-            ctime_ns: s.st_ctime_nsec as u32,
-        }
-    }
-}
+from_kernel!(rustix::fs::Stat);
+from_kernel!(&libc::stat);
 
 /// Looks at `name` in the open directory `dir`, not following a symbolic link (`fstatat(2)`).
 #[inline]

@@ -18,7 +18,7 @@ use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
 use crate::scan::ScanMemory;
-use crate::state::{Compared, State, ToSave};
+use crate::state::{Compared, Recorded, State, ToSave};
 use crate::state_store::{Published, Steps, StoreError};
 use crate::trust;
 
@@ -124,7 +124,6 @@ impl Session {
         }
         let recorded = self.recorded_tree();
         if let Some(recorded) = &recorded
-            && self.index.is_none()
             && recorded.is_current(&self.repository.index_path)
         {
             self.check_threads(&recorded.file)?;
@@ -188,22 +187,13 @@ impl Session {
     }
 
     /// The tree in the state on disk, where there is none in memory.
-    fn recorded_tree(&mut self) -> Option<RecordedTree> {
-        if self.index.is_some() {
-            return None;
-        }
-        let state = self.state.as_ref()?;
-        let recorded = state.recorded(self.repository.hash)?;
-        let is_believed = state.believes(&recorded.file);
-        Some(RecordedTree {
-            file: recorded.file,
-            tracked: recorded.tracked,
-            is_believed,
-        })
+    fn recorded_tree(&self) -> Option<Recorded> {
+        let state = self.state.as_ref().filter(|_| self.index.is_none())?;
+        state.recorded(self.repository.hash)
     }
 
     /// What is recorded, taken for what is.
-    fn recorded_state(&self, recorded: &RecordedTree) -> Option<IndexState> {
+    fn recorded_state(&self, recorded: &Recorded) -> Option<IndexState> {
         let state = self.state.as_ref()?;
         Some(IndexState {
             file: recorded.file.clone(),
@@ -219,7 +209,7 @@ impl Session {
     }
 
     /// Makes the tree of `index` from the one that is there, so that what was remembered of it goes on.
-    fn take_over(&mut self, next: &mut IndexState, index: &Index, recorded: Option<RecordedTree>) {
+    fn take_over(&mut self, next: &mut IndexState, index: &Index, recorded: Option<Recorded>) {
         let earlier = self
             .index
             .take()
@@ -341,20 +331,6 @@ impl Session {
             scope.spawn(|| read_head_ahead(refs, pool));
             read(repository)
         })
-    }
-}
-
-/// The tree that is in the state on disk.
-struct RecordedTree {
-    file: IndexFile,
-    tracked: Tracked,
-    /// The stamps of the files prove something.
-    is_believed: bool,
-}
-
-impl RecordedTree {
-    fn is_current(&self, index_path: &Path) -> bool {
-        self.is_believed && self.file.own.path == index_path && self.file.is_current()
     }
 }
 

@@ -64,7 +64,7 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let in_cache = cache_folder(repository).map(|folder| folder.join("vigil").join(name));
-    Ok([Some(repository.git_dir.join("vigil")), in_cache]
+    Ok([Some(in_repository(repository)), in_cache]
         .into_iter()
         .flatten()
         .filter(|folder| !is_shown(folder, top))
@@ -76,6 +76,11 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
 fn is_shown(folder: &Path, top: &Path) -> bool {
     let inside = folder.strip_prefix(top);
     inside.is_ok_and(|inside| !inside.iter().any(|name| name.eq_ignore_ascii_case(".git")))
+}
+
+/// The place in the repository.
+pub(super) fn in_repository(repository: &Repository) -> PathBuf {
+    repository.git_dir.join("vigil")
 }
 
 /// The user's cache folder (XDG Base Directory Specification).

@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
 use super::{DirNumber, ROOT, Sums};
-use crate::index::{Entry, EntryFlags};
+use crate::index::{Entry, EntryFlags, Index};
 
 /// Directories with more files than this keep them in segments.
 const INLINE_FILES_MAX: usize = 512;
@@ -79,6 +79,15 @@ impl Level {
 }
 
 impl<P: Put> Builder<P> {
+    /// Builds the tree of `index`. Gives back where the blocks went.
+    pub fn build(index: &Index, put: P) -> P {
+        let mut builder = Self::new(index.hash_kind().len_in_bytes(), put);
+        for entry in index.entries() {
+            builder.push(index.path(entry), entry);
+        }
+        builder.finish()
+    }
+
     /// Begins a tree whose ids are `id_len` bytes long.
     pub fn new(id_len: usize, put: P) -> Self {
         let mut top = Level::default();

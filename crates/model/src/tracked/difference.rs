@@ -61,11 +61,7 @@ impl Tracked {
             next_files: self.blocks().files_keys(),
             segments: (DirNumber::MAX, HashMap::new()),
         };
-        let mut builder = Builder::new(self.hash_kind().len_in_bytes(), &mut difference);
-        for entry in index.entries() {
-            builder.push(index.path(entry), entry);
-        }
-        builder.finish();
+        Builder::build(index, &mut difference);
         difference.finish()
     }
 }

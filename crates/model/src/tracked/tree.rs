@@ -84,11 +84,7 @@ impl Tracked {
     /// The tree of `index`, in memory.
     pub fn of(index: &Index) -> Self {
         let hash = index.hash_kind();
-        let mut builder = Builder::new(hash.len_in_bytes(), InMemory::default());
-        for entry in index.entries() {
-            builder.push(index.path(entry), entry);
-        }
-        Self::new(hash, Arc::new(builder.finish()))
+        Self::new(hash, Arc::new(Builder::build(index, InMemory::default())))
     }
 
     pub(super) fn blocks(&self) -> &Arc<dyn Blocks> {
@@ -118,14 +114,13 @@ impl Tracked {
                 break;
             };
             left = fewer;
-            let Some(bytes) = self.noticed(number, self.blocks.directory(number).map(Some)) else {
+            let Some(bytes) = self.block(number) else {
                 continue;
             };
             take(Block::Directory(number, bytes));
             let directory = self.directory(number);
             for key in directory.segment_keys() {
-                let bytes = self.noticed(key, self.blocks.files(key).map(Some));
-                if let Some(bytes) = bytes {
+                if let Some(bytes) = self.files_block(key) {
                     take(Block::Files(key, bytes));
                 }
             }
