@@ -50,7 +50,8 @@ pub(crate) fn add_from_variable(environment: &mut Environment, text: &BStr) -> R
     Ok(())
 }
 
-fn add_pair(environment: &mut Environment, name: &BStr, value: Option<&BStr>) {
+/// Adds the variable `name`; without a value a boolean that is true.
+pub(crate) fn add_pair(environment: &mut Environment, name: &BStr, value: Option<&BStr>) {
     let mut parameters = match environment.get(VARIABLE) {
         Some(earlier) if !earlier.is_empty() => bytes![earlier, " "],
         _ => Vec::new(),

@@ -12,6 +12,7 @@ mod ignoring;
 mod index;
 mod long;
 mod object_mode;
+mod patches;
 mod prompt;
 mod renamed;
 mod state_report;

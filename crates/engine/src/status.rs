@@ -111,6 +111,8 @@ pub struct StatusRequest {
     pub stash: bool,
     /// Find what only the long format tells ([`Status::long`]): it costs more files and objects.
     pub long: bool,
+    /// Find how patches of the working tree are made ([`PatchRules`]), too.
+    pub unstaged_patches: bool,
     /// The most threads the scan may use; `None` lets it choose.
     pub threads_max: Option<usize>,
     /// Where the scan counts what it looked at, submodules apart.
@@ -331,9 +333,22 @@ pub struct LongStatus {
     pub searched_in: Duration,
     /// For a sparse checkout, how much of it is there.
     pub sparse: Option<SparseState>,
-    /// Staged changes that the patches of git's `status` leave out: those further down in a directory that is one entry
-    /// of a sparse index.
-    pub without_patches: Vec<BString>,
+    /// How the patches of git's `status` differ from those of git's `diff`.
+    pub patches: PatchRules,
+}
+
+/// Where the patches that `status --verbose` shows are unlike those of git's `diff`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PatchRules {
+    /// Staged changes without a patch: those further down in a directory that is one entry of a sparse index.
+    pub staged_without: Vec<BString>,
+    /// Submodules without a patch of the working tree: those that were found unchanged by what was asked.
+    pub unstaged_without: Vec<BString>,
+    /// git reads the empty tree for the first patch of all before it says so, and dies of a bad `shallow` file by that.
+    pub has_bad_history: bool,
+    /// Name and value of configuration by which git's `diff` of the working tree looks into no submodule with something
+    /// else there than the commit that is recorded.
+    pub configuration: Vec<(BString, BString)>,
 }
 
 /// The whole answer.

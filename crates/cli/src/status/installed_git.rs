@@ -5,12 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
+use vigil_engine::environment::Environment;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::status::{RenameRule, Status};
 use vigil_linux::errno;
 use vigil_model::ObjectId;
 
+use crate::config_parameter;
 use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
@@ -39,7 +41,10 @@ impl Wanted {
         status: &Status,
         complaints: &mut Vec<u8>,
     ) -> Result<Additions, Reply> {
-        let git = Git { repository };
+        let git = Git {
+            repository,
+            environment: repository.environment.clone(),
+        };
         let mut additions = Additions::default();
         if self.submodule_commits != 0 {
             for is_staged in [true, false] {
@@ -76,20 +81,24 @@ impl Wanted {
     }
 
     fn patches(&self, git: &Git<'_>, status: &Status) -> std::io::Result<Patches> {
+        let rules = status.long.as_ref().map(|long| long.patches.clone());
+        let rules = rules.unwrap_or_default();
+        let gist = Gist::of(status);
         let has_both = self.verbosity > 1;
-        let has_header = has_both && Gist::of(status).is_committable;
+        let has_header =
+            has_both && gist.is_committable && !(gist.is_initial && rules.has_bad_history);
         let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
         let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
-        let left_out = status.long.iter().flat_map(|long| &long.without_patches);
-        let left_out: Vec<BString> = left_out
-            .map(|path| [b":(top,exclude,literal)", path.as_slice()].concat().into())
-            .collect();
         // Without a commit git's status names the empty tree, for which it reads more than for the same unsaid.
         let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
-        let is_initial = Gist::of(status).is_initial;
         let mut what = vec!["--cached"];
-        what.extend(is_initial.then_some(empty_tree.as_str()));
-        let (staged, code) = self.diff(git, &what, staged.unwrap_or_default(), &left_out)?;
+        what.extend(gist.is_initial.then_some(empty_tree.as_str()));
+        let (staged, code) = self.diff(
+            git,
+            &what,
+            staged.unwrap_or_default(),
+            &rules.staged_without,
+        )?;
         let mut patches = Patches {
             has_header,
             staged,
@@ -100,7 +109,9 @@ impl Wanted {
         let has_unstaged = unstaged_kinds(status).next().is_some();
         if has_both && has_unstaged && code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
-            let (unstaged, code) = self.diff(git, &["--ours"], unstaged, &[])?;
+            let git = git.configured(&rules.configuration);
+            let (unstaged, code) =
+                self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
             patches.unstaged = Some(unstaged);
             patches.code = code;
         }
@@ -135,6 +146,10 @@ impl Wanted {
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));
         let mut arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
+        let left_out: Vec<BString> = left_out
+            .iter()
+            .map(|path| [b":(top,exclude,literal)", path.as_slice()].concat().into())
+            .collect();
         if !left_out.is_empty() {
             arguments.extend(["--", ":/"].map(OsStr::new));
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
@@ -146,13 +161,26 @@ impl Wanted {
 /// The installed git, for one repository.
 struct Git<'a> {
     repository: &'a Repository,
+    environment: Environment,
 }
 
 impl Git<'_> {
+    /// With more configuration, over all other.
+    fn configured(&self, configuration: &[(BString, BString)]) -> Self {
+        let mut environment = self.environment.clone();
+        for (name, value) in configuration {
+            config_parameter::add_pair(&mut environment, name.as_bstr(), Some(value.as_bstr()));
+        }
+        Self {
+            repository: self.repository,
+            environment,
+        }
+    }
+
     /// What git prints and its exit code, in the working directory of this process: the top of the working tree.
     fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, u8)> {
         let repository = self.repository;
-        let environment = &repository.environment;
+        let environment = &self.environment;
         let mut command = Command::new("git");
         command.env_clear().args(arguments).stdin(Stdio::null());
         for (name, value) in environment.variables() {

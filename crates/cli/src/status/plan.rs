@@ -87,6 +87,7 @@ impl Plan {
                 Format::Short | Format::PorcelainV1 => false,
             },
             long: format == Format::Long,
+            unstaged_patches: format == Format::Long && arguments.verbosity > 1,
             pathspecs: arguments.pathspecs.clone(),
             threads_max: None,
             progress: is_for_people.then(Arc::default),

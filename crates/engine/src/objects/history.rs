@@ -141,7 +141,7 @@ impl History {
     }
 
     /// An error if commits cannot be read, since it is not known which have parents.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         match &self.bad_shallow_line {
             Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
             None => Ok(()),

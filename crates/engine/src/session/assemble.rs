@@ -174,7 +174,13 @@ impl Session {
         if request.long {
             let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
-            long.without_patches = self.without_patches(&status.changes)?;
+            long.patches = self.patch_rules(
+                request,
+                tracked,
+                &status.changes,
+                stays_sparse,
+                is_asked_for,
+            )?;
             status.long = Some(long);
         }
         Ok(status)

@@ -13,7 +13,7 @@ use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::sparse::{AbsentPaths, SparseCheckout, percent_present};
 use crate::git::staged;
-use crate::status::{Change, Head, LongStatus, SparseState, StatusRequest, UntrackedMode};
+use crate::status::{Head, LongStatus, SparseState, StatusRequest, UntrackedMode};
 
 impl Session {
     /// What only the long format tells of the index that was read last, and of everything else as it is now;
@@ -83,27 +83,6 @@ impl Session {
             .filter(|entry| is_absent(entry))
             .count();
         Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
-    }
-
-    /// The staged changes of which git's `status` shows no patch: of a directory that is one entry it compares the files,
-    /// and not the directories.
-    pub(super) fn without_patches(
-        &self,
-        changes: &[(BString, Change)],
-    ) -> Result<Vec<BString>, SessionError> {
-        let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
-            return Ok(Vec::new());
-        };
-        let is_further_down = |path: &BStr| {
-            let directory = collapsed.directory_above(path);
-            let rest = directory.and_then(|directory| path.get(directory.len()..));
-            rest.is_some_and(|rest| rest.contains(&b'/'))
-        };
-        let staged = changes.iter().filter(|(path, change)| {
-            matches!(change, Change::Tracked(change) if change.staged.is_some())
-                && is_further_down(path.as_bstr())
-        });
-        Ok(staged.map(|(path, _)| path.clone()).collect())
     }
 
     /// How the index is sparse, if git works with a sparse one all the time.

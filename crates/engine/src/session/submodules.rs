@@ -17,14 +17,21 @@ use crate::status::{
 
 /// What `.gitmodules` says, and what the configuration says over it.
 pub(super) struct SubmoduleRules {
-    /// Path and the value of `ignore` that counts for it.
-    by_path: Vec<(BString, Option<BString>)>,
+    known: Vec<Known>,
     /// `--ignore-submodules`, which overrides all else.
     asked: Option<IgnoreSubmodules>,
     /// `diff.ignoreSubmodules`.
     configured: Option<IgnoreSubmodules>,
     /// Whether untracked files are not asked for at all.
     without_untracked: bool,
+}
+
+/// One submodule of `.gitmodules`.
+struct Known {
+    name: BString,
+    path: BString,
+    /// The value of `ignore` that counts for it.
+    ignore: Option<BString>,
 }
 
 /// Which changes of one submodule are left out.
@@ -69,7 +76,7 @@ impl SubmoduleRules {
         configured: Option<IgnoreSubmodules>,
     ) -> Result<Self, SessionError> {
         let mut rules = Self {
-            by_path: Vec::new(),
+            known: Vec::new(),
             asked: request.ignore_submodules,
             configured,
             without_untracked: request.untracked == UntrackedMode::No,
@@ -97,7 +104,11 @@ impl SubmoduleRules {
                 .config
                 .subsection_string("submodule", submodule, "ignore")
                 .or_else(|| modules.subsection_string("submodule", submodule, "ignore"));
-            rules.by_path.push((path, ignore));
+            rules.known.push(Known {
+                name: submodule.to_owned(),
+                path,
+                ignore,
+            });
         }
         Ok(rules)
     }
@@ -115,14 +126,26 @@ impl SubmoduleRules {
                 untracked: self.without_untracked,
             },
         };
-        // The last submodule that claims the path is the one.
-        let Some((_, ignore)) = self.by_path.iter().rev().find(|(known, _)| known == path) else {
-            return Ok(base);
-        };
-        match ignore.as_deref().map(|value| value.as_bstr()) {
+        let ignore = self
+            .find(path)
+            .and_then(|submodule| submodule.ignore.as_ref());
+        match ignore.map(|value| value.as_bstr()) {
             Some(value) => Ok(parse_ignore(value)?.into()),
             None => Ok(base),
         }
+    }
+}
+
+impl SubmoduleRules {
+    /// The name of the submodule at `path`, and whether it says itself which of its changes are left out.
+    pub(super) fn name(&self, path: &BStr) -> Option<(&BStr, bool)> {
+        let submodule = self.find(path)?;
+        Some((submodule.name.as_bstr(), submodule.ignore.is_some()))
+    }
+
+    fn find(&self, path: &BStr) -> Option<&Known> {
+        // The last submodule that claims the path is the one.
+        self.known.iter().rev().find(|known| known.path == path)
     }
 }
 

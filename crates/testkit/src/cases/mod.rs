@@ -131,6 +131,8 @@ const INVOCATIONS: &[&[&str]] = &[
     &[],
     &["--long", "-uall", "--ignored", "--show-stash"],
     &["-uno", "-v"],
+    &["-vv"],
+    &["-uno", "-vv", "--ignore-submodules=dirty"],
 ];
 
 /// What is asked about every state, too, each for one way in which git walks.

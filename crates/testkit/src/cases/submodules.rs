@@ -54,6 +54,13 @@ cases! {
         b.submodule().rename(".git/modules", "modules").git(&["config", "diff.ignoreSubmodules", "dirty"]);
     };
     "submodule whose repository moved away", |b| { b.submodule().rename(".git/modules", "modules"); };
+    "submodules with and without a name, with other commits and with changes", |b| {
+        everything(b);
+        b.git(&["submodule", "--quiet", "add", "{ROOT}/library", "second"]).git(&["clone", "-q", "{ROOT}/library", "third"]);
+        b.git(&["add", "-A"]).commit("more").write("second/file", "x\n");
+        b.git_in("work/third", &["checkout", "-q", "HEAD~1"]).write("third/file", "x\n");
+        b.git_in("work/dir/module", &["checkout", "-q", "-f", "main"]).write("dir/module/file", "x\n");
+    };
     "submodule summary", |b| { everything(b); b.git(&["config", "status.submoduleSummary", "true"]); };
 }
 

@@ -1,0 +1,183 @@
+//! Where the patches that git's `status` shows are unlike those of its `diff`.
+
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::mode::FileMode;
+use vigil_model::tracked::{Tracked, TrackedFile};
+
+use super::submodules::state;
+use super::{Session, SessionError};
+use crate::status::{Change, IgnoreSubmodules, PatchRules, StatusRequest};
+
+/// A submodule of the index.
+struct Gitlink {
+    path: BString,
+    /// Whether something else is there than the commit that is recorded.
+    is_other: bool,
+    /// What was found of it, if the question was about it.
+    found: Option<Found>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Unchanged,
+    Changed,
+}
+
+impl Session {
+    /// Where the patches are unlike those of git's `diff`, for an answer with `changes` to a question that is about the
+    /// paths for which `is_asked_for`.
+    pub(super) fn patch_rules(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+        changes: &[(BString, Change)],
+        stays_sparse: bool,
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    ) -> Result<PatchRules, SessionError> {
+        let mut rules = PatchRules {
+            has_bad_history: self.objects.history().check().is_err(),
+            ..PatchRules::default()
+        };
+        if stays_sparse {
+            rules.staged_without = self.staged_without_patches(changes)?;
+        }
+        if !request.unstaged_patches || tracked.sums().gitlinks == 0 {
+            return Ok(rules);
+        }
+        let gitlinks = self.gitlinks(request, tracked, changes, is_asked_for)?;
+        // What git has found to be unchanged it does not look at again.
+        let unchanged = gitlinks
+            .iter()
+            .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
+        rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
+        if gitlinks.iter().any(|gitlink| gitlink.is_other) {
+            rules.configuration = self.not_looking_into_others(request, tracked, &gitlinks)?;
+        }
+        Ok(rules)
+    }
+
+    /// Of a directory that is one entry git's `status` compares the files, and not the directories.
+    fn staged_without_patches(
+        &self,
+        changes: &[(BString, Change)],
+    ) -> Result<Vec<BString>, SessionError> {
+        let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
+            return Ok(Vec::new());
+        };
+        let is_further_down = |path: &BStr| {
+            let directory = collapsed.directory_above(path);
+            let rest = directory.and_then(|directory| path.get(directory.len()..));
+            rest.is_some_and(|rest| rest.contains(&b'/'))
+        };
+        let staged = changes.iter().filter(|(path, change)| {
+            matches!(change, Change::Tracked(change) if change.staged.is_some())
+                && is_further_down(path.as_bstr())
+        });
+        Ok(staged.map(|(path, _)| path.clone()).collect())
+    }
+
+    fn gitlinks(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+        changes: &[(BString, Change)],
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    ) -> Result<Vec<Gitlink>, SessionError> {
+        let top = self.top()?;
+        let is_changed = |path: &BStr| {
+            changes.iter().any(|(changed, change)| {
+                matches!(change, Change::Tracked(change) if change.unstaged.is_some()
+                    && (changed == path || change.unstaged_source.as_ref().is_some_and(|source| source.path == path)))
+            })
+        };
+        let mut all = Vec::new();
+        let visit = |_, path: &BStr, file: &TrackedFile<'_>| {
+            let flags = file.flags();
+            if file.mode().is_gitlink() && flags.stage() == 0 && !flags.is_intent_to_add() {
+                let without_looking = IgnoreSubmodules::Dirty.into();
+                let on_disk = std::fs::symlink_metadata(top.join(OsStr::from_bytes(path)));
+                let is_other_type = on_disk.is_ok_and(|metadata| !metadata.is_dir());
+                // If it cannot be asked, git's `diff` tells.
+                let seen = state(
+                    &self.repository,
+                    path,
+                    &file.id(),
+                    without_looking,
+                    request.threads_max,
+                    self.stderr,
+                );
+                let found = is_asked_for(path, file.mode()).then(|| match is_changed(path) {
+                    true => Found::Changed,
+                    false => Found::Unchanged,
+                });
+                all.push(Gitlink {
+                    path: path.to_owned(),
+                    is_other: is_other_type || matches!(seen, Ok(Some(seen)) if seen.new_commits),
+                    found,
+                });
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        let _ = tracked.visit(|sums| sums.gitlinks > 0, visit);
+        Ok(all)
+    }
+
+    /// git's `status` does not look into submodules that have changed whatever is inside.
+    fn not_looking_into_others(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+        gitlinks: &[Gitlink],
+    ) -> Result<Vec<(BString, BString)>, SessionError> {
+        // The option of the question is not one of the patches.
+        let configured = StatusRequest {
+            ignore_submodules: None,
+            threads_max: request.threads_max,
+            ..StatusRequest::default()
+        };
+        let rules = self.submodule_rules(&configured, tracked)?;
+        let mut configuration = Vec::new();
+        let dirty = BString::from("dirty");
+        let mut is_nameless_other = false;
+        for gitlink in gitlinks.iter().filter(|gitlink| gitlink.is_other) {
+            let path = gitlink.path.as_bstr();
+            let ignored = rules.ignored(path)?;
+            if ignored.all || ignored.dirty {
+                continue;
+            }
+            match rules.name(path) {
+                Some((name, _)) => configuration.push((ignore_key(name), dirty.clone())),
+                None => is_nameless_other = true,
+            }
+        }
+        // Those without a name have one value between them.
+        let is_nameless_dirty = gitlinks.iter().any(|gitlink| {
+            !gitlink.is_other
+                && gitlink.found != Some(Found::Unchanged)
+                && rules.name(gitlink.path.as_bstr()).is_none()
+        });
+        if is_nameless_other && !is_nameless_dirty {
+            configuration.push(("diff.ignoreSubmodules".into(), dirty));
+            let value = match self.settings.ignore_submodules {
+                Some(IgnoreSubmodules::All) => "all",
+                Some(IgnoreSubmodules::Dirty) => "dirty",
+                Some(IgnoreSubmodules::None) => "none",
+                Some(IgnoreSubmodules::Untracked) | None => "untracked",
+            };
+            for gitlink in gitlinks.iter().filter(|gitlink| !gitlink.is_other) {
+                if let Some((name, false)) = rules.name(gitlink.path.as_bstr()) {
+                    configuration.push((ignore_key(name), value.into()));
+                }
+            }
+        }
+        Ok(configuration)
+    }
+}
+
+fn ignore_key(name: &BStr) -> BString {
+    [b"submodule.", name.as_bytes(), b".ignore"].concat().into()
+}
