@@ -368,4 +368,18 @@ pub struct Status {
     pub long: Option<LongStatus>,
     /// What git would say on stderr, each line whole.
     pub warnings: Vec<BString>,
+    /// Where the answer ends with where HEAD points, since the history of the branches cannot be read: nothing else is
+    /// filled in then.
+    pub cut_short: Option<CutShort>,
+}
+
+/// What git says where it ends in the middle of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutShort {
+    /// The lines before, each whole.
+    pub said: Vec<String>,
+    /// How the last line begins.
+    pub label: &'static str,
+    /// The reason.
+    pub text: String,
 }

@@ -148,6 +148,9 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
         lines: Lines::new(presentation.long.comment.as_ref().map(BStr::new)),
     };
     writer.branch();
+    if status.cut_short.is_some() {
+        return writer.lines.out;
+    }
     writer.state();
     if writer.gist.is_initial {
         writer.blank_line();

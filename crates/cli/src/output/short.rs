@@ -32,6 +32,11 @@ pub(super) fn write_with(
     let mut out = Vec::new();
     if let Some(branch) = &status.branch {
         append_branch(&mut out, branch, presentation);
+        let is_named = !matches!(&branch.head, Head::Branch { name, .. } if name.is_empty());
+        // git ends there, without an end of line, where it cannot name the branch or count its commits.
+        if is_named && status.cut_short.is_none() {
+            out.push(presentation.terminator());
+        }
     }
     for (path, change) in &status.changes {
         match change {
@@ -56,8 +61,7 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
     paint(out, &palette.header, b"## ");
     match &branch.head {
         Head::Detached(_) => paint(out, &palette.no_branch, b"HEAD (no branch)"),
-        // git ends there, without an end of line, where it cannot name the branch.
-        Head::Branch { name, .. } if name.is_empty() => return,
+        Head::Branch { name, .. } if name.is_empty() => {}
         Head::Branch { name, id } => {
             if id.is_none() {
                 paint(out, &palette.header, b"No commits yet on ");
@@ -70,7 +74,6 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
             }
         }
     }
-    out.push(presentation.terminator());
 }
 
 fn append_upstream(out: &mut Vec<u8>, upstream: &Upstream, presentation: &Presentation) {

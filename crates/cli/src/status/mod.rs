@@ -21,7 +21,7 @@ use vigil_engine::session::{Session, SessionError};
 use crate::bytes;
 use crate::globals;
 use crate::options::{Audience, usage};
-use crate::output;
+use crate::output::{self, Format};
 use crate::reply::Reply;
 
 use arguments::{Arguments, TABLE};
@@ -126,6 +126,18 @@ fn answer_in(
         reply
     })?;
     let mut stderr = lines(&status.warnings, plan.hint_colors.as_ref());
+    if let Some(cut_short) = &status.cut_short {
+        let reply = Reply::gave_up(&cut_short.said, cut_short.label, &cut_short.text);
+        stderr.extend(reply.stderr);
+        return Ok(Reply {
+            stdout: match plan.format {
+                Format::Json => Vec::new(),
+                format => output::write(format, &status, &plan.presentation),
+            },
+            stderr,
+            code: reply.code,
+        });
+    }
     plan.presentation.long.additions =
         plan.wanted
             .get(session.repository(), &status, &mut stderr)?;

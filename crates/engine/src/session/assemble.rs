@@ -16,7 +16,7 @@ use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff, TreeSource, UnmergedPath};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, Change, IgnoreSubmodules};
+use crate::status::{BranchStatus, Change, CutShort, IgnoreSubmodules};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -166,7 +166,12 @@ impl Session {
         });
         status.warnings.extend(messages);
         if request.branch {
-            status.branch = Some(self.branch_status(request)?);
+            match self.branch_status(request) {
+                Err(error @ SessionError::Branch(branch::Error::Objects(_))) => {
+                    return Ok(cut_short(head, &error, status.warnings));
+                }
+                branch => status.branch = Some(branch?),
+            }
         }
         if request.stash {
             status.stash_count = Some(self.refs.stash_count()?);
@@ -447,4 +452,21 @@ impl Session {
 
 pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// An answer that ends with where HEAD points, by `error`.
+fn cut_short(head: Head, error: &SessionError, warnings: Vec<BString>) -> Status {
+    Status {
+        branch: Some(BranchStatus {
+            head,
+            upstream: None,
+        }),
+        warnings,
+        cut_short: Some(CutShort {
+            said: error.said(),
+            label: error.label(),
+            text: error.to_string(),
+        }),
+        ..Status::default()
+    }
 }

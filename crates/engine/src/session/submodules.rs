@@ -35,7 +35,7 @@ struct Known {
 }
 
 /// Which changes of one submodule are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ignored {
     pub(super) all: bool,
     pub(super) dirty: bool,
@@ -118,14 +118,9 @@ impl SubmoduleRules {
         if let Some(asked) = self.asked {
             return Ok(asked.into());
         }
-        let base = match self.configured {
-            Some(configured) => configured.into(),
-            None => Ignored {
-                all: false,
-                dirty: false,
-                untracked: self.without_untracked,
-            },
-        };
+        // That untracked files are not asked for counts for submodules, too, whatever is configured for all.
+        let mut base = self.configured.map_or(Ignored::default(), Ignored::from);
+        base.untracked |= self.without_untracked;
         let ignore = self
             .find(path)
             .and_then(|submodule| submodule.ignore.as_ref());

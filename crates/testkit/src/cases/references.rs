@@ -16,6 +16,10 @@ cases! {
     "message in another encoding", |b| { b.base().git(&["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "subject\nsecond\n\nbody"]); };
     "replaced commit", |b| { b.fork().git(&["replace", "HEAD", "HEAD~1"]); };
     "shallow clone" in "shallow", |b| { b.fork().git_in(".", &["clone", "-q", "--depth=1", "file://{ROOT}/work", "shallow"]); };
+    "shallow clone with a commit replaced by one whose parent is missing" in "shallow", |b| {
+        b.fork().git_in(".", &["clone", "-q", "--depth=1", "file://{ROOT}/work", "shallow"]);
+        b.git_in("shallow", &["commit", "-q", "--allow-empty", "-m", "ahead"]).git_in("shallow", &["replace", "HEAD", "HEAD~1"]);
+    };
     "objects of another repository" in "shared", |b| { b.fork().git_in(".", &["clone", "-q", "-s", "work", "shared"]).act(Action::write("shared/a", "x\n")); };
     "included settings", |b| {
         b.base().act(Action::write("more", "[status]\n\tshowUntrackedFiles = all\n")).write("new/x", "").write(".git/config.more", "[status]\n\tbranch = true\n");

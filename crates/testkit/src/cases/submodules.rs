@@ -20,6 +20,9 @@ cases! {
     "submodule ignored when dirty", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "dirty"]); };
     "submodule ignored when untracked", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "untracked"]); };
     "submodules ignored by diff.ignoreSubmodules", |b| { everything(b); b.git(&["config", "diff.ignoreSubmodules", "all"]); };
+    "submodule with untracked files, nothing of submodules ignored", |b| {
+        b.submodule().write("dir/module/new", "x\n").git(&["config", "diff.ignoreSubmodules", "none"]);
+    };
     "submodule, closed", |b| { b.submodule().git(&["submodule", "--quiet", "deinit", "-f", "dir/module"]); };
     "submodule, removed", |b| { b.submodule().remove("dir/module"); };
     "submodule on an unborn branch", |b| { b.empty().library().git(&["submodule", "--quiet", "add", "{ROOT}/library", "dir/module"]); };
