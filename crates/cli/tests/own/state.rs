@@ -179,6 +179,23 @@ fn a_state_is_right_whatever_changed_since() {
     assert_eq!(show(&sandbox)["state"]["index"]["relation"], "changed");
 }
 
+/// git takes an index that is missing for a sparse one, of which there is a state.
+#[test]
+fn an_index_that_is_to_be_split_and_sparse_is_refused_with_a_state_too() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
+    std::fs::remove_file(sandbox.state_folder().with_file_name("index")).unwrap();
+    let split = ["-c", "core.splitIndex=true", "status"];
+    let said = sandbox.vigil(&split);
+    let wanted = sandbox.try_git(&split);
+    assert_eq!((said.code, &said.stderr), (wanted.code, &wanted.stderr));
+    assert_eq!(said.code, 128);
+    sandbox.vigil(&["status"]);
+    assert!(sandbox.state_folder().exists());
+    let again = sandbox.vigil(&split);
+    assert_eq!((again.code, again.stderr), (said.code, said.stderr));
+}
+
 #[test]
 fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightly() {
     let sandbox = Sandbox::new();

@@ -127,7 +127,11 @@ impl Session {
             && recorded.is_current(&self.repository.index_path)
         {
             self.check_threads(&recorded.file)?;
-            self.index = self.recorded_state(recorded);
+            let state = self.recorded_state(recorded);
+            if let Some(state) = &state {
+                self.check_split(state)?;
+            }
+            self.index = state;
             return Ok(());
         }
         let mut loaded = self.read_index()?;
@@ -164,12 +168,7 @@ impl Session {
         };
         self.take_over(&mut state, &loaded.index, recorded);
         state.whole = OnceLock::from(loaded.index);
-        if self.repository.config.boolean("core.splitIndex")? == Some(true)
-            && self.collapsing_rules(&state, &mut Vec::new())?.is_some()
-        {
-            let text = "cannot use split index with a sparse index".to_owned();
-            return Err(repository::Error::Refused(text).into());
-        }
+        self.check_split(&state)?;
         self.index = Some(state);
         Ok(())
     }
@@ -249,6 +248,17 @@ impl Session {
             && let Some(threads) = self.repository.config.entry("index.threads")
         {
             threads.bool_or_int()?;
+        }
+        Ok(())
+    }
+
+    /// git makes no index both split and sparse, and says so where it reads one.
+    fn check_split(&self, state: &IndexState) -> Result<(), SessionError> {
+        if self.repository.config.boolean("core.splitIndex")? == Some(true)
+            && self.collapsing_rules(state, &mut Vec::new())?.is_some()
+        {
+            let text = "cannot use split index with a sparse index".to_owned();
+            return Err(repository::Error::Refused(text).into());
         }
         Ok(())
     }
