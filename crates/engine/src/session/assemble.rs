@@ -15,7 +15,7 @@ use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff, TreeSource, UnmergedPath};
-use crate::scan::{Focus, PathFilter};
+use crate::scan::{Focus, PathFilter, cores};
 use crate::status::{BranchStatus, Change, CutShort, IgnoreSubmodules};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
@@ -432,7 +432,7 @@ impl Session {
             })
             .cloned()
             .collect();
-        if let Some(rule) = request.renames {
+        if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
             let blobs = RenameBlobs {
                 objects: &self.object_pool,
                 attributes: &self.attributes,
@@ -444,14 +444,10 @@ impl Session {
                 .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
                 .cloned()
                 .collect();
-            changes = renames::detect(changes, &unmerged, &rule, &blobs, threads())?;
+            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
         }
         Ok(changes)
     }
-}
-
-pub(super) fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// An answer that ends with where HEAD points, by `error`.

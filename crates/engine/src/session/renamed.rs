@@ -3,12 +3,12 @@
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
-use super::assemble::threads;
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
+use crate::scan::cores;
 use crate::status::ChangeKind;
 
 impl Session {
@@ -74,7 +74,7 @@ impl Session {
             missed: &self.missed_attributes,
             files: Some((top, &self.converter)),
         };
-        let pairs = renames::detect(changes, &[], &rule, &blobs, threads())?;
+        let pairs = renames::detect(changes, &[], &rule, &blobs, cores())?;
         let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
             .into_iter()
             .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());
