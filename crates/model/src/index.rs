@@ -17,7 +17,9 @@ use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
 pub use self::cache_tree::CacheTree;
-pub use self::parse::{IndexParser, ParseError, ParsedIndex, Prepare};
+pub use self::parse::{
+    Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex, Prepare, Promise, Take,
+};
 pub use self::sparse::FlatEntry;
 pub use self::split::Link;
 

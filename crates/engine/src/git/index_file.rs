@@ -6,13 +6,17 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use gix_hash::{Kind, ObjectId};
 use rustix::buffer::spare_capacity;
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
-use vigil_model::index::{Index, IndexParser, ParseError, ParsedIndex, Prepare};
+use vigil_model::index::{
+    Flat, HEADER_LEN, Index, IndexParser, ParseError, ParsedIndex, Prepare, Promise, Take,
+};
+use vigil_model::tracked::{Builder, InMemory, Tracked};
 
 use crate::stamp::{self, Stamp};
 
@@ -91,6 +95,45 @@ pub struct LoadedIndex {
     pub file: IndexFile,
 }
 
+/// The tracked files of an index, without the index.
+#[derive(Clone, Debug)]
+pub struct LoadedTree {
+    /// The entries.
+    pub tracked: Tracked,
+    /// The number of entries and the tree that they make up, where the cache-tree knows it.
+    pub tree: Option<(u32, ObjectId)>,
+    /// Where they came from.
+    pub file: IndexFile,
+}
+
+/// Reads the tracked files of the index at `path` and never has the index in memory as a whole; `None` if it is not there,
+/// or cannot be read so because it is split or sparse. Errors are those of [`load`].
+pub fn load_tree(path: &Path, shown_from: &Path, hash: Kind) -> Result<Option<LoadedTree>, Error> {
+    let read_at = stamp::now();
+    let reader = Reader { shown_from, hash };
+    let file = match crate::file::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(reader.open_failed(path, &error)),
+    };
+    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
+    let (parsed, builder, stat) = reader.read(path, &file, builder)?;
+    if parsed.link.is_some() || parsed.index.is_sparse() {
+        return Ok(None);
+    }
+    let mut file = IndexFile::absent(path, read_at);
+    file.own.stamp = Some(Stamp::from(&stat));
+    file.notice(&parsed);
+    Ok(Some(LoadedTree {
+        tracked: Tracked::new(hash, Arc::new(builder.finish())),
+        tree: parsed.index.cache_tree().and_then(|root| root.tree),
+        file: IndexFile {
+            untracked_cache_origin: parsed.untracked_cache_origin,
+            ..file
+        },
+    }))
+}
+
 /// Reads the index at `path`; where there is none, the index is empty.
 ///
 /// A split index finds its shared one in `git_dir`, or else next to itself. Errors name files below `shown_from`
@@ -113,7 +156,7 @@ pub fn load(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(loaded),
         Err(error) => return Err(reader.open_failed(path, &error)),
     };
-    let (parsed, stat) = reader.read(path, &file)?;
+    let (parsed, stat) = reader.read_whole(path, &file)?;
     loaded.file.own.stamp = Some(Stamp::from(&stat));
     loaded.file.notice(&parsed);
     loaded.file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
@@ -130,7 +173,7 @@ pub fn load(
     };
     let file = crate::file::open(&shared_path)
         .map_err(|error| reader.open_failed(&shared_path, &error))?;
-    let (shared, stat) = reader.read(&shared_path, &file)?;
+    let (shared, stat) = reader.read_whole(&shared_path, &file)?;
     loaded.file.notice(&shared);
     if shared.checksum != link.shared_id {
         return Err(Error::WrongShared {
@@ -163,7 +206,18 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
+    fn read_whole(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
+        let flat = |promise| Flat::new(promise, &HugePages);
+        let (parsed, flat, stat) = self.read(path, file, flat)?;
+        Ok((parsed.with(flat), stat))
+    }
+
+    fn read<T: Take>(
+        &self,
+        path: &Path,
+        file: &File,
+        take: impl FnOnce(Promise) -> T,
+    ) -> Result<(ParsedIndex, T, Stat), Error> {
         let failed = |error: Errno| Error::Read {
             path: self.shown(path),
             // git maps the file, and a directory cannot be mapped.
@@ -174,12 +228,12 @@ impl Reader<'_> {
             }),
         };
         let stat = stat_fd(file.as_fd()).map_err(failed)?;
-        let parsed = match parse(file, stat.size, self.hash) {
+        let (parsed, taken) = match parse(file, stat.size, self.hash, take) {
             Ok(parsed) => parsed,
             Err(ReadError::System(error)) => return Err(failed(error)),
             Err(ReadError::Parse(reason)) => return Err(self.malformed(path, reason)),
         };
-        Ok((parsed, stat))
+        Ok((parsed, taken, stat))
     }
 
     fn malformed(&self, path: &Path, reason: ParseError) -> Error {
@@ -221,7 +275,12 @@ impl From<ParseError> for ReadError {
 }
 
 /// Reads and parses an index file of `size` bytes, piece by piece.
-fn parse(file: &File, size: u64, hash: Kind) -> Result<ParsedIndex, ReadError> {
+fn parse<T: Take>(
+    file: &File,
+    size: u64,
+    hash: Kind,
+    take: impl FnOnce(Promise) -> T,
+) -> Result<(ParsedIndex, T), ReadError> {
     let size = usize::try_from(size).map_err(|_| ReadError::System(Errno::FBIG))?;
     let mut piece = Piece {
         file,
@@ -230,8 +289,8 @@ fn parse(file: &File, size: u64, hash: Kind) -> Result<ParsedIndex, ReadError> {
         left: size,
     };
     piece.read_more(PIECE_LEN)?;
-    let mut parser = IndexParser::new(&piece.bytes, size, hash, &HugePages)?;
-    piece.used = IndexParser::HEADER_LEN;
+    let mut parser = IndexParser::new(&piece.bytes, size, hash, take)?;
+    piece.used = HEADER_LEN;
     while parser.wants_entries() {
         let used = parser.feed(piece.rest(), piece.left == 0)?;
         piece.used = piece.used.saturating_add(used);

@@ -328,9 +328,19 @@ impl Session {
             Some((_, diff)) => (diff, None),
             None => {
                 state.is_moved = true;
-                let index = state.whole(&self.repository)?;
-                let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
-                (diff, max)
+                let entries = state.tracked.sums().entries;
+                let is_head = match (state.tree, tree) {
+                    (Some((count, id)), Some(head)) => count > 0 && count == entries && id == head,
+                    _ => false,
+                };
+                // The walk would end where it begins.
+                if is_head {
+                    (StagedDiff::default(), None)
+                } else {
+                    let index = state.whole(&self.repository)?;
+                    let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
+                    (diff, max)
+                }
             }
         };
         let diff = Arc::new(diff);

@@ -13,7 +13,7 @@ use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::surroundings::ObjectPool;
 use super::{Session, SessionError, StagedMemory, head_id, is_present};
-use crate::git::index_file::{self, IndexFile};
+use crate::git::index_file::{self, IndexFile, LoadedTree};
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
@@ -29,6 +29,8 @@ pub(super) struct IndexState {
     /// All of it, if it was read.
     whole: OnceLock<Index>,
     pub(super) tracked: Tracked,
+    /// The number of entries and the tree that they make up, where only that is known of the cache-tree.
+    pub(super) tree: Option<(u32, ObjectId)>,
     /// What of the index was written as a sparse one, if it was.
     pub(super) written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember.
@@ -134,7 +136,17 @@ impl Session {
             self.index = state;
             return Ok(());
         }
-        let mut loaded = self.read_index()?;
+        if self.index.is_none()
+            && recorded.is_none()
+            && let Some(loaded) = self.read_index(read_tree)?
+        {
+            self.check_threads(&loaded.file)?;
+            let state = self.first_state(loaded);
+            self.check_split(&state)?;
+            self.index = Some(state);
+            return Ok(());
+        }
+        let mut loaded = self.read_index(read)?;
         self.check_threads(&loaded.file)?;
         let mut written_sparse = None;
         if loaded.index.is_sparse() {
@@ -157,6 +169,7 @@ impl Session {
         }
         let mut state = IndexState {
             tracked: Tracked::empty(self.repository.hash),
+            tree: None,
             file: loaded.file,
             whole: OnceLock::new(),
             written_sparse,
@@ -191,6 +204,23 @@ impl Session {
         state.recorded(self.repository.hash)
     }
 
+    /// What was read, where nothing is known of earlier.
+    fn first_state(&self, loaded: LoadedTree) -> IndexState {
+        let dirs = loaded.tracked.directories() as usize;
+        IndexState {
+            file: loaded.file,
+            whole: OnceLock::new(),
+            tracked: loaded.tracked,
+            tree: loaded.tree,
+            written_sparse: None,
+            memory: self.state.is_some().then(|| ScanMemory::new(dirs)),
+            staged: None,
+            recorded_staged: None,
+            moved: None,
+            is_moved: true,
+        }
+    }
+
     /// What is recorded, taken for what is.
     fn recorded_state(&self, recorded: &Recorded) -> Option<IndexState> {
         let state = self.state.as_ref()?;
@@ -198,6 +228,7 @@ impl Session {
             file: recorded.file.clone(),
             whole: OnceLock::new(),
             tracked: recorded.tracked.clone(),
+            tree: None,
             written_sparse: None,
             memory: Some(state.memory(&recorded.tracked)),
             staged: None,
@@ -329,7 +360,10 @@ impl Session {
         true
     }
 
-    fn read_index(&self) -> Result<index_file::LoadedIndex, SessionError> {
+    fn read_index<T>(
+        &self,
+        read: impl FnOnce(&Repository) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
         let repository = &self.repository;
         let is_large =
             || stat_path(&repository.index_path).is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN);
@@ -348,6 +382,14 @@ fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError
     Ok(index_file::load(
         &repository.index_path,
         &repository.git_dir,
+        repository.require_work_tree()?,
+        repository.hash,
+    )?)
+}
+
+fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError> {
+    Ok(index_file::load_tree(
+        &repository.index_path,
         repository.require_work_tree()?,
         repository.hash,
     )?)

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::cache_tree::CacheTree;
@@ -110,6 +110,53 @@ pub trait Prepare {
     fn prepare<T>(&self, memory: &mut [MaybeUninit<T>]);
 }
 
+/// Takes the entries of an index, in its order.
+pub trait Take {
+    /// Takes the entry of `path`.
+    fn take(&mut self, path: &BStr, entry: &Entry);
+}
+
+/// How much comes, by the index's header: more than there is only in a damaged one.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of paths, without compression.
+    pub paths_len: usize,
+}
+
+/// Entries one after the other, as they are in the file.
+#[derive(Debug)]
+pub struct Flat {
+    entries: Vec<Entry>,
+    paths: Vec<u8>,
+}
+
+impl Flat {
+    /// Room for what is promised; `memory` is asked about the blocks that are to hold it.
+    pub fn new(promise: Promise, memory: &impl Prepare) -> Self {
+        let mut entries = Vec::with_capacity(promise.entries);
+        let mut paths = Vec::with_capacity(promise.paths_len);
+        memory.prepare(entries.spare_capacity_mut());
+        memory.prepare(paths.spare_capacity_mut());
+        Self { entries, paths }
+    }
+}
+
+impl Take for Flat {
+    fn take(&mut self, path: &BStr, entry: &Entry) {
+        // Both fit: all paths together are bounded by a `u32`.
+        let (path_start, path_len) = (self.paths.len() as u32, path.len() as u32);
+        self.paths.extend_from_slice(path);
+        self.paths.push(0);
+        self.entries.push(Entry {
+            path_start,
+            path_len,
+            ..*entry
+        });
+    }
+}
+
 /// Leaves memory as it comes.
 pub(super) struct NoPreparation;
 
@@ -122,42 +169,43 @@ impl Index {
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
-        let mut parser = IndexParser::new(bytes, bytes.len(), hash, &NoPreparation)?;
-        let rest = bytes.get(IndexParser::HEADER_LEN..).unwrap_or_default();
+        let flat = |promise| Flat::new(promise, &NoPreparation);
+        let mut parser = IndexParser::new(bytes, bytes.len(), hash, flat)?;
+        let rest = bytes.get(HEADER_LEN..).unwrap_or_default();
         let used = parser.feed(rest, true)?;
-        parser.finish(rest.get(used..).unwrap_or_default())
+        let (parsed, flat) = parser.finish(rest.get(used..).unwrap_or_default())?;
+        Ok(parsed.with(flat))
     }
 }
 
+/// How many bytes the header of an index takes.
+pub const HEADER_LEN: usize = 12;
+
 /// Reads an index file piece by piece, so that it need never be in memory as a whole: header, entries
-/// ([`Self::feed`]), and the rest ([`Self::finish`]).
-pub struct IndexParser {
+/// ([`Self::feed`]), and the rest ([`Self::finish`]). Entries go where `T` takes them.
+pub struct IndexParser<T> {
     hash: Kind,
     version: u32,
     entries_left: usize,
-    entries: EntryReader,
+    entries: EntryReader<T>,
     /// How much there is behind the header and before the checksum, and was not used yet.
     body_left: usize,
 }
 
-impl IndexParser {
-    /// How many bytes the header takes.
-    pub const HEADER_LEN: usize = 12;
-
-    /// Begins with the `header` of a file of `file_len` bytes; `memory` is asked about the blocks that are to hold
-    /// the entries and their paths.
+impl<T: Take> IndexParser<T> {
+    /// Begins with the `header` of a file of `file_len` bytes; `take` is told what to make room for.
     pub fn new(
         header: &[u8],
         file_len: usize,
         hash: Kind,
-        memory: &impl Prepare,
+        take: impl FnOnce(Promise) -> T,
     ) -> Result<Self, ParseError> {
         let body_len = file_len
-            .checked_sub(Self::HEADER_LEN)
+            .checked_sub(HEADER_LEN)
             .and_then(|len| len.checked_sub(hash.len_in_bytes()))
             .ok_or(ParseError::TooSmall)?;
         let header = header
-            .first_chunk::<{ Self::HEADER_LEN }>()
+            .first_chunk::<HEADER_LEN>()
             .ok_or(ParseError::TooSmall)?;
         let [s0, s1, s2, s3, v0, v1, v2, v3, n0, n1, n2, n3] = *header;
         if [s0, s1, s2, s3] != *b"DIRC" {
@@ -172,7 +220,7 @@ impl IndexParser {
             hash,
             version,
             entries_left: count,
-            entries: EntryReader::new(body_len, version, hash, count, memory)?,
+            entries: EntryReader::new(body_len, version, hash, count, take)?,
             body_left: body_len,
         })
     }
@@ -201,22 +249,15 @@ impl IndexParser {
         Ok(used)
     }
 
-    /// Reads what is behind the entries: extensions and the checksum.
-    pub fn finish(self, rest: &[u8]) -> Result<ParsedIndex, ParseError> {
+    /// Reads what is behind the entries: extensions and the checksum. The index is one without entries, which are where
+    /// they were taken.
+    pub fn finish(self, rest: &[u8]) -> Result<(ParsedIndex, T), ParseError> {
         let (mut extensions, checksum) = rest
             .split_at_checked(self.body_left)
             .filter(|_| self.entries_left == 0)
             .ok_or_else(corrupt)?;
-        let (entries, paths) = self.entries.finish();
         let mut parsed = ParsedIndex {
-            index: Index {
-                hash: self.hash,
-                entries,
-                paths,
-                cache_tree: None,
-                is_sparse: false,
-                is_expanded: false,
-            },
+            index: Index::empty(self.hash),
             link: None,
             checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
             version: self.version,
@@ -228,11 +269,20 @@ impl IndexParser {
             extensions = after;
         }
         parsed.link = parsed.link.filter(|link| !link.shared_id.is_null());
-        Ok(parsed)
+        Ok((parsed, self.entries.take))
     }
 }
 
 impl ParsedIndex {
+    /// The same with the entries in `flat`.
+    pub fn with(mut self, flat: Flat) -> Self {
+        let Flat { entries, mut paths } = flat;
+        paths.shrink_to_fit();
+        self.index.entries = entries;
+        self.index.paths = paths;
+        self
+    }
+
     fn read_extension(&mut self, name: [u8; 4], data: &[u8]) -> Result<(), ParseError> {
         self.extensions.push(name);
         match &name {
@@ -270,12 +320,15 @@ fn split_extension(rest: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     Some((*name, data, after))
 }
 
-struct EntryReader {
+struct EntryReader<T> {
     is_compressed: bool,
     id_len: usize,
-    entries: Vec<Entry>,
-    paths: Vec<u8>,
+    /// The path of the last entry.
+    path: Vec<u8>,
+    /// All paths so far, each with a NUL.
+    paths_len: usize,
     paths_max: usize,
+    take: T,
 }
 
 /// As a function, since building one for `ok_or` drops one for each field that is there.
@@ -283,48 +336,38 @@ const fn corrupt() -> ParseError {
     ParseError::Corrupt
 }
 
-impl EntryReader {
+impl<T: Take> EntryReader<T> {
     fn new(
         body_len: usize,
         version: u32,
         hash: Kind,
         count: usize,
-        memory: &impl Prepare,
+        take: impl FnOnce(Promise) -> T,
     ) -> Result<Self, ParseError> {
         let id_len = hash.len_in_bytes();
         let fixed_len = STAT_LEN.saturating_add(id_len).saturating_add(2);
-        let names_len = count
+        let paths_len = count
             .checked_mul(fixed_len)
             .and_then(|fixed| body_len.checked_sub(fixed))
             .ok_or_else(corrupt)?;
-        let mut entries = Vec::with_capacity(count);
-        let mut paths = Vec::with_capacity(names_len);
-        memory.prepare(entries.spare_capacity_mut());
-        memory.prepare(paths.spare_capacity_mut());
         Ok(Self {
             is_compressed: version == 4,
             id_len,
-            entries,
-            paths,
+            path: Vec::new(),
+            paths_len: 0,
             paths_max: body_len
                 .saturating_mul(PATHS_GROWTH_MAX)
                 .min(u32::MAX as usize),
+            take: take(Promise {
+                entries: count,
+                paths_len,
+            }),
         })
     }
 
     /// Reads the entry at the beginning of `entry`, and returns what is behind it. If that fails, nothing has changed.
     #[inline]
     fn read<'a>(&mut self, entry: &'a [u8]) -> Result<&'a [u8], ParseError> {
-        let path_start = self.paths.len();
-        let read = self.try_read(entry, path_start);
-        if read.is_err() {
-            self.paths.truncate(path_start);
-        }
-        read
-    }
-
-    #[inline]
-    fn try_read<'a>(&mut self, entry: &'a [u8], path_start: usize) -> Result<&'a [u8], ParseError> {
         let (stat, rest) = entry.split_first_chunk::<STAT_LEN>().ok_or_else(corrupt)?;
         let (id, rest) = rest.split_at_checked(self.id_len).ok_or_else(corrupt)?;
         let id = ObjectId::try_from(id).map_err(|_| corrupt())?;
@@ -341,10 +384,10 @@ impl EntryReader {
             rest = after;
         }
 
-        if self.is_compressed {
-            self.copy_shared_prefix(&mut rest)?;
-        }
-        let shared_len = self.paths.len().saturating_sub(path_start);
+        let shared_len = match self.is_compressed {
+            true => self.shared_len(&mut rest)?,
+            false => 0,
+        };
         let own_len = if low & NAME_MASK == NAME_MASK {
             rest.find_byte(0).ok_or_else(corrupt)?
         } else {
@@ -357,10 +400,9 @@ impl EntryReader {
         if name.find_byte(0).is_some() {
             return Err(ParseError::Corrupt);
         }
-        self.paths.extend_from_slice(name);
-        let path_len = self.paths.len().saturating_sub(path_start);
-        self.paths.push(0);
-        if self.paths.len() > self.paths_max {
+        let path_len = shared_len.saturating_add(own_len);
+        let paths_len = self.paths_len.saturating_add(path_len).saturating_add(1);
+        if paths_len > self.paths_max {
             return Err(ParseError::Corrupt);
         }
 
@@ -372,44 +414,31 @@ impl EntryReader {
         };
         let rest = rest.get(padding..).ok_or_else(corrupt)?;
         let (stat, mode) = decode_stat(stat);
-        self.entries.push(Entry {
+        self.paths_len = paths_len;
+        self.path.truncate(shared_len);
+        self.path.extend_from_slice(name);
+        let entry = Entry {
             stat,
             mode,
             id,
             flags: EntryFlags(flags),
-            // Both fit: `paths_max` is a `u32`.
-            path_start: path_start as u32,
-            path_len: path_len as u32,
-        });
+            path_start: 0,
+            path_len: 0,
+        };
+        self.take.take(self.path.as_bstr(), &entry);
         Ok(rest)
     }
 
-    /// Takes the number of bytes to drop from the previous path off `rest`, and copies what remains of it.
-    fn copy_shared_prefix(&mut self, rest: &mut &[u8]) -> Result<(), ParseError> {
+    /// Takes the number of bytes to drop from the previous path off `rest`, and says how many remain of it.
+    fn shared_len(&self, rest: &mut &[u8]) -> Result<usize, ParseError> {
         let dropped = decode_varint(rest).ok_or_else(corrupt)?;
-        let Some(previous) = self.entries.last() else {
-            return Ok(());
-        };
-        let start = previous.path_start as usize;
-        let end = start.saturating_add(previous.path_len as usize);
-        let shared_end = usize::try_from(dropped)
-            .ok()
-            .and_then(|dropped| end.checked_sub(dropped))
-            .filter(|&shared_end| shared_end >= start);
-        match shared_end {
-            Some(shared_end) => {
-                self.paths.extend_from_within(start..shared_end);
-                Ok(())
-            }
-            None => Err(ParseError::MalformedName(
-                self.paths.get(start..end).unwrap_or_default().into(),
-            )),
+        if self.paths_len == 0 {
+            return Ok(0);
         }
-    }
-
-    fn finish(mut self) -> (Vec<Entry>, Vec<u8>) {
-        self.paths.shrink_to_fit();
-        (self.entries, self.paths)
+        usize::try_from(dropped)
+            .ok()
+            .and_then(|dropped| self.path.len().checked_sub(dropped))
+            .ok_or_else(|| ParseError::MalformedName(self.path.as_slice().into()))
     }
 }
 

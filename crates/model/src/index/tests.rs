@@ -3,7 +3,9 @@ use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
 
 use super::writer::{Draft, link, write};
-use super::{CacheTree, EntryFlags, FlatEntry, Index, IndexParser, ParseError, ParsedIndex};
+use super::{
+    CacheTree, EntryFlags, Flat, FlatEntry, HEADER_LEN, Index, IndexParser, ParseError, ParsedIndex,
+};
 use crate::facts::RecordedStat;
 use crate::index::parse::NoPreparation;
 use crate::mode::FileMode;
@@ -49,14 +51,16 @@ fn listing(index: &Index) -> Vec<(String, u8, u8)> {
 
 /// As `Index::parse`, with `piece_len` further bytes at a time.
 fn parse_in_pieces(bytes: &[u8], hash: Kind, piece_len: usize) -> Result<ParsedIndex, ParseError> {
-    let header_len = IndexParser::HEADER_LEN;
-    let mut parser = IndexParser::new(bytes, bytes.len(), hash, &NoPreparation)?;
+    let header_len = HEADER_LEN;
+    let flat = |promise| Flat::new(promise, &NoPreparation);
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, flat)?;
     let (mut used, mut end) = (header_len, header_len);
     while parser.wants_entries() {
         end = (end + piece_len).min(bytes.len());
         used += parser.feed(&bytes[used..end], end == bytes.len())?;
     }
-    parser.finish(&bytes[used..])
+    let (parsed, flat) = parser.finish(&bytes[used..])?;
+    Ok(parsed.with(flat))
 }
 
 fn plain(drafts: &[Draft]) -> Vec<u8> {

@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
 use super::{DirNumber, ROOT, Sums};
-use crate::index::{Entry, EntryFlags, Index};
+use crate::index::{Entry, EntryFlags, Index, Take};
 
 /// Directories with more files than this keep them in segments.
 const INLINE_FILES_MAX: usize = 512;
@@ -206,6 +206,12 @@ impl<P: Put> Builder<P> {
                 subdir.entries = level.sums.entries;
             }
         }
+    }
+}
+
+impl<P: Put> Take for Builder<P> {
+    fn take(&mut self, path: &BStr, entry: &Entry) {
+        self.push(path, entry);
     }
 }
 
