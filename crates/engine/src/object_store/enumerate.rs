@@ -125,24 +125,28 @@ impl Iterator for Sorted {
         let id = self.merge.next(&mut having)?;
         let lists = &mut self.merge.lists;
         having.sort_by_key(|number| lists.get(*number).map(List::rank));
-        let mut result = None;
+        let mut result = (id == ObjectId::empty_tree(id.kind())).then_some(Ok(Location {
+            id,
+            source: 0,
+            place: Place::EmptyTree,
+        }));
         for number in &having {
-            let Some(list) = lists.get_mut(*number) else {
-                continue;
+            let Some(list) = lists.get_mut(*number).filter(|_| result.is_none()) else {
+                break;
             };
             match list.place(&id, &mut self.said) {
                 Ok(None) => {}
                 Ok(Some(place)) => {
-                    self.uses += 1;
-                    list.used = self.uses;
+                    if matches!(list.ids, Ids::Pack(_)) {
+                        self.uses += 1;
+                        list.used = self.uses;
+                    }
                     let source = list.source;
                     result = Some(Ok(Location { id, source, place }));
-                    break;
                 }
                 Err(reason) => {
                     let said = std::mem::take(&mut self.said);
                     result = Some(Err(Error { said, reason }));
-                    break;
                 }
             }
         }

@@ -126,6 +126,12 @@ impl Sandbox {
 
     /// All of what git knows, by all ways, and the same by ours.
     fn check(&self) {
+        self.check_columns(5);
+    }
+
+    /// As [`Self::check`], with only so many columns of what is told of each object: which copy of what is in several
+    /// folders is meant differs between releases of git.
+    fn check_columns(&self, columns: usize) {
         let all = &["cat-file", "--batch-all-objects"];
         let format = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase)";
         let sorted = self.git(&[all, &[format][..]].concat());
@@ -189,7 +195,7 @@ impl Sandbox {
             out.clear();
             let info = reader.append(&location, &mut out).unwrap();
             let id = gix_object::compute_hash(self.hash, info.kind, &out).unwrap();
-            assert_eq!(id, *location.id());
+            assert_eq!(*id, *location.id());
         }
     }
 }
@@ -206,6 +212,13 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
+}
+
+/// The first columns of each line.
+fn cut(lines: &[u8], columns: usize) -> Vec<String> {
+    let lines = text(lines).lines();
+    let lines = lines.map(|line| line.split(' ').take(columns).collect::<Vec<_>>().join(" "));
+    lines.collect()
 }
 
 fn check_lines(reader: &mut Reader, locations: &[Location]) -> Vec<u8> {
@@ -267,10 +280,14 @@ fn many_packs_with_repeated_objects_are_read() {
     sandbox.git(&["repack", "-q"]);
     sandbox.history(40..45);
     sandbox.git(&["repack", "-q"]);
-    // All of it once more, and loose as well.
+    // All of it once more.
     sandbox.git(&["repack", "-aq", "--depth=3"]);
-    let pack = fs::read(sandbox.packs("pack").pop().unwrap()).unwrap();
-    sandbox.run(&["unpack-objects", "-q"], &pack);
+    // Among packs of the same age, releases of git choose differently.
+    let at = |hours: u64| std::time::UNIX_EPOCH + std::time::Duration::from_secs(hours * 3600);
+    for (pack, hours) in sandbox.packs("pack").iter().zip(1..) {
+        let file = fs::File::open(pack).unwrap();
+        file.set_modified(at(hours)).unwrap();
+    }
     sandbox.check();
     sandbox.git(&["multi-pack-index", "write"]);
     sandbox.history(50..52);
@@ -292,7 +309,7 @@ fn alternates_are_followed() {
     near.git(&["repack", "-adq"]);
     alternates(&near, &far.objects());
     alternates(&own, &near.objects());
-    own.check();
+    own.check_columns(3);
     let mut places = own.places();
     fs::remove_file(own.objects().join("info/alternates")).unwrap();
     places.alternates = far.objects().to_str().unwrap().into();
@@ -400,8 +417,8 @@ fn abbreviations_are_looked_for_everywhere() {
         let expected = all.iter().filter(|id| id.starts_with(prefix));
         assert!(found.iter().eq(expected), "{prefix}");
     }
-    assert_eq!(store.with_prefix(b"xyz", said).unwrap(), []);
-    assert_eq!(store.with_prefix(&[b'a'; 41], said).unwrap(), []);
+    assert!(store.with_prefix(b"xyz", said).unwrap().is_empty());
+    assert!(store.with_prefix(&[b'a'; 41], said).unwrap().is_empty());
 }
 
 /// What is read of all objects that git knows, each once; nothing of what cannot be read.
