@@ -41,6 +41,12 @@ use crate::git::repository::Repository;
 /// The largest object that is put together in memory, in bytes: a size in a damaged file must not take all of it.
 const SIZE_MAX: u64 = 4 << 30;
 
+/// Takes contents piece by piece.
+type Sink<'a, E> = &'a mut dyn FnMut(Info, &[u8]) -> Result<(), E>;
+
+/// Sees what contents are before they are added.
+type Begin<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>);
+
 /// All packs that were ever found, by their numbers.
 type Packs = RwLock<Vec<Arc<Pack>>>;
 

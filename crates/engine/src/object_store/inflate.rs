@@ -4,10 +4,10 @@ use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 
 /// Room behind what is expected: with less, the last part is inflated byte by byte, and small objects are nothing but a
 /// last part.
-const SLACK: usize = 320;
+pub(super) const SLACK: usize = 320;
 
 /// What is set aside at once, in bytes. A size may be a lie; more only comes as contents do.
-const RESERVE_MAX: usize = 64 << 20;
+pub(super) const RESERVE_MAX: usize = 64 << 20;
 
 /// What is inflated of a stream to learn what it holds, in bytes: the header of a loose object must not be longer.
 pub(super) const HEAD_LEN: usize = 32;
@@ -49,34 +49,40 @@ impl Inflater {
         self.zlib.reset(true);
     }
 
-    /// Inflates into what `out` has room for.
+    /// Adds at most `room` bytes to `out`.
     pub(super) fn step(
         &mut self,
         input: &[u8],
+        room: usize,
         out: &mut Vec<u8>,
         said: &mut Vec<String>,
     ) -> Result<Step, Failed> {
-        self.step_with(input, out, FlushDecompress::None, said)
+        self.step_with(input, room, out, FlushDecompress::None, said)
     }
 
     fn step_with(
         &mut self,
         input: &[u8],
+        room: usize,
         out: &mut Vec<u8>,
         flush: FlushDecompress,
         said: &mut Vec<String>,
     ) -> Result<Step, Failed> {
         let (part, _) = input.split_at_checked(INPUT_MAX).unwrap_or((input, &[]));
-        let (before, start) = (self.zlib.total_in(), out.len());
-        let status = self
-            .zlib
-            .decompress_vec(part, out, flush)
-            .map_err(|error| fail(&error, said))?;
-        let used = usize::try_from(self.zlib.total_in() - before).unwrap_or(part.len());
+        let (in_before, out_before) = (self.zlib.total_in(), self.zlib.total_out());
+        let start = out.len();
+        // The library would clear all the room that a vector has, not only what is needed of it.
+        out.resize(start + room, 0);
+        let space = out.get_mut(start..).unwrap_or_default();
+        let status = self.zlib.decompress(part, space, flush);
+        let added = usize::try_from(self.zlib.total_out() - out_before).unwrap_or(room);
+        out.truncate(start + added);
+        let status = status.map_err(|error| fail(&error, said))?;
+        let used = usize::try_from(self.zlib.total_in() - in_before).unwrap_or(part.len());
         Ok(Step {
             used,
             is_end: status == Status::StreamEnd,
-            is_stuck: used == 0 && out.len() == start && status != Status::StreamEnd,
+            is_stuck: used == 0 && added == 0 && status != Status::StreamEnd,
         })
     }
 
@@ -108,14 +114,14 @@ impl Inflater {
         let start = out.len();
         loop {
             let left = size - (out.len() - start);
-            out.reserve(left.min(RESERVE_MAX) + SLACK);
+            let room = left.min(RESERVE_MAX) + SLACK;
             // Told that this is all, the library keeps no window of its own.
             let flush = if left <= RESERVE_MAX && input.len() <= INPUT_MAX {
                 FlushDecompress::Finish
             } else {
                 FlushDecompress::None
             };
-            let step = self.step_with(input, out, flush, said)?;
+            let step = self.step_with(input, room, out, flush, said)?;
             let len = out.len() - start;
             if len > size || step.is_end && len < size {
                 return Err(Failed);
@@ -140,7 +146,7 @@ impl Inflater {
         let mut head = std::mem::take(&mut self.head);
         head.clear();
         let result = loop {
-            match self.step(input, &mut head, said) {
+            match self.step(input, HEAD_LEN - head.len(), &mut head, said) {
                 Err(failed) => break Err(failed),
                 Ok(step) if step.is_end || head.len() >= HEAD_LEN => break Ok(()),
                 Ok(step) if step.is_stuck => break Err(Failed),
@@ -155,7 +161,6 @@ impl Inflater {
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         let mut head = std::mem::take(&mut self.head);
         head.clear();
-        head.reserve_exact(HEAD_LEN);
         head
     }
 

@@ -8,14 +8,11 @@ use std::os::unix::fs::FileExt;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::inflate::{HEAD_LEN, Inflater};
-use super::{Info, Reason, SIZE_MAX, Trouble};
+use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK};
+use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble};
 
 /// How much of a file is read at once, in bytes.
 const WINDOW_LEN: usize = 128 << 10;
-
-/// What is set aside at once for contents, in bytes.
-const RESERVE_MAX: usize = 64 << 20;
 
 /// The file of an object, open and not yet read.
 #[derive(Debug)]
@@ -62,7 +59,7 @@ impl Loose {
         inflater: &mut Inflater,
         buf: &mut Vec<u8>,
         out: &mut Vec<u8>,
-        begin: &mut dyn FnMut(Info, &mut Vec<u8>),
+        begin: Begin<'_>,
         said: &mut Vec<String>,
     ) -> Result<Info, Trouble> {
         let mut window = Window::new(&self.file, buf);
@@ -78,8 +75,14 @@ impl Loose {
             let contents = head.get(contents..).unwrap_or_default();
             // More than the header promises is not seen here: git ends where the size does.
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
-            window.rest(is_end, size, start, id, inflater, out, said)?;
-            Ok(info)
+            let rest = window.rest((start, size), is_end, inflater, out, said);
+            if rest.is_err() {
+                said.push(format!("error: corrupt loose object '{id}'"));
+            } else if !matches!(window.bytes(), Ok([])) {
+                said.push(format!("error: garbage at end of loose object '{id}'"));
+                return Err(Trouble::Damaged);
+            }
+            rest.map(|()| info)
         });
         inflater.give_head(head);
         result
@@ -93,7 +96,7 @@ impl Loose {
         inflater: &mut Inflater,
         buf: &mut Vec<u8>,
         piece: &mut Vec<u8>,
-        sink: &mut dyn FnMut(Info, &[u8]) -> Result<(), E>,
+        sink: Sink<'_, E>,
         said: &mut Vec<String>,
     ) -> Result<Result<Info, E>, Trouble> {
         let mut window = Window::new(&self.file, buf);
@@ -107,7 +110,6 @@ impl Loose {
         piece.extend_from_slice(contents.unwrap_or_default());
         inflater.give_head(head);
         let (info, _, mut is_end) = header?;
-        piece.reserve(WINDOW_LEN);
         loop {
             if let Err(error) = sink(info, piece) {
                 return Ok(Err(error));
@@ -116,7 +118,7 @@ impl Loose {
                 return Ok(Ok(info));
             }
             piece.clear();
-            is_end = window.step(inflater, piece, said)?;
+            is_end = window.step(WINDOW_LEN, inflater, piece, said)?;
         }
     }
 }
@@ -147,9 +149,10 @@ impl<'a> Window<'a> {
         Ok(self.buf.get(self.unused.clone()).unwrap_or_default())
     }
 
-    /// Inflates what `out` has room for; whether that was the end.
+    /// Inflates at most `room` bytes; whether that was the end.
     fn step(
         &mut self,
+        room: usize,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
         said: &mut Vec<String>,
@@ -157,7 +160,7 @@ impl<'a> Window<'a> {
         let input = self.bytes().map_err(|_| Trouble::Damaged)?;
         let is_last = input.is_empty();
         let step = inflater
-            .step(input, out, said)
+            .step(input, room, out, said)
             .map_err(|_| Trouble::Damaged)?;
         self.unused.start += step.used;
         if step.is_end {
@@ -178,7 +181,7 @@ impl<'a> Window<'a> {
         said: &mut Vec<String>,
     ) -> Result<(Info, usize, bool), Trouble> {
         inflater.restart();
-        let Ok(is_end) = self.step(inflater, head, said) else {
+        let Ok(is_end) = self.step(HEAD_LEN, inflater, head, said) else {
             said.push(format!("error: unable to unpack {id} header"));
             return Err(Trouble::Damaged);
         };
@@ -196,38 +199,26 @@ impl<'a> Window<'a> {
         Ok((Info { kind, size }, end + 1, is_end))
     }
 
+    /// Adds what follows to `out`, in which the contents begin at `start` and are to be `size` bytes.
     fn rest(
         &mut self,
-        mut is_end: bool,
-        size: usize,
-        start: usize,
-        id: &oid,
+        (start, size): (usize, usize),
+        is_end: bool,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
         said: &mut Vec<String>,
     ) -> Result<(), Trouble> {
-        let mut result = Ok(());
+        let mut is_end = is_end;
         while !is_end && out.len() - start <= size {
             let left = size - (out.len() - start);
-            // One byte more than there should be tells that there are too many.
-            out.reserve(left.min(RESERVE_MAX) + 1);
-            match self.step(inflater, out, said) {
-                Ok(now) => is_end = now,
-                Err(trouble) => {
-                    result = Err(trouble);
-                    break;
-                }
-            }
+            let room = left.min(RESERVE_MAX) + SLACK;
+            is_end = self.step(room, inflater, out, said)?;
         }
-        if result.is_err() || out.len() - start != size {
-            said.push(format!("error: corrupt loose object '{id}'"));
-            return Err(Trouble::Damaged);
+        if out.len() - start == size {
+            Ok(())
+        } else {
+            Err(Trouble::Damaged)
         }
-        if !matches!(self.bytes(), Ok([])) {
-            said.push(format!("error: garbage at end of loose object '{id}'"));
-            return Err(Trouble::Damaged);
-        }
-        Ok(())
     }
 }
 

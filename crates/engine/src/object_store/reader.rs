@@ -12,7 +12,8 @@ use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::table::Table;
 use super::{
-    Error, Found, Info, Location, ObjectStore, Place, Reason, SIZE_MAX, Stage, Storage, Trouble,
+    Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, SIZE_MAX, Sink, Stage,
+    Storage, Trouble,
 };
 
 /// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
@@ -186,7 +187,7 @@ impl Reader {
         location: &Location,
         out: &mut Vec<u8>,
         ends_if_corrupt: bool,
-        begin: &mut dyn FnMut(Info, &mut Vec<u8>),
+        begin: Begin<'_>,
     ) -> Result<Info, Error> {
         let start = out.len();
         let result = self.attempt(location, ends_if_corrupt, |reader, location| {
@@ -209,7 +210,7 @@ impl Reader {
         &mut self,
         location: &Location,
         threshold: u64,
-        sink: &mut dyn FnMut(Info, &[u8]) -> Result<(), E>,
+        sink: &mut impl FnMut(Info, &[u8]) -> Result<(), E>,
     ) -> Result<Info, StreamError<E>> {
         let mut has_begun = false;
         let mut taking = |info: Info, piece: &[u8]| {
@@ -400,7 +401,7 @@ impl Reader {
         location: &Location,
         out: &mut Vec<u8>,
         ends_if_corrupt: bool,
-        begin: &mut dyn FnMut(Info, &mut Vec<u8>),
+        begin: Begin<'_>,
     ) -> Result<Info, Trouble> {
         let (number, offset) = match location.place {
             Place::EmptyTree => {
@@ -519,7 +520,7 @@ impl Reader {
     fn stream_loose<E>(
         &mut self,
         location: &Location,
-        sink: &mut dyn FnMut(Info, &[u8]) -> Result<(), E>,
+        sink: Sink<'_, E>,
     ) -> Result<Option<Result<Info, E>>, Trouble> {
         let Some(loose) = self.loose(location) else {
             return Ok(None);
@@ -542,7 +543,7 @@ impl Reader {
         number: u32,
         offset: u64,
         threshold: u64,
-        sink: &mut dyn FnMut(Info, &[u8]) -> Result<(), E>,
+        sink: Sink<'_, E>,
     ) -> Result<Option<Result<Info, E>>, Trouble> {
         let Some(pack) = self.pack(number).cloned() else {
             return Ok(None);
@@ -567,10 +568,9 @@ impl Reader {
         let mut input = pack.from(entry.end, said)?;
         inflater.restart();
         piece.clear();
-        piece.reserve(PIECE_LEN);
         loop {
             let step = inflater
-                .step(input, piece, said)
+                .step(input, PIECE_LEN, piece, said)
                 .map_err(|_| Trouble::Damaged)?;
             input = input.get(step.used..).unwrap_or_default();
             if let Err(error) = sink(info, piece) {
@@ -657,7 +657,7 @@ impl Work {
         id: &oid,
         offset: u64,
         out: &mut Vec<u8>,
-        begin: &mut dyn FnMut(Info, &mut Vec<u8>),
+        begin: Begin<'_>,
     ) -> Result<Info, Trouble> {
         let end = self.walk(pack, offset)?;
         let (kind, mut base) = match end {

@@ -189,7 +189,7 @@ impl Sandbox {
         assert!(streamed == contents, "streamed contents differ");
         assert_eq!(reader.take_said(), [""; 0]);
 
-        let mut reader = self.reader();
+        let mut reader = Reader::new(&store);
         let mut out = Vec::new();
         for location in locations(true) {
             out.clear();
