@@ -25,6 +25,8 @@ impl Sandbox {
         };
         fs::create_dir(sandbox.top()).unwrap();
         sandbox.git(&["init", "-q", &format!("--object-format={hash}")]);
+        // Nothing is to be packed behind the test's back.
+        sandbox.git(&["config", "maintenance.auto", "false"]);
         sandbox
     }
 
@@ -151,14 +153,16 @@ impl Sandbox {
                 store.sorted(said).unwrap().map(Result::unwrap).collect()
             }
         };
-        assert_eq!(
-            text(&check_lines(&mut reader, &locations(false))),
-            text(&sorted)
-        );
-        assert_eq!(
-            text(&check_lines(&mut reader, &locations(true))),
-            text(&unordered)
-        );
+        let ours = check_lines(&mut reader, &locations(false));
+        assert_eq!(cut(&ours, columns), cut(&sorted, columns));
+        let ours = check_lines(&mut reader, &locations(true));
+        if self.packs("pack").len() == 1 && columns == 5 {
+            assert_eq!(text(&ours), text(&unordered));
+        }
+        let [mut ours, mut theirs] = [&ours, &unordered].map(|lines| cut(lines, 3));
+        ours.sort();
+        theirs.sort();
+        assert_eq!(ours, theirs);
 
         let mut found = Vec::new();
         let mut streamed = Vec::new();
