@@ -1,0 +1,125 @@
+//! Deltas: one object as copies from another one and bytes of its own (gitformat-pack(5)).
+
+/// The shortest delta that git accepts, in bytes.
+const LEN_MIN: usize = 4;
+
+/// The length of a copy that gives none.
+const COPY_LEN_DEFAULT: usize = 0x10000;
+
+/// What is set aside at once for a result, in bytes. More only comes as the delta brings it about.
+const RESERVE_MAX: usize = 64 << 20;
+
+/// A delta whose header was read.
+#[derive(Debug)]
+pub(super) struct Delta<'a> {
+    /// The size of the base, in bytes.
+    pub(super) base_size: u64,
+    /// The size of the result, in bytes.
+    pub(super) size: u64,
+    commands: &'a [u8],
+}
+
+/// What git says of a delta that cannot be applied.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// Nothing in particular.
+    Silent,
+    /// Something in particular, without "error: ".
+    Said(&'static str),
+}
+
+const WILD: Misfit = Misfit::Said("delta replay has gone wild");
+
+impl<'a> Delta<'a> {
+    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.len() < LEN_MIN {
+            return None;
+        }
+        let (base_size, rest) = size(bytes)?;
+        let (size, commands) = size(rest)?;
+        Some(Self {
+            base_size,
+            size,
+            commands,
+        })
+    }
+
+    /// Adds the result to `out`, or nothing.
+    pub(super) fn apply(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
+        let start = out.len();
+        let result = self.apply_onto(base, out);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn apply_onto(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
+        if self.base_size != base.len() as u64 {
+            return Err(Misfit::Silent);
+        }
+        let mut left = usize::try_from(self.size).map_err(|_| WILD)?;
+        out.reserve(left.min(RESERVE_MAX));
+        let mut commands = self.commands;
+        while let Some((&command, rest)) = commands.split_first() {
+            commands = rest;
+            let bytes = if command & 0x80 != 0 {
+                let (offset, len) = copy(command, &mut commands).ok_or(WILD)?;
+                let end = offset.checked_add(len).ok_or(WILD)?;
+                base.get(offset..end).ok_or(WILD)?
+            } else if command != 0 {
+                let (bytes, rest) = commands.split_at_checked(command.into()).ok_or(WILD)?;
+                commands = rest;
+                bytes
+            } else {
+                return Err(Misfit::Said("unexpected delta opcode 0"));
+            };
+            left = left.checked_sub(bytes.len()).ok_or(WILD)?;
+            out.extend_from_slice(bytes);
+        }
+        if left == 0 { Ok(()) } else { Err(WILD) }
+    }
+}
+
+/// The size of the result of the delta that begins with `bytes`.
+pub(super) fn result_size(bytes: &[u8]) -> Option<u64> {
+    let (_, rest) = size(bytes)?;
+    Some(size(rest)?.0)
+}
+
+/// Where a copy begins in the base, and its length. Takes the bytes that tell them from `rest`.
+#[inline]
+fn copy(command: u8, rest: &mut &[u8]) -> Option<(usize, usize)> {
+    let mut field = |bits: std::ops::Range<u32>| {
+        let mut value = 0;
+        for (shift, bit) in bits.enumerate() {
+            if command & (1 << bit) != 0 {
+                let (&byte, after) = rest.split_first()?;
+                value |= usize::from(byte) << (8 * shift);
+                *rest = after;
+            }
+        }
+        Some(value)
+    };
+    let offset = field(0..4)?;
+    let len = field(4..7)?;
+    Some((offset, if len == 0 { COPY_LEN_DEFAULT } else { len }))
+}
+
+/// A number in groups of seven bits, the lowest first.
+fn size(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0u64;
+    for (place, &byte) in bytes.iter().enumerate() {
+        let shift = u32::try_from(place).ok()? * 7;
+        let bits = u64::from(byte & 0x7f);
+        let shifted = bits.checked_shl(shift)?;
+        if shifted >> shift != bits {
+            return None;
+        }
+        value |= shifted;
+        if byte & 0x80 == 0 {
+            return Some((value, bytes.get(place + 1..)?));
+        }
+    }
+    None
+}

@@ -1,0 +1,439 @@
+//! All objects, by id or as they lie on disk, and those whose ids begin alike.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use gix_hash::{ObjectId, oid};
+
+use super::pack::Pack;
+use super::source::Layer;
+use super::table::Table;
+use super::{Error, Location, ObjectStore, Place, Reason};
+
+/// A list of ids in ascending order, and where one is in it.
+#[derive(Debug)]
+struct List {
+    source: u32,
+    ids: Ids,
+    next: u32,
+    /// The greater, the later something was found here; only for packs.
+    used: u64,
+}
+
+#[derive(Debug)]
+enum Ids {
+    Layer(Arc<Layer>),
+    Pack(Arc<Pack>),
+    Loose(Vec<ObjectId>),
+}
+
+impl List {
+    fn id(&self) -> Option<ObjectId> {
+        match &self.ids {
+            Ids::Layer(layer) => layer.midx.id(self.next),
+            Ids::Pack(pack) => pack.index(&mut Vec::new())?.id(self.next),
+            Ids::Loose(ids) => ids.get(self.next as usize).copied(),
+        }
+    }
+
+    /// What decides between lists with the same id: the source, then what is asked first.
+    fn rank(&self) -> (u32, u8, Reverse<u64>) {
+        let class = match self.ids {
+            Ids::Layer(_) => 0,
+            Ids::Pack(_) => 1,
+            Ids::Loose(_) => 2,
+        };
+        (self.source, class, Reverse(self.used))
+    }
+
+    fn place(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Place>, Reason> {
+        match &self.ids {
+            Ids::Layer(layer) => layer.place(id, self.next, said),
+            Ids::Loose(_) => Ok(Some(Place::Loose)),
+            Ids::Pack(pack) => {
+                let offset = match pack.index(said) {
+                    Some(index) => index.offset(self.next, &pack.shown)?,
+                    None => 0,
+                };
+                let is_usable = offset != 0 && pack.contents(said).is_some();
+                let pack = pack.number;
+                Ok(is_usable.then_some(Place::Packed { pack, offset }))
+            }
+        }
+    }
+}
+
+/// Lists that are gone through together.
+#[derive(Debug, Default)]
+struct Merge {
+    lists: Vec<List>,
+    heads: BinaryHeap<Reverse<(ObjectId, usize)>>,
+}
+
+impl Merge {
+    fn new(lists: Vec<List>) -> Self {
+        let heads = lists.iter().enumerate();
+        let heads = heads.filter_map(|(number, list)| Some(Reverse((list.id()?, number))));
+        Self {
+            heads: heads.collect(),
+            lists,
+        }
+    }
+
+    /// The next id. The lists that have it are added to `having`, and stand at it until [`Self::advance`].
+    fn next(&mut self, having: &mut Vec<usize>) -> Option<ObjectId> {
+        let Reverse((id, number)) = self.heads.pop()?;
+        having.push(number);
+        while let Some(Reverse((other, number))) = self.heads.peek()
+            && *other == id
+        {
+            having.push(*number);
+            self.heads.pop();
+        }
+        Some(id)
+    }
+
+    fn advance(&mut self, having: &[usize]) {
+        for number in having {
+            let Some(list) = self.lists.get_mut(*number) else {
+                continue;
+            };
+            list.next += 1;
+            if let Some(id) = list.id() {
+                self.heads.push(Reverse((id, *number)));
+            }
+        }
+    }
+}
+
+/// All objects in the order of their ids, each once, where they are found when looked up one after the other.
+#[derive(Debug)]
+pub struct Sorted {
+    merge: Merge,
+    having: Vec<usize>,
+    uses: u64,
+    said: Vec<String>,
+}
+
+impl Iterator for Sorted {
+    type Item = Result<Location, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut having = std::mem::take(&mut self.having);
+        having.clear();
+        let id = self.merge.next(&mut having)?;
+        let lists = &mut self.merge.lists;
+        having.sort_by_key(|number| lists.get(*number).map(List::rank));
+        let mut result = (id == ObjectId::empty_tree(id.kind())).then_some(Ok(Location {
+            id,
+            source: 0,
+            place: Place::EmptyTree,
+        }));
+        for number in &having {
+            let Some(list) = lists.get_mut(*number).filter(|_| result.is_none()) else {
+                break;
+            };
+            match list.place(&id, &mut self.said) {
+                Ok(None) => {}
+                Ok(Some(place)) => {
+                    if matches!(list.ids, Ids::Pack(_)) {
+                        self.uses += 1;
+                        list.used = self.uses;
+                    }
+                    let source = list.source;
+                    result = Some(Ok(Location { id, source, place }));
+                }
+                Err(reason) => {
+                    let said = std::mem::take(&mut self.said);
+                    result = Some(Err(Error { said, reason }));
+                }
+            }
+        }
+        self.merge.advance(&having);
+        self.having = having;
+        // One that cannot be read is found out to be missing when it is.
+        result.or(Some(Ok(Location {
+            id,
+            source: 0,
+            place: Place::Loose,
+        })))
+    }
+}
+
+/// All objects, each once: those in files of their own first, then pack by pack, as they lie there.
+#[derive(Debug)]
+pub struct PackOrder {
+    loose: std::vec::IntoIter<Location>,
+    packs: std::vec::IntoIter<Ordered>,
+    pack: Option<Ordered>,
+    next: usize,
+}
+
+/// A pack to be gone through.
+#[derive(Debug)]
+struct Ordered {
+    source: u32,
+    pack: Arc<Pack>,
+    /// A bit for each place in the index whose object comes before elsewhere; empty where there is none.
+    repeated: Vec<u64>,
+}
+
+impl Iterator for PackOrder {
+    type Item = Result<Location, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(location) = self.loose.next() {
+            return Some(Ok(location));
+        }
+        loop {
+            let ordered = match &self.pack {
+                Some(ordered) => ordered,
+                None => {
+                    self.next = 0;
+                    self.pack.insert(self.packs.next()?)
+                }
+            };
+            let mut said = Vec::new();
+            match ordered.next(&mut self.next, &mut said) {
+                Ok(Some(location)) => return Some(Ok(location)),
+                Ok(None) => self.pack = None,
+                Err(reason) => {
+                    self.pack = None;
+                    return Some(Err(Error { said, reason }));
+                }
+            }
+        }
+    }
+}
+
+impl Ordered {
+    fn next(&self, next: &mut usize, said: &mut Vec<String>) -> Result<Option<Location>, Reason> {
+        let Some(index) = self.pack.index(said) else {
+            return Ok(None);
+        };
+        let places = self.pack.by_offset(said)?;
+        while let Some(&place) = places.get(*next) {
+            *next += 1;
+            let word = self.repeated.get(place as usize / 64).copied();
+            if word.unwrap_or_default() >> (place % 64) & 1 == 1 {
+                continue;
+            }
+            let offset = index.offset(place, &self.pack.shown)?;
+            if let Some(id) = index.id(place) {
+                let pack = self.pack.number;
+                return Ok(Some(Location {
+                    id,
+                    source: self.source,
+                    place: Place::Packed { pack, offset },
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl ObjectStore {
+    /// All objects in the order of their ids.
+    ///
+    /// # Errors
+    /// A multi-pack-index is so damaged that git ends.
+    pub fn sorted(&self, said: &mut Vec<String>) -> Result<Sorted, Error> {
+        let lists = self.lists(false, said);
+        let lists = lists.map_err(error(said))?;
+        let uses = lists.len() as u64;
+        Ok(Sorted {
+            merge: Merge::new(lists),
+            having: Vec::new(),
+            uses,
+            said: Vec::new(),
+        })
+    }
+
+    /// All objects as they lie on disk.
+    ///
+    /// # Errors
+    /// A multi-pack-index is so damaged that git ends.
+    pub fn pack_order(&self, said: &mut Vec<String>) -> Result<PackOrder, Error> {
+        let lists = self.lists(true, said);
+        let lists = lists.map_err(error(said))?;
+        // Loose objects, and whether each is in a pack as well.
+        let mut loose: HashMap<ObjectId, bool> = HashMap::new();
+        let mut locations = Vec::new();
+        let mut packs = Vec::new();
+        for list in &lists {
+            match &list.ids {
+                Ids::Loose(ids) => {
+                    for &id in ids {
+                        if loose.insert(id, false).is_none() {
+                            let (source, place) = (list.source, Place::Loose);
+                            locations.push(Location { id, source, place });
+                        }
+                    }
+                }
+                Ids::Pack(pack) => packs.push(Ordered {
+                    source: list.source,
+                    pack: pack.clone(),
+                    repeated: Vec::new(),
+                }),
+                Ids::Layer(_) => {}
+            }
+        }
+        if packs.len() > 1 || !loose.is_empty() {
+            let lists = lists.into_iter();
+            let lists = lists.filter(|list| matches!(list.ids, Ids::Pack(_)));
+            mark_repeated(lists.collect(), &mut loose, &mut packs, said);
+        }
+        for location in &mut locations {
+            if loose.get(&location.id) == Some(&true)
+                && let Some(found) = self.find(&location.id, said)?
+            {
+                *location = found;
+            }
+        }
+        Ok(PackOrder {
+            loose: locations.into_iter(),
+            packs: packs.into_iter(),
+            pack: None,
+            next: 0,
+        })
+    }
+
+    /// The objects whose ids begin with the hexadecimal digits `prefix`, sorted, each once. None for what are no digits.
+    ///
+    /// # Errors
+    /// A multi-pack-index is so damaged that git ends.
+    pub fn with_prefix(
+        &self,
+        prefix: &[u8],
+        said: &mut Vec<String>,
+    ) -> Result<Vec<ObjectId>, Error> {
+        let hex_len = self.hash.len_in_hex();
+        let mut low = vec![b'0'; hex_len];
+        let mut high = vec![b'f'; hex_len];
+        for bound in [&mut low, &mut high] {
+            match bound.get_mut(..prefix.len()) {
+                Some(start) => start.copy_from_slice(prefix),
+                None => return Ok(Vec::new()),
+            }
+        }
+        let (Ok(low), Ok(high)) = (ObjectId::from_hex(&low), ObjectId::from_hex(&high)) else {
+            return Ok(Vec::new());
+        };
+        let mut ids = Vec::new();
+        for source in &self.sources {
+            source.loose_ids(low.first_byte()..=high.first_byte(), said, |id| {
+                if low <= id && id <= high {
+                    ids.push(id);
+                }
+            });
+            let listed = source.with_listing(&self.packs, said, |listing, said| {
+                for layer in &listing.midxes {
+                    add_between(&layer.midx, &low, &high, &mut ids);
+                }
+                for pack in &listing.order {
+                    if let Some(index) = pack.index(said) {
+                        add_between(index, &low, &high, &mut ids);
+                    }
+                }
+                Ok(())
+            });
+            listed.map_err(error(said))?;
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// The loose objects of each source, and what is packed: in pack order, each pack by itself, and loose objects as the
+    /// system lists them.
+    fn lists(&self, is_pack_order: bool, said: &mut Vec<String>) -> Result<Vec<List>, Reason> {
+        let mut lists: Vec<List> = Vec::new();
+        for (number, source) in self.sources.iter().enumerate() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mut add = |ids| {
+                lists.push(List {
+                    source: number,
+                    ids,
+                    next: 0,
+                    used: 0,
+                });
+            };
+            let mut loose = Vec::new();
+            source.loose_ids(0..=u8::MAX, said, |id| loose.push(id));
+            if !is_pack_order {
+                loose.sort_unstable();
+            }
+            add(Ids::Loose(loose));
+            source.with_listing(&self.packs, said, |listing, said| {
+                if is_pack_order {
+                    for pack in listing.packs() {
+                        if pack.index(said).is_some() {
+                            add(Ids::Pack(pack.clone()));
+                        }
+                    }
+                    return Ok(());
+                }
+                for layer in &listing.midxes {
+                    add(Ids::Layer(layer.clone()));
+                }
+                for pack in &listing.order {
+                    if pack.index(said).is_some() {
+                        add(Ids::Pack(pack.clone()));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let count = lists.len() as u64;
+        for (number, list) in lists.iter_mut().enumerate() {
+            list.used = count - number as u64;
+        }
+        Ok(lists)
+    }
+}
+
+/// Marks in each pack what is loose or in a pack before it, and notes which loose objects are in packs.
+fn mark_repeated(
+    lists: Vec<List>,
+    loose: &mut HashMap<ObjectId, bool>,
+    packs: &mut [Ordered],
+    said: &mut Vec<String>,
+) {
+    let mut merge = Merge::new(lists);
+    let mut having = Vec::new();
+    while let Some(id) = merge.next(&mut having) {
+        having.sort_unstable();
+        let is_packed = loose.get_mut(&id);
+        let first = usize::from(is_packed.is_none());
+        if let Some(is_packed) = is_packed {
+            *is_packed = true;
+        }
+        for number in having.iter().skip(first) {
+            let (Some(list), Some(ordered)) = (merge.lists.get(*number), packs.get_mut(*number))
+            else {
+                continue;
+            };
+            let count = ordered.pack.index(said).map_or(0, Table::count) as usize;
+            ordered.repeated.resize(count.div_ceil(64), 0);
+            if let Some(word) = ordered.repeated.get_mut(list.next as usize / 64) {
+                *word |= 1 << (list.next % 64);
+            }
+        }
+        merge.advance(&having);
+        having.clear();
+    }
+}
+
+fn add_between(table: &impl Table, low: &oid, high: &oid, ids: &mut Vec<ObjectId>) {
+    let (Ok(first) | Err(first)) = table.first_not_below(low);
+    let after = (first..table.count()).map_while(|position| table.id(position));
+    ids.extend(after.take_while(|id| **id <= *high));
+}
+
+fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
+    |reason| Error {
+        said: std::mem::take(said),
+        reason,
+    }
+}

@@ -1,0 +1,135 @@
+//! Pack indexes, versions 1 and 2 (gitformat-pack(5)): which objects a pack has, in the order of their ids.
+
+use gix_hash::{Kind, ObjectId, oid};
+use vigil_linux::map::Map;
+
+use super::Reason;
+use super::table::{FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
+
+const MAGIC: &[u8] = b"\xfftOc";
+const HEADER_LEN: usize = 8;
+const OFFSET_LEN: usize = 4;
+const CRC_LEN: usize = 4;
+/// Set in an offset that is a place in the table of wide offsets.
+const WIDE: u32 = 1 << 31;
+
+/// The index of one pack. All tables are within `bytes`, as [`Index::parse`] has seen.
+#[derive(Debug)]
+pub(super) struct Index<B = Map> {
+    bytes: B,
+    hash: Kind,
+    fanout: Fanout,
+    /// Where the rows with ids begin, and how long each is. In version 1, an offset comes before each id.
+    ids: usize,
+    row_len: usize,
+    is_version_1: bool,
+}
+
+impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
+    /// Takes over the bytes of the file that messages call `shown`. The error is git's, without "error: ".
+    pub(super) fn parse(bytes: B, hash: Kind, shown: &str) -> Result<Self, String> {
+        let id_len = hash.len_in_bytes();
+        if bytes.len() < FANOUT_LEN + 2 * id_len {
+            return Err(format!("index file {shown} is too small"));
+        }
+        let is_version_1 = !bytes.starts_with(MAGIC);
+        if !is_version_1 {
+            let version = number(&bytes, 4).unwrap_or_default();
+            if version != 2 {
+                return Err(format!(
+                    "index file {shown} is version {version} and is not supported by this binary \
+                     (try upgrading GIT to a newer version)"
+                ));
+            }
+        }
+        let start = if is_version_1 { 0 } else { HEADER_LEN };
+        let wrong_size = |version| Err(format!("wrong index v{version} file size in {shown}"));
+        let Some(table) = bytes.get(start..start + FANOUT_LEN) else {
+            return wrong_size(2);
+        };
+        let fanout = Fanout::parse(table).map_err(|_| format!("non-monotonic index {shown}"))?;
+        let count = fanout.count() as usize;
+        let fixed = start + FANOUT_LEN + 2 * id_len;
+        let ids = start + FANOUT_LEN;
+        if is_version_1 {
+            if bytes.len() != fixed + count * (id_len + OFFSET_LEN) {
+                return wrong_size(1);
+            }
+        } else {
+            let least = fixed + count * (id_len + CRC_LEN + OFFSET_LEN);
+            if bytes.len() < least || bytes.len() > least + count.saturating_sub(1) * 8 {
+                return wrong_size(2);
+            }
+        }
+        Ok(Self {
+            bytes,
+            hash,
+            fanout,
+            ids,
+            row_len: if is_version_1 {
+                id_len + OFFSET_LEN
+            } else {
+                id_len
+            },
+            is_version_1,
+        })
+    }
+
+    /// The checksum of the pack that this was made for.
+    pub(super) fn pack_checksum(&self) -> &[u8] {
+        let id_len = self.hash.len_in_bytes();
+        let end = self.bytes.len().saturating_sub(id_len);
+        self.bytes
+            .get(end.saturating_sub(id_len)..end)
+            .unwrap_or_default()
+    }
+
+    /// Where the object at `position` begins in the pack.
+    pub(super) fn offset(&self, position: u32, pack: &str) -> Result<u64, Reason> {
+        let place = position as usize;
+        if self.is_version_1 {
+            let offset = number(&self.bytes, self.ids + place * self.row_len);
+            return Ok(offset.unwrap_or_default().into());
+        }
+        let count = self.fanout.count() as usize;
+        let offsets = self.ids + count * (self.row_len + CRC_LEN);
+        let offset = number(&self.bytes, offsets + place * OFFSET_LEN).unwrap_or_default();
+        if offset & WIDE == 0 {
+            return Ok(offset.into());
+        }
+        let wide = offsets + count * OFFSET_LEN + (offset & !WIDE) as usize * 8;
+        if wide + 8 >= self.bytes.len() {
+            return Err(Reason::BeyondIndex { pack: pack.into() });
+        }
+        Ok(wide_number(&self.bytes, wide).unwrap_or_default())
+    }
+}
+
+impl<B: std::ops::Deref<Target = [u8]>> Table for Index<B> {
+    fn count(&self) -> u32 {
+        self.fanout.count()
+    }
+
+    fn id(&self, position: u32) -> Option<ObjectId> {
+        id_of(self.row(position)?)
+    }
+
+    fn row(&self, position: u32) -> Option<&[u8]> {
+        if position >= self.count() {
+            return None;
+        }
+        let ids = self.ids + if self.is_version_1 { OFFSET_LEN } else { 0 };
+        row(
+            &self.bytes,
+            ids,
+            self.row_len,
+            position,
+            self.hash.len_in_bytes(),
+        )
+    }
+
+    fn first_not_below(&self, id: &oid) -> Result<u32, u32> {
+        self.fanout
+            .search(id.as_bytes(), |position| self.row(position))
+    }
+}

@@ -1,0 +1,181 @@
+//! Inflating, with what git says when it fails.
+
+use flate2::{Decompress, DecompressError, FlushDecompress, Status};
+
+/// Room behind what is expected: with less, the last part is inflated byte by byte, and small objects are nothing but a
+/// last part.
+pub(super) const SLACK: usize = 320;
+
+/// What is set aside at once, in bytes. A size may be a lie; more only comes as contents do.
+pub(super) const RESERVE_MAX: usize = 64 << 20;
+
+/// What is inflated of a stream to learn what it holds, in bytes: the header of a loose object must not be longer.
+pub(super) const HEAD_LEN: usize = 32;
+
+/// The largest part of a window that is given at once; the library counts in 32 bits.
+const INPUT_MAX: usize = 1 << 30;
+
+/// Inflates one stream after the other.
+#[derive(Debug)]
+pub(super) struct Inflater {
+    zlib: Decompress,
+    head: Vec<u8>,
+}
+
+/// Why a stream gave no contents. What git says of it was said.
+#[derive(Debug)]
+pub(super) struct Failed;
+
+/// How far one call came.
+pub(super) struct Step {
+    /// Bytes of input that were used.
+    pub(super) used: usize,
+    /// Whether this was the end of the stream.
+    pub(super) is_end: bool,
+    /// Whether nothing at all could be done.
+    pub(super) is_stuck: bool,
+}
+
+impl Inflater {
+    pub(super) fn new() -> Self {
+        Self {
+            zlib: Decompress::new(true),
+            head: Vec::with_capacity(HEAD_LEN),
+        }
+    }
+
+    /// Begins a new stream.
+    pub(super) fn restart(&mut self) {
+        self.zlib.reset(true);
+    }
+
+    /// Adds at most `room` bytes to `out`.
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<Step, Failed> {
+        self.step_with(input, room, out, FlushDecompress::None, said)
+    }
+
+    fn step_with(
+        &mut self,
+        input: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+        flush: FlushDecompress,
+        said: &mut Vec<String>,
+    ) -> Result<Step, Failed> {
+        let (part, _) = input.split_at_checked(INPUT_MAX).unwrap_or((input, &[]));
+        let (in_before, out_before) = (self.zlib.total_in(), self.zlib.total_out());
+        let start = out.len();
+        // The library would clear all the room that a vector has, not only what is needed of it.
+        out.resize(start + room, 0);
+        let space = out.get_mut(start..).unwrap_or_default();
+        let status = self.zlib.decompress(part, space, flush);
+        let added = usize::try_from(self.zlib.total_out() - out_before).unwrap_or(room);
+        out.truncate(start + added);
+        let status = status.map_err(|error| fail(&error, said))?;
+        let used = usize::try_from(self.zlib.total_in() - in_before).unwrap_or(part.len());
+        Ok(Step {
+            used,
+            is_end: status == Status::StreamEnd,
+            is_stuck: used == 0 && added == 0 && status != Status::StreamEnd,
+        })
+    }
+
+    /// Adds the whole of the stream that `input` begins with to `out`: exactly `size` bytes, or else an error, with `out`
+    /// as it was.
+    pub(super) fn whole(
+        &mut self,
+        input: &[u8],
+        size: usize,
+        out: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<(), Failed> {
+        let start = out.len();
+        self.restart();
+        let result = self.whole_onto(input, size, out, said);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn whole_onto(
+        &mut self,
+        mut input: &[u8],
+        size: usize,
+        out: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<(), Failed> {
+        let start = out.len();
+        loop {
+            let left = size - (out.len() - start);
+            let room = left.min(RESERVE_MAX) + SLACK;
+            // Told that this is all, the library keeps no window of its own.
+            let flush = if left <= RESERVE_MAX && input.len() <= INPUT_MAX {
+                FlushDecompress::Finish
+            } else {
+                FlushDecompress::None
+            };
+            let step = self.step_with(input, room, out, flush, said)?;
+            let len = out.len() - start;
+            if len > size || step.is_end && len < size {
+                return Err(Failed);
+            }
+            if step.is_end {
+                return Ok(());
+            }
+            input = input.get(step.used..).unwrap_or_default();
+            if step.is_stuck || input.is_empty() {
+                return Err(Failed);
+            }
+        }
+    }
+
+    /// The first [`HEAD_LEN`] bytes of the stream that `input` begins with, or all if it is shorter.
+    pub(super) fn head(
+        &mut self,
+        mut input: &[u8],
+        said: &mut Vec<String>,
+    ) -> Result<&[u8], Failed> {
+        self.restart();
+        let mut head = std::mem::take(&mut self.head);
+        head.clear();
+        let result = loop {
+            match self.step(input, HEAD_LEN - head.len(), &mut head, said) {
+                Err(failed) => break Err(failed),
+                Ok(step) if step.is_end || head.len() >= HEAD_LEN => break Ok(()),
+                Ok(step) if step.is_stuck => break Err(Failed),
+                Ok(step) => input = input.get(step.used..).unwrap_or_default(),
+            }
+        };
+        self.head = head;
+        result.map(|()| self.head.as_slice())
+    }
+
+    /// Takes the room for a head, which is to be given back.
+    pub(super) fn take_head(&mut self) -> Vec<u8> {
+        let mut head = std::mem::take(&mut self.head);
+        head.clear();
+        head
+    }
+
+    pub(super) fn give_head(&mut self, head: Vec<u8>) {
+        self.head = head;
+    }
+}
+
+fn fail(error: &DecompressError, said: &mut Vec<String>) -> Failed {
+    let reason = if error.needs_dictionary().is_some() {
+        "needs dictionary"
+    } else {
+        "data stream error"
+    };
+    let text = error.message().unwrap_or("no message");
+    said.push(format!("error: inflate: {reason} ({text})"));
+    Failed
+}

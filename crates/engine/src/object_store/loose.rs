@@ -1,0 +1,235 @@
+//! Objects in files of their own: a header and the contents, in one zlib stream.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use gix_hash::oid;
+use gix_object::Kind;
+
+use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK};
+use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble};
+
+/// How much of a file is read at once, in bytes.
+const WINDOW_LEN: usize = 128 << 10;
+
+/// The file of an object, open and not yet read.
+#[derive(Debug)]
+pub(super) struct Loose {
+    file: File,
+    /// The length of the file, in bytes. It is not 0.
+    pub(super) len: u64,
+}
+
+/// The part of a file that was read last.
+struct Window<'a> {
+    file: &'a File,
+    buf: &'a mut Vec<u8>,
+    /// What of `buf` was read and not used.
+    unused: Range<usize>,
+    /// Where in the file the next part begins.
+    position: u64,
+}
+
+impl Loose {
+    pub(super) fn new(file: File, len: u64) -> Self {
+        Self { file, len }
+    }
+
+    /// The type and size that the header tells.
+    pub(super) fn info(
+        &self,
+        id: &oid,
+        inflater: &mut Inflater,
+        buf: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<Info, Trouble> {
+        let mut head = inflater.take_head();
+        let mut window = Window::new(&self.file, buf);
+        let header = window.header(id, inflater, &mut head, said);
+        inflater.give_head(head);
+        Ok(header?.0)
+    }
+
+    /// Adds the contents to `out` after `begin` has seen what they are.
+    pub(super) fn read(
+        &self,
+        id: &oid,
+        inflater: &mut Inflater,
+        buf: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+        said: &mut Vec<String>,
+    ) -> Result<Info, Trouble> {
+        let mut window = Window::new(&self.file, buf);
+        let mut head = inflater.take_head();
+        let header = window.header(id, inflater, &mut head, said);
+        let result = header.and_then(|(info, contents, is_end)| {
+            if info.size > SIZE_MAX {
+                return Err(Reason::TooLarge { id: id.to_owned() }.into());
+            }
+            begin(info, out);
+            let start = out.len();
+            let size = usize::try_from(info.size).unwrap_or(usize::MAX);
+            let contents = head.get(contents..).unwrap_or_default();
+            // More than the header promises is not seen here: git ends where the size does.
+            out.extend_from_slice(contents.get(..size).unwrap_or(contents));
+            let rest = window.rest((start, size), is_end, inflater, out, said);
+            if rest.is_err() {
+                said.push(format!("error: corrupt loose object '{id}'"));
+            } else if !matches!(window.bytes(), Ok([])) {
+                said.push(format!("error: garbage at end of loose object '{id}'"));
+                return Err(Trouble::Damaged);
+            }
+            rest.map(|()| info)
+        });
+        inflater.give_head(head);
+        result
+    }
+
+    /// Hands the contents to `sink` piece by piece, the first one as soon as the header was read. Like git, what follows
+    /// the stream in the file is not looked at, and the size in the header not compared.
+    pub(super) fn stream<E>(
+        &self,
+        id: &oid,
+        inflater: &mut Inflater,
+        buf: &mut Vec<u8>,
+        piece: &mut Vec<u8>,
+        sink: Sink<'_, E>,
+        said: &mut Vec<String>,
+    ) -> Result<Result<Info, E>, Trouble> {
+        let mut window = Window::new(&self.file, buf);
+        let mut head = inflater.take_head();
+        let header = window.header(id, inflater, &mut head, said);
+        let contents = header
+            .as_ref()
+            .ok()
+            .and_then(|(_, start, _)| head.get(*start..));
+        piece.clear();
+        piece.extend_from_slice(contents.unwrap_or_default());
+        inflater.give_head(head);
+        let (info, _, mut is_end) = header?;
+        loop {
+            if let Err(error) = sink(info, piece) {
+                return Ok(Err(error));
+            }
+            if is_end {
+                return Ok(Ok(info));
+            }
+            piece.clear();
+            is_end = window.step(WINDOW_LEN, inflater, piece, said)?;
+        }
+    }
+}
+
+impl<'a> Window<'a> {
+    fn new(file: &'a File, buf: &'a mut Vec<u8>) -> Self {
+        buf.resize(WINDOW_LEN, 0);
+        Self {
+            file,
+            buf,
+            unused: 0..0,
+            position: 0,
+        }
+    }
+
+    /// The bytes that come next: none at the end of the file.
+    fn bytes(&mut self) -> io::Result<&[u8]> {
+        if self.unused.is_empty() {
+            let len = loop {
+                match self.file.read_at(self.buf, self.position) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    result => break result?,
+                }
+            };
+            self.unused = 0..len;
+            self.position += len as u64;
+        }
+        Ok(self.buf.get(self.unused.clone()).unwrap_or_default())
+    }
+
+    /// Inflates at most `room` bytes; whether that was the end.
+    fn step(
+        &mut self,
+        room: usize,
+        inflater: &mut Inflater,
+        out: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<bool, Trouble> {
+        let input = self.bytes().map_err(|_| Trouble::Damaged)?;
+        let is_last = input.is_empty();
+        let step = inflater
+            .step(input, room, out, said)
+            .map_err(|_| Trouble::Damaged)?;
+        self.unused.start += step.used;
+        if step.is_end {
+            return Ok(true);
+        }
+        if is_last && step.is_stuck {
+            return Err(Trouble::Damaged);
+        }
+        Ok(false)
+    }
+
+    /// What the header tells, where in `head` the contents begin, and whether they end there.
+    fn header(
+        &mut self,
+        id: &oid,
+        inflater: &mut Inflater,
+        head: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<(Info, usize, bool), Trouble> {
+        inflater.restart();
+        let Ok(is_end) = self.step(HEAD_LEN, inflater, head, said) else {
+            said.push(format!("error: unable to unpack {id} header"));
+            return Err(Trouble::Damaged);
+        };
+        let Some(end) = head.iter().position(|byte| *byte == 0) else {
+            said.push(format!(
+                "error: header for {id} too long, exceeds {HEAD_LEN} bytes"
+            ));
+            return Err(Trouble::Damaged);
+        };
+        let Some((kind, size)) = head.get(..end).and_then(parse) else {
+            said.push(format!("error: unable to parse {id} header"));
+            return Err(Trouble::Damaged);
+        };
+        let kind = kind.ok_or(Reason::InvalidType)?;
+        Ok((Info { kind, size }, end + 1, is_end))
+    }
+
+    /// Adds what follows to `out`, in which the contents begin at `start` and are to be `size` bytes.
+    fn rest(
+        &mut self,
+        (start, size): (usize, usize),
+        is_end: bool,
+        inflater: &mut Inflater,
+        out: &mut Vec<u8>,
+        said: &mut Vec<String>,
+    ) -> Result<(), Trouble> {
+        let mut is_end = is_end;
+        while !is_end && out.len() - start <= size {
+            let left = size - (out.len() - start);
+            let room = left.min(RESERVE_MAX) + SLACK;
+            is_end = self.step(room, inflater, out, said)?;
+        }
+        if out.len() - start == size {
+            Ok(())
+        } else {
+            Err(Trouble::Damaged)
+        }
+    }
+}
+
+/// The type, if it is one, and the size. `None` where that is not what the header is made of.
+fn parse(header: &[u8]) -> Option<(Option<Kind>, u64)> {
+    let space = header.iter().position(|byte| *byte == b' ')?;
+    let (kind, size) = header.split_at_checked(space)?;
+    let size = size.get(1..)?;
+    if !size.iter().all(u8::is_ascii_digit) || size.len() > 1 && size.first() == Some(&b'0') {
+        return None;
+    }
+    let size = str::from_utf8(size).ok()?.parse().ok()?;
+    Some((Kind::from_bytes(kind).ok(), size))
+}

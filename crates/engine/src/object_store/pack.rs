@@ -1,0 +1,412 @@
+//! One pack (gitformat-pack(5)): opened when an object of it is asked for, and then read where it is mapped.
+//!
+//! Packs and their indexes are mapped, as git maps them: nothing is copied, and once a page is in memory no system call
+//! is made for it. Whoever cuts a pack that is in use ends the process, as with git; but packs are written once, under
+//! another name, without permission to write, and go by being unlinked, which leaves the mapping whole.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gix_hash::{Kind as HashKind, ObjectId, oid};
+use gix_object::Kind;
+use parking_lot::Mutex;
+use vigil_linux::errno;
+use vigil_linux::map::Map;
+
+use super::index::Index;
+use super::table::{Table, number};
+use super::{Reason, Trouble};
+
+const HEADER_LEN: usize = 12;
+
+/// A pack and its index.
+#[derive(Debug)]
+pub(super) struct Pack {
+    /// Where the store has it.
+    pub(super) number: u32,
+    pub(super) path: PathBuf,
+    /// What messages call it.
+    pub(super) shown: String,
+    pub(super) mtime_s: i64,
+    pub(super) size: u64,
+    pub(super) hash: HashKind,
+    index: OnceLock<Index>,
+    contents: OnceLock<Map>,
+    /// The places in the index in the order of offsets.
+    by_offset: OnceLock<Vec<u32>>,
+    /// Objects that turned out to be damaged, and whether there are any.
+    bad: Mutex<Vec<ObjectId>>,
+    has_bad: AtomicBool,
+}
+
+/// How an object is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By itself.
+    Whole(Kind),
+    /// As a delta against an object that begins so many bytes before it.
+    OffsetDelta,
+    /// As a delta against the object of an id.
+    IdDelta,
+    /// A number without a meaning; -1 where there is no sound header.
+    Unknown(i8),
+}
+
+impl Form {
+    pub(super) fn is_delta(self) -> bool {
+        matches!(self, Self::OffsetDelta | Self::IdDelta)
+    }
+}
+
+/// The header of an object in a pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) form: Form,
+    /// The size of the inflated contents, or of the inflated delta, in bytes.
+    pub(super) size: u64,
+    /// Where the header ends in the pack.
+    pub(super) end: u64,
+}
+
+impl Pack {
+    pub(super) fn new(
+        number: u32,
+        path: PathBuf,
+        shown: String,
+        (size, mtime_s): (u64, i64),
+        hash: HashKind,
+    ) -> Self {
+        Self {
+            number,
+            path,
+            shown,
+            mtime_s,
+            size,
+            hash,
+            index: OnceLock::new(),
+            contents: OnceLock::new(),
+            by_offset: OnceLock::new(),
+            bad: Mutex::default(),
+            has_bad: AtomicBool::new(false),
+        }
+    }
+
+    /// The index. `None` if it cannot be used; it is tried anew each time, as git does.
+    pub(super) fn index(&self, said: &mut Vec<String>) -> Option<&Index> {
+        if let Some(index) = self.index.get() {
+            return Some(index);
+        }
+        let shown = with_extension(&self.shown, "idx");
+        let file = File::open(self.path.with_extension("idx")).ok()?;
+        let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let index = if len == 0 {
+            Err(format!("index file {shown} is too small"))
+        } else {
+            let map = Map::read_only(&file, len).ok()?;
+            Index::parse(map, self.hash, &shown)
+        };
+        match index {
+            Ok(index) => Some(self.index.get_or_init(|| index)),
+            Err(text) => {
+                said.push(format!("error: {text}"));
+                None
+            }
+        }
+    }
+
+    /// The bytes of the pack, if it is one and belongs to its index; it is tried anew each time, as git does.
+    pub(super) fn contents(&self, said: &mut Vec<String>) -> Option<&[u8]> {
+        if let Some(contents) = self.contents.get() {
+            return Some(contents);
+        }
+        match self.open(said) {
+            Ok(map) => Some(self.contents.get_or_init(|| map)),
+            Err(text) => {
+                said.extend(text.map(|text| format!("error: {text}")));
+                None
+            }
+        }
+    }
+
+    fn open(&self, said: &mut Vec<String>) -> Result<Map, Option<String>> {
+        let shown = &self.shown;
+        let Some(index) = self.index(said) else {
+            return Err(Some(format!("packfile {shown} index unavailable")));
+        };
+        let file = File::open(&self.path).map_err(|_| None)?;
+        let metadata = file.metadata().map_err(|_| None)?;
+        if metadata.len() != self.size {
+            return Err(Some(format!("packfile {shown} size changed")));
+        }
+        let too_short = || Some(format!("file {shown} is far too short to be a packfile"));
+        let len = usize::try_from(self.size).map_err(|_| None)?;
+        if len < HEADER_LEN {
+            return Err(too_short());
+        }
+        let map = Map::read_only(&file, len).map_err(|errno| {
+            Some(format!(
+                "packfile {shown} cannot be mapped: {}",
+                errno::text(errno)
+            ))
+        })?;
+        if !map.starts_with(b"PACK") {
+            return Err(Some(format!("file {shown} is not a GIT packfile")));
+        }
+        let version = number(&map, 4).ok_or_else(too_short)?;
+        if !matches!(version, 2 | 3) {
+            return Err(Some(format!(
+                "packfile {shown} is version {version} and not supported \
+                 (try upgrading GIT to a newer version)"
+            )));
+        }
+        let (claimed, indexed) = (number(&map, 8).ok_or_else(too_short)?, index.count());
+        if claimed != indexed {
+            return Err(Some(format!(
+                "packfile {shown} claims to have {claimed} objects while index indicates {indexed} objects"
+            )));
+        }
+        let checksum = len.checked_sub(self.hash.len_in_bytes());
+        let Some(checksum) = checksum.and_then(|start| map.get(start..)) else {
+            return Err(Some(format!("packfile {shown} signature is unavailable")));
+        };
+        if checksum != index.pack_checksum() {
+            return Err(Some(format!("packfile {shown} does not match index")));
+        }
+        Ok(map)
+    }
+
+    /// Where the object begins in the pack. `None` if it is not there, or is known to be damaged.
+    pub(super) fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<u64>, Reason> {
+        if self.is_bad(id) {
+            return Ok(None);
+        }
+        let Some(offset) = self.offset_of(id, said)? else {
+            return Ok(None);
+        };
+        Ok(self.contents(said).map(|_| offset))
+    }
+
+    /// Where the index says that the object begins.
+    pub(super) fn offset_of(
+        &self,
+        id: &oid,
+        said: &mut Vec<String>,
+    ) -> Result<Option<u64>, Reason> {
+        let Some(index) = self.index(said) else {
+            return Ok(None);
+        };
+        let Ok(position) = index.first_not_below(id) else {
+            return Ok(None);
+        };
+        let offset = index.offset(position, &self.shown)?;
+        Ok((offset != 0).then_some(offset))
+    }
+
+    /// The bytes from `offset` on, which may be those of an object.
+    pub(super) fn from(&self, offset: u64, said: &mut Vec<String>) -> Result<&[u8], Reason> {
+        let Some(contents) = self.contents(said) else {
+            return Err(Reason::NoAccess {
+                pack: self.shown.clone(),
+            });
+        };
+        let end = contents.len().saturating_sub(self.hash.len_in_bytes());
+        usize::try_from(offset)
+            .ok()
+            .filter(|offset| *offset <= end)
+            .and_then(|offset| contents.get(offset..))
+            .ok_or(Reason::BeyondPack)
+    }
+
+    /// The header of the object at `offset`.
+    pub(super) fn entry(&self, offset: u64, said: &mut Vec<String>) -> Result<Entry, Reason> {
+        let bytes = self.from(offset, said)?;
+        let Some((form, size, len)) = header(bytes) else {
+            said.push("error: bad object header".into());
+            return Ok(Entry {
+                form: Form::Unknown(-1),
+                size: 0,
+                end: offset,
+            });
+        };
+        Ok(Entry {
+            form,
+            size,
+            end: offset + len,
+        })
+    }
+
+    /// Where the base of the delta at `offset` begins, and where the compressed delta does. `None` where that makes no
+    /// sense.
+    pub(super) fn base(
+        &self,
+        entry: &Entry,
+        offset: u64,
+        said: &mut Vec<String>,
+    ) -> Result<Option<(u64, u64)>, Reason> {
+        let bytes = self.from(entry.end, said)?;
+        if entry.form == Form::OffsetDelta {
+            let base = distance(bytes).and_then(|(distance, len)| {
+                let base = offset.checked_sub(distance)?;
+                (0 < base && base < offset).then_some((base, entry.end + len))
+            });
+            return Ok(base);
+        }
+        let id_len = self.hash.len_in_bytes();
+        let Some(Ok(id)) = bytes.get(..id_len).map(oid::try_from_bytes) else {
+            return Ok(None);
+        };
+        let base = self.offset_of(id, said)?;
+        Ok(base.map(|base| (base, entry.end + id_len as u64)))
+    }
+
+    /// The id of the base of the delta at `offset`.
+    pub(super) fn base_id(
+        &self,
+        entry: &Entry,
+        offset: u64,
+        said: &mut Vec<String>,
+    ) -> Result<Option<ObjectId>, Reason> {
+        if entry.form == Form::IdDelta {
+            let bytes = self.from(entry.end, said)?;
+            let id = bytes.get(..self.hash.len_in_bytes());
+            return Ok(id.and_then(super::table::id_of));
+        }
+        match self.base(entry, offset, said)? {
+            Some((base, _)) => self.id_at(base, said),
+            None => Ok(None),
+        }
+    }
+
+    /// The places in the index in the order in which the objects are in the pack.
+    pub(super) fn by_offset(&self, said: &mut Vec<String>) -> Result<&[u32], Reason> {
+        if let Some(places) = self.by_offset.get() {
+            return Ok(places);
+        }
+        let Some(index) = self.index(said) else {
+            return Ok(&[]);
+        };
+        let mut offsets = Vec::with_capacity(index.count() as usize);
+        for place in 0..index.count() {
+            offsets.push((index.offset(place, &self.shown)?, place));
+        }
+        offsets.sort_unstable();
+        let places = offsets.into_iter().map(|(_, place)| place).collect();
+        Ok(self.by_offset.get_or_init(|| places))
+    }
+
+    /// Where in [`Self::by_offset`] the object that begins at `offset` is.
+    fn position(&self, offset: u64, said: &mut Vec<String>) -> Result<Option<usize>, Reason> {
+        let places = self.by_offset(said)?;
+        let Some(index) = self.index(said) else {
+            return Ok(None);
+        };
+        let offset_at = |place: &u32| index.offset(*place, &self.shown).unwrap_or(u64::MAX);
+        let found = places.binary_search_by_key(&offset, offset_at).ok();
+        if found.is_none() {
+            said.push("error: bad offset for revindex".into());
+        }
+        Ok(found)
+    }
+
+    /// The id of the object that begins at `offset`.
+    pub(super) fn id_at(
+        &self,
+        offset: u64,
+        said: &mut Vec<String>,
+    ) -> Result<Option<ObjectId>, Reason> {
+        let Some(position) = self.position(offset, said)? else {
+            return Ok(None);
+        };
+        let place = self.by_offset(said)?.get(position).copied();
+        let index = self.index(said);
+        Ok(index.zip(place).and_then(|(index, place)| index.id(place)))
+    }
+
+    /// How many bytes the object that begins at `offset` takes in the pack.
+    pub(super) fn len_at(&self, offset: u64, said: &mut Vec<String>) -> Result<u64, Trouble> {
+        let Some(position) = self.position(offset, said)? else {
+            said.push(format!(
+                "error: could not find object at offset {offset} in pack {}",
+                self.shown
+            ));
+            return Err(Trouble::Damaged);
+        };
+        let next = self.by_offset(said)?.get(position + 1);
+        let end = match (next, self.index(said)) {
+            (Some(&place), Some(index)) => index.offset(place, &self.shown)?,
+            _ => self.size.saturating_sub(self.hash.len_in_bytes() as u64),
+        };
+        Ok(end.saturating_sub(offset))
+    }
+
+    pub(super) fn is_bad(&self, id: &oid) -> bool {
+        self.has_bad.load(Ordering::Relaxed) && self.bad.lock().iter().any(|bad| **bad == *id)
+    }
+
+    pub(super) fn mark_bad(&self, id: &oid) {
+        let mut bad = self.bad.lock();
+        if !bad.iter().any(|known| **known == *id) {
+            bad.push(id.to_owned());
+        }
+        self.has_bad.store(true, Ordering::Relaxed);
+    }
+}
+
+/// `path` with another extension than that of a pack.
+fn with_extension(path: &str, extension: &str) -> String {
+    let stem = path.strip_suffix("pack").unwrap_or(path);
+    format!("{stem}{extension}")
+}
+
+/// The form, the size, and the length of the header that `bytes` begin with.
+fn header(bytes: &[u8]) -> Option<(Form, u64, u64)> {
+    let (&first, _) = bytes.split_first()?;
+    let form = match (first >> 4) & 7 {
+        1 => Form::Whole(Kind::Commit),
+        2 => Form::Whole(Kind::Tree),
+        3 => Form::Whole(Kind::Blob),
+        4 => Form::Whole(Kind::Tag),
+        6 => Form::OffsetDelta,
+        7 => Form::IdDelta,
+        0 => Form::Unknown(0),
+        _ => Form::Unknown(5),
+    };
+    let mut size = u64::from(first & 15);
+    let (mut shift, mut len, mut byte) = (4u32, 1, first);
+    while byte & 0x80 != 0 {
+        if shift > 57 {
+            return None;
+        }
+        byte = *bytes.get(len)?;
+        len += 1;
+        let bits = u64::from(byte & 0x7f);
+        let shifted = bits << shift;
+        if shifted >> shift != bits {
+            return None;
+        }
+        size = size.checked_add(shifted)?;
+        shift += 7;
+    }
+    Some((form, size, len as u64))
+}
+
+/// How far before a delta its base begins, and how many bytes tell it.
+fn distance(bytes: &[u8]) -> Option<(u64, u64)> {
+    let mut value = 0u64;
+    for (place, &byte) in bytes.iter().enumerate() {
+        if place > 0 {
+            value = value.checked_add(1)?;
+            if value >> 57 != 0 {
+                return None;
+            }
+            value <<= 7;
+        }
+        value += u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some((value, place as u64 + 1));
+        }
+    }
+    None
+}

@@ -1,0 +1,288 @@
+//! One folder with objects: its packs, and its loose objects.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use gix_hash::{Kind, ObjectId, oid};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use vigil_linux::errno;
+
+use super::loose::Loose;
+use super::midx::{self, Midx};
+use super::pack::Pack;
+use super::table::Table;
+use super::{Packs, Place, Reason};
+
+/// A folder with objects.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) folder: PathBuf,
+    /// What messages call it.
+    pub(super) shown: String,
+    hash: Kind,
+    uses_midx: bool,
+    listing: RwLock<Option<Listing>>,
+}
+
+/// The packs of a folder, as they were found.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The newest first.
+    pub(super) midxes: Vec<Arc<Layer>>,
+    /// Packs that no multi-pack-index has, those in which something was found last first, else the youngest.
+    pub(super) order: Vec<Arc<Pack>>,
+}
+
+/// A multi-pack-index with its packs. `None` for one that is not there.
+#[derive(Debug)]
+pub(super) struct Layer {
+    pub(super) midx: Midx,
+    pub(super) packs: Vec<Option<Arc<Pack>>>,
+}
+
+impl Source {
+    pub(super) fn new(folder: PathBuf, shown: String, hash: Kind, uses_midx: bool) -> Self {
+        Self {
+            folder,
+            shown,
+            hash,
+            uses_midx,
+            listing: RwLock::default(),
+        }
+    }
+
+    /// Calls `ask` with the packs, which are listed the first time.
+    pub(super) fn with_listing<T>(
+        &self,
+        packs: &Packs,
+        said: &mut Vec<String>,
+        ask: impl FnOnce(&Listing, &mut Vec<String>) -> Result<T, Reason>,
+    ) -> Result<T, Reason> {
+        let listing = self.listing.read();
+        if let Some(listing) = listing.as_ref() {
+            return ask(listing, said);
+        }
+        drop(listing);
+        self.list(packs, said)?;
+        match self.listing.read().as_ref() {
+            Some(listing) => ask(listing, said),
+            None => ask(&Listing::default(), said),
+        }
+    }
+
+    /// Where the object is in a pack that is not known to have it damaged.
+    pub(super) fn find_packed(
+        &self,
+        id: &oid,
+        packs: &Packs,
+        said: &mut Vec<String>,
+    ) -> Result<Option<Place>, Reason> {
+        let found = self.with_listing(packs, said, |listing, said| listing.find(id, said))?;
+        let Some((place, order)) = found else {
+            return Ok(None);
+        };
+        if let Some(order) = order.filter(|order| *order > 0)
+            && let Some(listing) = self.listing.write().as_mut()
+            // Somebody else may have moved it.
+            && let Some(moved) = listing.order.get_mut(..=order)
+        {
+            moved.rotate_right(1);
+        }
+        Ok(Some(place))
+    }
+
+    /// Looks for packs that are new on disk.
+    pub(super) fn list(&self, packs: &Packs, said: &mut Vec<String>) -> Result<(), Reason> {
+        let folder = self.folder.join("pack");
+        let shown = format!("{}/pack", self.shown);
+        let mut listing = self.listing.write();
+        let listing = listing.get_or_insert_default();
+        let add = |name: &OsStr| self.pack(&folder.join(name), packs);
+        if self.uses_midx && listing.midxes.is_empty() {
+            for midx in midx::open(&folder, &shown, self.hash, said)? {
+                let packs = midx.packs.iter().map(|name| add(OsStr::new(name)));
+                let packs = packs.collect();
+                listing.midxes.push(Arc::new(Layer { midx, packs }));
+            }
+        }
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    said.push(format!(
+                        "error: unable to open object pack directory: {}: {}",
+                        folder.display(),
+                        errno::text_of(&error)
+                    ));
+                }
+                return Ok(());
+            }
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let is_indexed = || {
+                let mut layers = listing.midxes.iter();
+                layers.any(|layer| layer.midx.packs.iter().any(|pack| **pack == *name))
+            };
+            if name.as_bytes().ends_with(b".idx")
+                && !is_indexed()
+                && let Some(pack) = add(&name)
+                && !listing
+                    .order
+                    .iter()
+                    .any(|known| known.number == pack.number)
+            {
+                listing.order.push(pack);
+            }
+        }
+        listing.order.sort_by_key(|pack| -pack.mtime_s);
+        Ok(())
+    }
+
+    /// The pack of the index `path`.
+    fn pack(&self, path: &Path, packs: &Packs) -> Option<Arc<Pack>> {
+        let path = path.with_extension("pack");
+        let mut packs = packs.write();
+        if let Some(known) = packs.iter().find(|pack| pack.path == path) {
+            return Some(known.clone());
+        }
+        let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let number = u32::try_from(packs.len()).ok()?;
+        let name = path.file_name()?.to_string_lossy();
+        let shown = format!("{}/pack/{name}", self.shown);
+        let facts = (metadata.len(), metadata.mtime());
+        let pack = Arc::new(Pack::new(number, path, shown, facts, self.hash));
+        packs.push(pack.clone());
+        Some(pack)
+    }
+
+    /// What messages call the file of the object.
+    pub(super) fn shown_loose(&self, id: &oid) -> String {
+        let hex = id.to_string();
+        let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
+        format!("{}/{fan}/{rest}", self.shown)
+    }
+
+    /// Opens the file of the object. An empty one is none.
+    pub(super) fn open_loose(&self, id: &oid, said: &mut Vec<String>) -> Option<Loose> {
+        let mut hex = [0; 64];
+        let len = id.hex_to_buf(&mut hex).len();
+        let (fan, rest) = hex.get(..len)?.split_at_checked(2)?;
+        let mut path = PathBuf::with_capacity(self.folder.as_os_str().len() + 1 + len + 1);
+        path.push(&self.folder);
+        path.push(OsStr::from_bytes(fan));
+        path.push(OsStr::from_bytes(rest));
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    said.push(format!(
+                        "error: unable to open loose object {id}: {}",
+                        errno::text_of(&error)
+                    ));
+                }
+                return None;
+            }
+        };
+        let len = file.metadata().ok()?.len();
+        if len == 0 {
+            let shown = self.shown_loose(id);
+            said.push(format!("error: object file {shown} is empty"));
+            return None;
+        }
+        Some(Loose::new(file, len))
+    }
+
+    /// The objects in files of their own whose first byte is in `range`, folder by folder, as the system lists them.
+    pub(super) fn loose_ids(
+        &self,
+        range: std::ops::RangeInclusive<u8>,
+        said: &mut Vec<String>,
+        mut found: impl FnMut(ObjectId),
+    ) {
+        for fan in range {
+            let fan = format!("{fan:02x}");
+            let entries = match fs::read_dir(self.folder.join(&fan)) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::NotFound {
+                        said.push(format!(
+                            "error: unable to open {}/{fan}: {}",
+                            self.shown,
+                            errno::text_of(&error)
+                        ));
+                        // git goes no further.
+                        return;
+                    }
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
+                let mut hex = fan.clone().into_bytes();
+                hex.extend_from_slice(entry.file_name().as_bytes());
+                if hex.len() == self.hash.len_in_hex()
+                    && let Ok(id) = ObjectId::from_hex(&hex)
+                {
+                    found(id);
+                }
+            }
+        }
+    }
+}
+
+impl Listing {
+    /// The object's place, and which in the order the pack was, if it is in the order.
+    fn find(
+        &self,
+        id: &oid,
+        said: &mut Vec<String>,
+    ) -> Result<Option<(Place, Option<usize>)>, Reason> {
+        for layer in &self.midxes {
+            if let Ok(position) = layer.midx.first_not_below(id) {
+                if let Some(place) = layer.place(id, position, said)? {
+                    return Ok(Some((place, None)));
+                }
+                break;
+            }
+        }
+        for (order, pack) in self.order.iter().enumerate() {
+            if let Some(offset) = pack.find(id, said)? {
+                let pack = pack.number;
+                return Ok(Some((Place::Packed { pack, offset }, Some(order))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All packs, in the order in which git enumerates them.
+    pub(super) fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
+        let oldest_first = self.midxes.iter().rev();
+        let indexed = oldest_first.flat_map(|layer| layer.packs.iter().flatten());
+        self.order.iter().chain(indexed)
+    }
+}
+
+impl Layer {
+    /// Where the object at `position` is, if that pack can be used.
+    pub(super) fn place(
+        &self,
+        id: &oid,
+        position: u32,
+        said: &mut Vec<String>,
+    ) -> Result<Option<Place>, Reason> {
+        let (pack, offset) = self.midx.place(position)?;
+        let Some(pack) = self.packs.get(pack).and_then(Option::as_ref) else {
+            return Ok(None);
+        };
+        if pack.contents(said).is_none() || pack.is_bad(id) {
+            return Ok(None);
+        }
+        let pack = pack.number;
+        Ok(Some(Place::Packed { pack, offset }))
+    }
+}

@@ -1,0 +1,107 @@
+//! What pack indexes and multi-pack-indexes have in common: ids in order, behind a table of how many begin with each
+//! byte.
+
+use std::cmp::Ordering;
+
+use gix_hash::{ObjectId, oid};
+
+/// The length of the table of counts, in bytes.
+pub(super) const FANOUT_LEN: usize = 256 * 4;
+
+/// Ids in ascending order.
+pub(super) trait Table {
+    /// How many there are.
+    fn count(&self) -> u32;
+
+    /// The id at `position`.
+    fn id(&self, position: u32) -> Option<ObjectId>;
+
+    /// The bytes of the id at `position`.
+    fn row(&self, position: u32) -> Option<&[u8]>;
+
+    /// Where `id` is, or else where it would be.
+    fn first_not_below(&self, id: &oid) -> Result<u32, u32>;
+}
+
+/// How many ids begin with no greater byte than each.
+#[derive(Debug)]
+pub(super) struct Fanout(Box<[u32; 256]>);
+
+/// Two neighbours in a [`Fanout`] that are out of order.
+#[derive(Debug)]
+pub(super) struct Disorder {
+    /// The first of the two.
+    pub(super) place: usize,
+    /// Their counts.
+    pub(super) counts: [u32; 2],
+}
+
+impl Fanout {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Disorder> {
+        let mut counts = Box::new([0; 256]);
+        let (numbers, _) = bytes.as_chunks::<4>();
+        let mut before = 0;
+        for (place, (count, bytes)) in counts.iter_mut().zip(numbers).enumerate() {
+            *count = u32::from_be_bytes(*bytes);
+            if *count < before {
+                return Err(Disorder {
+                    place: place.saturating_sub(1),
+                    counts: [before, *count],
+                });
+            }
+            before = *count;
+        }
+        Ok(Self(counts))
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    /// Where `id` is among the rows that `row` gives, or else where it would be.
+    pub(super) fn search<'a>(
+        &self,
+        id: &[u8],
+        row: impl Fn(u32) -> Option<&'a [u8]>,
+    ) -> Result<u32, u32> {
+        let byte = usize::from(id.first().copied().unwrap_or_default());
+        let mut end = self.0.get(byte).copied().unwrap_or_default();
+        let mut start = match byte.checked_sub(1) {
+            Some(before) => self.0.get(before).copied().unwrap_or_default(),
+            None => 0,
+        };
+        while start < end {
+            let middle = start + (end - start) / 2;
+            match row(middle).unwrap_or_default().cmp(id) {
+                Ordering::Equal => return Ok(middle),
+                Ordering::Greater => end = middle,
+                Ordering::Less => start = middle + 1,
+            }
+        }
+        Err(start)
+    }
+}
+
+/// The `len` bytes of the row at `position` of a table that begins at `start` and has rows of `row_len` bytes.
+pub(super) fn row(
+    bytes: &[u8],
+    start: usize,
+    row_len: usize,
+    position: u32,
+    len: usize,
+) -> Option<&[u8]> {
+    let at = start.checked_add(row_len.checked_mul(position as usize)?)?;
+    bytes.get(at..at.checked_add(len)?)
+}
+
+pub(super) fn id_of(bytes: &[u8]) -> Option<ObjectId> {
+    oid::try_from_bytes(bytes).ok().map(ToOwned::to_owned)
+}
+
+pub(super) fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+pub(super) fn wide_number(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
