@@ -96,7 +96,9 @@ trait Runs {
 
 impl Runs for [u8] {
     fn find_not_alphanumeric(&self) -> usize {
-        self.iter().take_while(|b| b.is_ascii_alphanumeric()).count()
+        self.iter()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count()
     }
 
     fn count_digits(&self) -> usize {
@@ -110,7 +112,9 @@ impl Runs for [u8] {
 
 /// The number in the digits that `text` starts with, and what follows; the largest one where it is too large.
 fn number_of(text: &[u8]) -> (i64, &[u8]) {
-    let (digits, rest) = text.split_at_checked(text.count_digits()).unwrap_or((b"", text));
+    let (digits, rest) = text
+        .split_at_checked(text.count_digits())
+        .unwrap_or((b"", text));
     let number = match digits {
         b"" => Some(0),
         digits => digits.to_str().ok().and_then(|digits| digits.parse().ok()),

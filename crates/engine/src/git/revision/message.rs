@@ -58,10 +58,9 @@ impl Resolver<'_> {
     /// The youngest commit that matches among all that references lead to.
     pub(super) fn message_anywhere(&mut self, pattern: &BStr) -> Result<ObjectId, Stop> {
         let mut tips: Vec<(BString, ObjectId)> = Vec::new();
-        self.refs
-            .for_each(BStr::new(""), |name, id, _| {
-                tips.push((name.to_owned(), id.to_owned()));
-            })?;
+        self.refs.for_each(BStr::new(""), |name, id, _| {
+            tips.push((name.to_owned(), id.to_owned()));
+        })?;
         if let Some(id) = self.refs.resolve(BStr::new("HEAD"))? {
             tips.push(("HEAD".into(), id));
         }

@@ -29,6 +29,11 @@ pub(super) enum Stop {
     Failed(Error),
 }
 
+/// git's last words, which may hold any bytes.
+pub(super) fn fatal(parts: &[&[u8]]) -> Stop {
+    Stop::Fatal(parts.concat().into())
+}
+
 impl From<Stop> for Outcome {
     fn from(stop: Stop) -> Self {
         match stop {
@@ -223,9 +228,11 @@ impl<'a> Resolver<'a> {
         };
         let whole = match self.object(name, flags) {
             Ok(_) if options.requires_path => {
-                return Err(Stop::Fatal(
-                    format!("<object>:<path> required, only <object> '{name}' given").into(),
-                ));
+                return Err(fatal(&[
+                    b"<object>:<path> required, only <object> '",
+                    name,
+                    b"' given",
+                ]));
             }
             Ok(id) => {
                 return Ok(Outcome::Found(Resolved {
@@ -258,8 +265,7 @@ impl<'a> Resolver<'a> {
         let Some(tree) = or_none(self.object(revision, flags.with_hint(Some(Hint::Treeish))))?
         else {
             if options.explains {
-                let text = format!("invalid object name '{revision}'.");
-                return Err(Stop::Fatal(text.into()));
+                return Err(fatal(&[b"invalid object name '", revision, b"'."]));
             }
             return Err(whole);
         };
@@ -308,13 +314,13 @@ impl<'a> Resolver<'a> {
 
     /// The commit that `id` leads to, from which `~` and `^` count.
     fn commit(&mut self, id: &ObjectId) -> Result<ObjectId, Stop> {
-        let (id, kind) = self.untagged(id)?.ok_or(Stop::Missing)?;
+        let (commit, kind) = self.untagged(id)?.ok_or(Stop::Missing)?;
         if kind != Kind::Commit {
             self.said
                 .push(format!("error: object {id} is a {kind}, not a commit").into());
             return Err(Stop::Missing);
         }
-        Ok(id)
+        Ok(commit)
     }
 
     fn parent(&self, commit: ObjectId, number: usize) -> Result<ObjectId, Stop> {
@@ -410,12 +416,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// What a tag or a commit leads to; `None` for what leads nowhere.
-    fn next(
-        &self,
-        id: &ObjectId,
-        kind: Kind,
-        buf: &mut Vec<u8>,
-    ) -> Result<Option<ObjectId>, Stop> {
+    fn next(&self, id: &ObjectId, kind: Kind, buf: &mut Vec<u8>) -> Result<Option<ObjectId>, Stop> {
         match kind {
             Kind::Tree | Kind::Blob => Ok(None),
             Kind::Commit => Ok(Some(self.objects.peel_to_tree(id)?)),
@@ -450,9 +451,7 @@ fn is_tag_and_number(text: &[u8]) -> bool {
     let Some((tag, number)) = text.rsplit_once_str("-") else {
         return false;
     };
-    !number.is_empty()
-        && number.iter().all(u8::is_ascii_hexdigit)
-        && refs::name::is_valid(tag)
+    !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit) && refs::name::is_valid(tag)
 }
 
 /// The parts before and after the colon that starts a path: the first one outside of braces.

@@ -128,12 +128,7 @@ fn parse(line: &[u8], hash: Kind) -> Option<Record> {
     Some(Record {
         old: Some(old),
         new,
-        time_s: time
-            .to_str()
-            .ok()?
-            .parse()
-            .ok()
-            .filter(|time| *time != 0)?,
+        time_s: time.to_str().ok()?.parse().ok().filter(|time| *time != 0)?,
         zone: if *sign == b'-' { -zone } else { zone },
     })
 }

@@ -5,7 +5,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::date;
-use super::names::{Flags, Resolver, Stop};
+use super::names::{Flags, Resolver, Stop, fatal};
 use super::reflog::Log;
 use crate::git::advice::Advice;
 use crate::git::branch::refspec::{self, Refspec};
@@ -323,9 +323,8 @@ impl Resolver<'_> {
         if flags.quietly {
             return Err(Stop::Silent);
         }
-        Err(Stop::Fatal(
-            format!("log for '{}' only has {count} entries", shown()).into(),
-        ))
+        let count = format!("' only has {count} entries");
+        Err(fatal(&[b"log for '", &shown(), count.as_bytes()]))
     }
 
     /// The id of the record at `at`, which is the answer for the time `time_s`. The newest record of a reference stands
@@ -337,9 +336,10 @@ impl Resolver<'_> {
         let next = at.checked_sub(1).and_then(|at| log.records.get(at));
         let (id, warning): (_, Option<&[u8]>) = match next.map(|next| next.old) {
             Some(None) => (record.new, None),
-            Some(Some(old)) if !old.is_null() => {
-                (record.new, (old != record.new).then_some(b" has gap after "))
-            }
+            Some(Some(old)) if !old.is_null() => (
+                record.new,
+                (old != record.new).then_some(b" has gap after "),
+            ),
             _ if record.time_s == time_s => (record.new, None),
             _ => {
                 let ended: &[u8] = b" unexpectedly ended on ";
@@ -355,11 +355,7 @@ impl Resolver<'_> {
     }
 
     /// The name for which `name` as a whole stands.
-    fn substituted(
-        &self,
-        name: &BStr,
-        tolerates_marks: bool,
-    ) -> Result<Option<BString>, Stop> {
+    fn substituted(&self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
         let Some(interpreted) = self.interpreted(name, tolerates_marks, 0)? else {
             return Ok(None);
         };
@@ -397,7 +393,7 @@ impl Resolver<'_> {
             let target = match self.marked(repository, &mark, before.as_bstr())? {
                 Ok(target) => target,
                 Err(_) if tolerates_marks => continue,
-                Err(text) => return Err(Stop::Fatal(text.into())),
+                Err(text) => return Err(Stop::Fatal(text)),
             };
             return Ok(Some(Interpreted {
                 name: self.refs.shorten(target.as_bstr())?,
@@ -480,7 +476,7 @@ impl Resolver<'_> {
         repository: &Repository,
         mark: &Mark,
         branch: &BStr,
-    ) -> Result<Result<BString, String>, Stop> {
+    ) -> Result<Result<BString, BString>, Stop> {
         let branch = if branch.is_empty() || branch == "HEAD" {
             match self.refs.head()? {
                 Head::Branch { name, .. } => name.strip_prefix(b"refs/heads/").map(BString::from),
@@ -498,14 +494,14 @@ impl Resolver<'_> {
         }
     }
 
-    fn upstream(&self, config: &Config, branch: &BStr) -> Result<Result<BString, String>, Stop> {
+    fn upstream(&self, config: &Config, branch: &BStr) -> Result<Result<BString, BString>, Stop> {
         let remote = config.subsection_string("branch", branch, "remote");
         let merge = values(config, "branch", branch, "merge").into_iter().next();
         let (Some(remote), Some(merge)) = (remote, merge) else {
             let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
             return Ok(Err(match self.refs.resolve(full.as_bstr())? {
-                None => format!("no such branch: '{branch}'"),
-                Some(_) => format!("no upstream configured for branch '{branch}'"),
+                None => said(&[b"no such branch: '", branch, b"'"]),
+                Some(_) => said(&[b"no upstream configured for branch '", branch, b"'"]),
             }));
         };
         let fetch = match refspecs(config, remote.as_bstr(), "fetch") {
@@ -516,15 +512,23 @@ impl Resolver<'_> {
             return Ok(Ok(tracked));
         }
         if remote != "." {
-            return Ok(Err(format!(
-                "upstream branch '{merge}' not stored as a remote-tracking branch"
-            )));
+            return Ok(Err(said(&[
+                b"upstream branch '",
+                &merge,
+                b"' not stored as a remote-tracking branch",
+            ])));
         }
-        let expanded = self.refs.expand(merge.as_bstr(), self.warns_of_ambiguity()?)?;
+        let expanded = self
+            .refs
+            .expand(merge.as_bstr(), self.warns_of_ambiguity()?)?;
         Ok(Ok(expanded.unwrap_or(merge)))
     }
 
-    fn push_target(&self, config: &Config, branch: &BStr) -> Result<Result<BString, String>, Stop> {
+    fn push_target(
+        &self,
+        config: &Config,
+        branch: &BStr,
+    ) -> Result<Result<BString, BString>, Stop> {
         let remote = config
             .subsection_string("branch", branch, "pushRemote")
             .or_else(|| config.string("remote.pushDefault"))
@@ -543,17 +547,25 @@ impl Resolver<'_> {
         };
         let tracking = |name: &BStr| {
             refspec::track(&fetch, name).ok_or_else(|| {
-                format!(
-                    "push destination '{name}' on remote '{remote}' has no local tracking branch"
-                )
+                said(&[
+                    b"push destination '",
+                    name,
+                    b"' on remote '",
+                    &remote,
+                    b"' has no local tracking branch",
+                ])
             })
         };
         if !push.is_empty() {
             return Ok(match refspec::track(&push, full.as_bstr()) {
                 Some(destination) => tracking(destination.as_bstr()),
-                None => Err(format!(
-                    "push refspecs for '{remote}' do not include '{branch}'"
-                )),
+                None => Err(said(&[
+                    b"push refspecs for '",
+                    &remote,
+                    b"' do not include '",
+                    branch,
+                    b"'",
+                ])),
             });
         }
         let mirror = config.subsection_entry("remote", remote.as_bstr(), "mirror");
@@ -596,7 +608,9 @@ enum Prior {
 enum Entry<'a> {
     At(&'a BStr, &'a [u8]),
     /// Nothing; they may be those of `@{-N}`.
-    None { is_prior: bool },
+    None {
+        is_prior: bool,
+    },
     /// `@{-N}` that is not at the start.
     Misplaced,
 }
@@ -646,18 +660,22 @@ fn is_only_dots(name: &BStr) -> bool {
     after_slash
 }
 
+fn said(parts: &[&[u8]]) -> BString {
+    parts.concat().into()
+}
+
 fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
     match flags.quietly {
         true => Stop::Silent,
-        false => Stop::Fatal(format!("log for {} is empty", found.name).into()),
+        false => fatal(&[b"log for ", &found.name, b" is empty"]),
     }
 }
 
 /// The error is git's text.
-fn refspecs(config: &Config, remote: &BStr, key: &str) -> Result<Vec<Refspec>, String> {
+fn refspecs(config: &Config, remote: &BStr, key: &str) -> Result<Vec<Refspec>, BString> {
     let texts = values(config, "remote", remote, key);
     let parse = |text: &BString| {
-        Refspec::parse(text.as_bstr()).ok_or_else(|| format!("invalid refspec '{text}'"))
+        Refspec::parse(text.as_bstr()).ok_or_else(|| said(&[b"invalid refspec '", text, b"'"]))
     };
     texts.iter().map(parse).collect()
 }

@@ -113,7 +113,10 @@ impl Regex {
                     let split = self.push(Step::Match)?;
                     self.compile(node)?;
                     ends.push(self.push(Step::Match)?);
-                    self.set(split, Step::Split(split.saturating_add(1), self.steps.len()));
+                    self.set(
+                        split,
+                        Step::Split(split.saturating_add(1), self.steps.len()),
+                    );
                 }
                 for end in ends {
                     self.set(end, Step::Jump(self.steps.len()));
@@ -128,7 +131,10 @@ impl Regex {
                         let split = self.push(Step::Match)?;
                         self.compile(node)?;
                         self.push(Step::Jump(split))?;
-                        self.set(split, Step::Split(split.saturating_add(1), self.steps.len()));
+                        self.set(
+                            split,
+                            Step::Split(split.saturating_add(1), self.steps.len()),
+                        );
                     }
                     Some(max) => {
                         let mut splits = Vec::new();
@@ -494,7 +500,9 @@ mod tests {
         ] {
             assert_eq!(judge(pattern, text), Some(false), "{pattern}");
         }
-        for pattern in ["*a", "a|*b", "(", "[a", "[b-a]", "a{2", "a{2,1}", "\\", "^*", "[[:x:]]"] {
+        for pattern in [
+            "*a", "a|*b", "(", "[a", "[b-a]", "a{2", "a{2,1}", "\\", "^*", "[[:x:]]",
+        ] {
             assert_eq!(judge(pattern, "a"), None, "{pattern}");
         }
     }

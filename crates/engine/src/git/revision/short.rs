@@ -32,7 +32,7 @@ impl Resolver<'_> {
         let Some(digits) = digits_of(name) else {
             return Err(Stop::Missing);
         };
-        let found = self.objects.with_prefix(digits.as_bstr())?;
+        let found = self.objects.starting_with(digits.as_bstr())?;
         if let [only] = found.as_slice() {
             return Ok(*only);
         }
@@ -110,14 +110,32 @@ impl Resolver<'_> {
         sorted.sort_unstable_by_key(|(rank, id, _)| (*rank, *id));
         for (_, id, kind) in sorted {
             let mut line = BString::from("hint:   ");
-            line.extend_from_slice(&match self.repository {
-                Some(repository) => self.objects.abbreviate(&id, &repository.config)?,
-                None => id.to_string().into(),
-            });
+            line.extend_from_slice(self.shortened(&id)?.as_bytes());
             line.extend_from_slice(&self.described_candidate(&id, kind)?);
             self.said.push(line);
         }
         Ok(())
+    }
+
+    /// `id` with as many digits as git prints, and as it needs.
+    fn shortened(&self, id: &ObjectId) -> Result<String, Stop> {
+        let hex = id.to_string();
+        let Some(repository) = self.repository else {
+            return Ok(hex);
+        };
+        let short = self.objects.abbreviate(id, &repository.config)?;
+        let mut length = short.len();
+        if length < hex.len() {
+            for other in self.objects.starting_with(short.as_bstr())? {
+                let other = other.to_string();
+                let pairs = hex.bytes().zip(other.bytes());
+                let shared = pairs.take_while(|(one, other)| one == other).count();
+                if shared < hex.len() {
+                    length = length.max(shared.saturating_add(1));
+                }
+            }
+        }
+        Ok(hex.get(..length).unwrap_or(&hex).to_owned())
     }
 
     fn described_candidate(&self, id: &ObjectId, kind: Option<Kind>) -> Result<Vec<u8>, Stop> {
@@ -131,7 +149,9 @@ impl Resolver<'_> {
                 let (headers, message) = content
                     .split_once_str("\n\n")
                     .unwrap_or((content.as_slice(), b""));
-                let (time_s, zone) = header(headers, b"author ").and_then(time_of).unwrap_or((0, 0));
+                let (time_s, zone) = header(headers, b"author ")
+                    .and_then(time_of)
+                    .unwrap_or((0, 0));
                 let date = date::short(time_s, zone);
                 [b" commit ", date.as_bytes(), b" - ", &subject(message)].concat()
             }

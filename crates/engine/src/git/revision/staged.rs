@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
 
-use super::names::{Resolver, Stop};
+use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
 use crate::git::index_file;
 use crate::git::repository::Repository;
@@ -93,35 +93,44 @@ impl Resolver<'_> {
     }
 
     /// Why `path` is not in the index at `stage`.
-    fn explain_staged(
-        &self,
-        index: &Index,
-        stage: u8,
-        path: &BString,
-        options: &Options,
-    ) -> Stop {
+    fn explain_staged(&self, index: &Index, stage: u8, path: &BString, options: &Options) -> Stop {
         if let Some(entry) = any_stage(index, path.as_bstr()) {
             let found = entry.flags.stage();
-            let text = format!(
-                "path '{path}' is in the index, but not at stage {stage}\nhint: Did you mean ':{found}:{path}'?"
-            );
-            return Stop::Fatal(text.into());
+            let stages = format!("{stage}\nhint: Did you mean ':{found}:");
+            return fatal(&[
+                b"path '",
+                path,
+                b"' is in the index, but not at stage ",
+                stages.as_bytes(),
+                path,
+                b"'?",
+            ]);
         }
         let full = BString::from([options.explained_from.as_slice(), path].concat());
         if let Some(entry) = any_stage(index, full.as_bstr()) {
-            let found = entry.flags.stage();
-            let text = format!(
-                "path '{full}' is in the index, but not '{path}'\nhint: Did you mean ':{found}:{full}' aka ':{found}:./{path}'?"
-            );
-            return Stop::Fatal(text.into());
+            let found = format!(":{}:", entry.flags.stage());
+            return fatal(&[
+                b"path '",
+                &full,
+                b"' is in the index, but not '",
+                path,
+                b"'\nhint: Did you mean '",
+                found.as_bytes(),
+                &full,
+                b"' aka '",
+                found.as_bytes(),
+                b"./",
+                path,
+                b"'?",
+            ]);
         }
         match self.is_missing_on_disk(path.as_bstr()) {
-            None => Stop::Fatal(
-                format!("path '{path}' exists on disk, but not in the index").into(),
-            ),
-            Some(true) => Stop::Fatal(
-                format!("path '{path}' does not exist (neither on disk nor in the index)").into(),
-            ),
+            None => fatal(&[b"path '", path, b"' exists on disk, but not in the index"]),
+            Some(true) => fatal(&[
+                b"path '",
+                path,
+                b"' does not exist (neither on disk nor in the index)",
+            ]),
             Some(false) => Stop::Missing,
         }
     }

@@ -8,9 +8,9 @@ use gix_object::Kind;
 use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
 
-use super::names::{Resolver, Stop};
+use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
-use crate::git::repository::paths::is_missing;
+use crate::git::repository::paths::{bytes_of, is_missing};
 use crate::objects::commit;
 
 /// How many symbolic links are followed, as by Linux.
@@ -62,8 +62,13 @@ impl Resolver<'_> {
         options: &Options,
     ) -> Result<Stop, Stop> {
         let Some(is_missing) = self.is_missing_on_disk(path.as_bstr()) else {
-            let text = format!("path '{path}' exists on disk, but not in '{revision}'");
-            return Ok(Stop::Fatal(text.into()));
+            return Ok(fatal(&[
+                b"path '",
+                path,
+                b"' exists on disk, but not in '",
+                revision,
+                b"'",
+            ]));
         };
         if !is_missing {
             return Ok(Stop::Missing);
@@ -71,13 +76,29 @@ impl Resolver<'_> {
         let prefix = &options.explained_from;
         let full = BString::from([prefix.as_slice(), path].concat());
         if self.entry(tree, full.as_bstr())?.is_some() {
-            let text = format!(
-                "path '{full}' exists, but not '{path}'\nhint: Did you mean '{revision}:{full}' aka '{revision}:./{path}'?"
-            );
-            return Ok(Stop::Fatal(text.into()));
+            return Ok(fatal(&[
+                b"path '",
+                &full,
+                b"' exists, but not '",
+                path,
+                b"'\nhint: Did you mean '",
+                revision,
+                b":",
+                &full,
+                b"' aka '",
+                revision,
+                b":./",
+                path,
+                b"'?",
+            ]));
         }
-        let text = format!("path '{path}' does not exist in '{revision}'");
-        Ok(Stop::Fatal(text.into()))
+        Ok(fatal(&[
+            b"path '",
+            path,
+            b"' does not exist in '",
+            revision,
+            b"'",
+        ]))
     }
 
     /// `None` if `path` is there on disk; else whether that is because there is nothing.
@@ -239,14 +260,19 @@ impl Resolver<'_> {
         }
         let repository = self.repository.ok_or(Stop::Missing)?;
         let here = repository.environment.working_directory();
-        let Some(top) = repository.work_tree.as_deref().filter(|top| here.starts_with(top)) else {
-            let text = "relative path syntax can't be used outside working tree";
-            return Err(Stop::Fatal(text.into()));
+        let Some(top) = repository
+            .work_tree
+            .as_deref()
+            .filter(|top| here.starts_with(top))
+        else {
+            return Err(fatal(&[
+                b"relative path syntax can't be used outside working tree",
+            ]));
         };
         let joined = [repository.prefix.as_slice(), path].concat();
         normalized(&joined).ok_or_else(|| {
-            let top = top.display();
-            Stop::Fatal(format!("'{path}' is outside repository at '{top}'").into())
+            let top = bytes_of(top);
+            fatal(&[b"'", path, b"' is outside repository at '", top, b"'"])
         })
     }
 }

@@ -110,9 +110,15 @@ impl Header {
         let times = self.times.checked_mul(time_len.checked_add(1)?)?;
         let leaps = self.leaps.checked_mul(time_len.checked_add(4)?)?;
         let types = self.types.checked_mul(6)?;
-        [leaps, types, self.letters, self.standard_marks, self.utc_marks]
-            .into_iter()
-            .try_fold(times, usize::checked_add)
+        [
+            leaps,
+            types,
+            self.letters,
+            self.standard_marks,
+            self.utc_marks,
+        ]
+        .into_iter()
+        .try_fold(times, usize::checked_add)
     }
 }
 

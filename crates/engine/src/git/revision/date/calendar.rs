@@ -124,6 +124,9 @@ mod tests {
             assert_eq!(Fields::of(time_s).total_s(), time_s);
         }
         assert_eq!(Fields::of(951_782_400).date(), [2000, 2, 29]);
-        assert_eq!(Fields::of(i64::MIN).weekday().clamp(0, 6), Fields::of(i64::MIN).weekday());
+        assert_eq!(
+            Fields::of(i64::MIN).weekday().clamp(0, 6),
+            Fields::of(i64::MIN).weekday()
+        );
     }
 }

@@ -207,9 +207,8 @@ impl Exact {
             }
             _ => {}
         }
-        let awaits_hour = fields.hour.is_none()
-            && fields.minute == Some(0)
-            && fields.second == Some(0);
+        let awaits_hour =
+            fields.hour.is_none() && fields.minute == Some(0) && fields.second == Some(0);
         if awaits_hour {
             let (hour, minute) = match len {
                 4 => (number / 100, number % 100),
@@ -222,7 +221,11 @@ impl Exact {
         }
         if len == 4 {
             if number <= 1400 && self.offset.is_none() {
-                self.offset = Some((number / 100).saturating_mul(60).saturating_add(number % 100));
+                self.offset = Some(
+                    (number / 100)
+                        .saturating_mul(60)
+                        .saturating_add(number % 100),
+                );
             } else if (1901..2100).contains(&number) {
                 fields.year = Some(number);
             }
