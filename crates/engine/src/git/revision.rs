@@ -187,4 +187,4 @@ pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<Obj
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

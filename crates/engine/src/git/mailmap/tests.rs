@@ -2,6 +2,7 @@ use super::*;
 use crate::environment::Environment;
 use crate::git::refs::testing::Sandbox;
 use crate::git::repository;
+use crate::git::revision::tests::{NEWEST, release};
 
 const MAP: &str = "\
 # Comment <a@b>
@@ -201,7 +202,9 @@ fn people_in_headers_are_replaced_as_by_git() {
         "\n\nauthor X <commit@example.com> 1 +0000\n",
     ];
     for (author, committer) in people {
-        for body in bodies {
+        // Only newer releases take the first line of a message for a header.
+        let first = usize::from(release() < NEWEST);
+        for body in bodies.into_iter().skip(first) {
             let commit = format!("tree {tree}\nauthor {author}\ncommitter {committer}\n{body}");
             let tag = format!("object {tree}\ntype tree\ntag t\ntagger {author}\n{body}");
             for (kind, text) in [("commit", commit), ("tag", tag)] {

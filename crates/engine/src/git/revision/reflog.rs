@@ -1,5 +1,7 @@
 //! The log of a reference: where it pointed, and when (gitrepository-layout(5), "logs").
 
+mod tables;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,7 @@ use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::names::Stop;
-use crate::git::refs::{self, Refs};
-use crate::git::reftable::Stack;
+use crate::git::refs;
 use crate::git::repository::{RefFormat, Repository};
 
 /// The folders under `refs/` of which each worktree has its own.
@@ -18,8 +19,8 @@ const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewr
 /// One change of a reference.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Where it pointed before; `None` where that is not known.
-    pub(super) old: Option<ObjectId>,
+    /// Where it pointed before; null where it was not there.
+    pub(super) old: ObjectId,
     pub(super) new: ObjectId,
     /// When, in seconds since 1970.
     pub(super) time_s: i64,
@@ -38,43 +39,27 @@ impl Log {
     pub(super) fn exists(repository: &Repository, name: &BStr) -> Result<bool, Stop> {
         match repository.ref_format {
             RefFormat::Files => Ok(path_of(repository, name).is_file()),
-            RefFormat::Reftable => {
-                let mut exists = false;
-                stack_of(repository, name)
-                    .log_newest_first(name, |_, _| {
-                        exists = true;
-                        false
-                    })
-                    .map_err(refs::Error::from)?;
-                Ok(exists)
-            }
+            RefFormat::Reftable => Ok(!Self::read(repository, name)?.records.is_empty()),
         }
     }
 
     /// The log of the reference `name`; an empty one where there is none.
-    pub(super) fn read(repository: &Repository, _refs: &Refs, name: &BStr) -> Result<Self, Stop> {
-        let mut records = Vec::new();
-        match repository.ref_format {
+    pub(super) fn read(repository: &Repository, name: &BStr) -> Result<Self, Stop> {
+        let records = match repository.ref_format {
             RefFormat::Files => {
                 let text = crate::file::read(&path_of(repository, name)).unwrap_or_default();
                 let lines = text.lines_with_terminator();
-                records.extend(lines.filter_map(|line| parse(line, repository.hash)));
+                let mut records: Vec<Record> = lines
+                    .filter_map(|line| parse(line, repository.hash))
+                    .collect();
                 records.reverse();
+                records
             }
             RefFormat::Reftable => {
-                stack_of(repository, name)
-                    .log_newest_first(name, |id, _| {
-                        records.push(Record {
-                            old: None,
-                            new: id.to_owned(),
-                            time_s: i64::MIN,
-                            zone: 0,
-                        });
-                        true
-                    })
-                    .map_err(refs::Error::from)?;
+                let folder = folder_of(repository, name).join("reftable");
+                tables::read(&folder, name, repository.hash).map_err(refs::Error::from)?
             }
-        }
+        };
         Ok(Self { records })
     }
 
@@ -101,13 +86,6 @@ fn path_of(repository: &Repository, name: &BStr) -> PathBuf {
     folder.join(OsStr::from_bytes(name))
 }
 
-fn stack_of(repository: &Repository, name: &BStr) -> Stack {
-    Stack::new(
-        folder_of(repository, name).join("reftable"),
-        repository.hash,
-    )
-}
-
 /// `old SP new SP name <email> SP time SP zone TAB message LF`. git skips other lines without a word.
 fn parse(line: &[u8], hash: Kind) -> Option<Record> {
     let line = line.strip_suffix(b"\n")?;
@@ -126,7 +104,7 @@ fn parse(line: &[u8], hash: Kind) -> Option<Record> {
         false => return None,
     };
     Some(Record {
-        old: Some(old),
+        old,
         new,
         time_s: time.to_str().ok()?.parse().ok().filter(|time| *time != 0)?,
         zone: if *sign == b'-' { -zone } else { zone },

@@ -257,7 +257,7 @@ impl Resolver<'_> {
             true => entry.to_str().ok().and_then(|digits| digits.parse().ok()),
             false => None,
         };
-        let log = Log::read(repository, self.refs, found.name.as_bstr())?;
+        let log = Log::read(repository, found.name.as_bstr())?;
         let shown = || match base.is_empty() {
             false => base.to_owned(),
             true => match found.name.strip_prefix(b"refs/heads/") {
@@ -277,6 +277,10 @@ impl Resolver<'_> {
         };
         match log.at_time(time_s) {
             Some(at) => Ok(self.record_id(&log, at, &found, time_s)),
+            // For git this is no time.
+            None if time_s == 0 => {
+                Err(too_few_entries(shown().as_bstr(), log.records.len(), flags))
+            }
             None => {
                 if !flags.quietly {
                     let oldest = date::rfc2822(oldest.time_s, oldest.zone);
@@ -287,9 +291,9 @@ impl Resolver<'_> {
                         oldest.as_bytes(),
                     ]);
                 }
-                Ok(match oldest.old {
-                    Some(old) if !old.is_null() => old,
-                    _ => oldest.new,
+                Ok(match oldest.old.is_null() {
+                    false => oldest.old,
+                    true => oldest.new,
                 })
             }
         }
@@ -314,17 +318,13 @@ impl Resolver<'_> {
             return Ok(self.record_id(log, at, found, 0));
         }
         let count = log.records.len();
-        let before_all = log.records.last().and_then(|oldest| oldest.old);
+        let before_all = log.records.last().map(|oldest| oldest.old);
         if at == count
             && let Some(id) = before_all.filter(|id| !id.is_null())
         {
             return Ok(id);
         }
-        if flags.quietly {
-            return Err(Stop::Silent);
-        }
-        let count = format!("' only has {count} entries");
-        Err(fatal(&[b"log for '", &shown(), count.as_bytes()]))
+        Err(too_few_entries(shown().as_bstr(), count, flags))
     }
 
     /// The id of the record at `at`, which is the answer for the time `time_s`. The newest record of a reference stands
@@ -335,8 +335,7 @@ impl Resolver<'_> {
         };
         let next = at.checked_sub(1).and_then(|at| log.records.get(at));
         let (id, warning): (_, Option<&[u8]>) = match next.map(|next| next.old) {
-            Some(None) => (record.new, None),
-            Some(Some(old)) if !old.is_null() => (
+            Some(old) if !old.is_null() => (
                 record.new,
                 (old != record.new).then_some(b" has gap after "),
             ),
@@ -662,6 +661,14 @@ fn is_only_dots(name: &BStr) -> bool {
 
 fn said(parts: &[&[u8]]) -> BString {
     parts.concat().into()
+}
+
+fn too_few_entries(shown: &BStr, count: usize, flags: Flags) -> Stop {
+    let count = format!("' only has {count} entries");
+    match flags.quietly {
+        true => Stop::Silent,
+        false => fatal(&[b"log for '", shown, count.as_bytes()]),
+    }
 }
 
 fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {

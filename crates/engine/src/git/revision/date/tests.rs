@@ -1,5 +1,6 @@
 use super::*;
 use crate::git::refs::testing::Sandbox;
+use crate::git::revision::tests::{NEWEST, release};
 
 /// 2023-11-14 22:13:20 UTC, a Tuesday.
 const NOW_S: i64 = 1_700_000_000;
@@ -85,6 +86,13 @@ fn dates_mean_what_git_takes_them_for() {
         "2023-11-10 10:00 GMT",
         "Jan 5 2023 3am",
     ] {
+        // Before, these counted from the present.
+        let is_newer = ["today", "noon", "tea", "midnight"]
+            .iter()
+            .any(|word| text.contains(word));
+        if is_newer && release() < NEWEST {
+            continue;
+        }
         let argument = format!("--since={text}");
         let theirs = git_at_now(&sandbox, &argument);
         // git takes the present for what is no date.
