@@ -214,7 +214,7 @@ impl<'a> Approximate<'a> {
                 .map(|year| year.saturating_sub(i64::from(is_last_year)));
         }
         let local_s = self.fields.total_s();
-        let time_s = self.zone.from_local(local_s).saturating_sub(seconds);
+        let time_s = self.zone.utc_of_local(local_s).saturating_sub(seconds);
         self.fields = Fields::of(time_s.saturating_add(self.zone.offset_s(time_s)));
         time_s
     }

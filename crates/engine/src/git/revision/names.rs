@@ -269,7 +269,7 @@ impl<'a> Resolver<'a> {
             }
             return Err(whole);
         };
-        let path = self.from_top(path)?;
+        let path = self.path_from_top(path)?;
         self.in_tree(&tree, revision, path, options)
     }
 

@@ -59,7 +59,7 @@ impl Resolver<'_> {
             [stage @ b'0'..=b'3', b':', path @ ..] => (stage.saturating_sub(b'0'), path),
             path => (0, path),
         };
-        let path = self.from_top(path.as_bstr())?;
+        let path = self.path_from_top(path.as_bstr())?;
         let index = staged.index(repository)?;
         if let Some(entry) = index.find(path.as_bstr(), stage) {
             if entry.is_sparse_directory() {

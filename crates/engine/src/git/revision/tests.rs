@@ -204,7 +204,7 @@ pub(crate) fn release() -> u32 {
 /// name another object in an error, search messages and dates in another order, and advise in other words on
 /// references with the name of an id.
 fn is_answered_otherwise_before(name: &str) -> bool {
-    let is_described = ["x-y-g", "x--g", "a..b-1-g", "x:y-1-g"];
+    let is_described = ["x-y-g", "x--g", "a..b-1-g", "x:y-1-g", "-1-g"];
     let of_tags = ["tree-tag^0", "tree-tag~1", "blob-tag^0", "blob-tag^"];
     let searched = [":/!-merge", ":/subject", "@{noon yesterday}"];
     let digits = name.bytes().take_while(u8::is_ascii_hexdigit).count();

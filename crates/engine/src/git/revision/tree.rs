@@ -254,7 +254,7 @@ impl Resolver<'_> {
     }
 
     /// `path` as it is from the top, where it starts with `./` or `../` and so is relative to the caller's directory.
-    pub(super) fn from_top(&self, path: &BStr) -> Result<BString, Stop> {
+    pub(super) fn path_from_top(&self, path: &BStr) -> Result<BString, Stop> {
         if !path.starts_with(b"./") && !path.starts_with(b"../") {
             return Ok(path.to_owned());
         }

@@ -68,7 +68,7 @@ impl Zone {
     }
 
     /// The time at which clocks show `local_s`, seconds since 1970 as if the clocks were on UTC.
-    pub(super) fn from_local(&self, local_s: i64) -> i64 {
+    pub(super) fn utc_of_local(&self, local_s: i64) -> i64 {
         let guess = local_s.saturating_sub(self.offset_s(local_s));
         local_s.saturating_sub(self.offset_s(guess))
     }
@@ -132,7 +132,7 @@ mod tests {
             let environment = Environment::new([("TZ".into(), name.into())], "/");
             let zone = Zone::of(&environment);
             assert_eq!(zone.offset_s(1_700_000_000), 0, "{name}");
-            assert_eq!(zone.from_local(1_700_000_000), 1_700_000_000, "{name}");
+            assert_eq!(zone.utc_of_local(1_700_000_000), 1_700_000_000, "{name}");
         }
     }
 

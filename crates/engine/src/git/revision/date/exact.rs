@@ -115,7 +115,7 @@ impl Exact {
         }
         let time_s = match self.offset {
             Some(minutes) => local_s.saturating_sub(minutes.saturating_mul(60)),
-            None => zone.from_local(local_s),
+            None => zone.utc_of_local(local_s),
         };
         (time_s >= 0).then_some(time_s)
     }
