@@ -4,6 +4,7 @@ mod abbreviation;
 pub(crate) mod commit;
 mod hash;
 mod history;
+mod prefix;
 mod tree;
 
 use std::cell::RefCell;

@@ -7,6 +7,7 @@ pub mod config;
 pub mod convert;
 pub mod ignore;
 pub mod index_file;
+pub mod mailmap;
 pub mod operation;
 pub mod pathspec;
 pub mod refs;

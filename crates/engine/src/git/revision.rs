@@ -1,14 +1,27 @@
 //! Names of objects as a person writes them (gitrevisions(7)): a reference or an id, and the way from there.
 
-use bstr::{BStr, ByteSlice};
+mod date;
+mod message;
+mod names;
+mod reflog;
+mod refname;
+mod regex;
+mod short;
+mod staged;
+mod tree;
+mod zone;
+
+use bstr::{BStr, BString};
 use gix_hash::ObjectId;
-use gix_object::Kind;
+use vigil_model::mode::FileMode;
 
+use self::names::Resolver;
+pub use self::staged::StagedPaths;
+use super::config;
+use super::index_file;
 use super::refs::{self, Refs};
+use super::repository::Repository;
 use crate::objects::{self, Objects};
-
-/// The least digits of an abbreviated id.
-const ABBREVIATION_MIN: usize = 4;
 
 /// Why a name leads nowhere, other than that there is nothing.
 #[derive(Debug, thiserror::Error)]
@@ -19,183 +32,159 @@ pub enum Error {
     /// An object on the way.
     #[error(transparent)]
     Objects(#[from] objects::Error),
+    /// A configured value.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// The index.
+    #[error(transparent)]
+    Index(#[from] index_file::Error),
 }
 
-/// One step from an object to another.
-enum Step {
-    /// `^2`: to a parent, from 1; 0 is the commit itself.
-    Parent(usize),
-    /// `~2`: so often to the first parent.
-    Ancestor(usize),
-    /// `^{tree}`; any object that is no tag for `None`.
-    Peel(Option<Kind>),
+/// What an abbreviated id is likely to be, where several objects share it (`core.disambiguate` in git-config(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// A commit.
+    Commit,
+    /// A commit, or a tag that leads to one.
+    Committish,
+    /// A tree.
+    Tree,
+    /// A tree, or a commit or tag that leads to one.
+    Treeish,
+    /// A blob.
+    Blob,
 }
 
-/// The object that `name` leads to; `None` if there is none, or for the forms that ask reflogs or messages. A full id
-/// leads to its object whether or not that exists.
+/// How a name is to be taken.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Symbolic links inside a tree are followed (`cat-file --follow-symlinks`).
+    pub follow_symlinks: bool,
+    /// Nothing is said of what is ambiguous, as for `rev-parse -q`.
+    pub quietly: bool,
+    /// The caller has no use for failures: those of paths are explained, in [`Outcome::Fatal`], and messages are not
+    /// searched. This is how git's `cat-file` takes the name on its command line.
+    pub explains: bool,
+    /// The directory, with a slash at its end, in which a path that is not found may have been meant.
+    pub explained_from: BString,
+    /// Only a name with a path will do (`cat-file --textconv`).
+    pub requires_path: bool,
+    /// What an abbreviated id stands for. `None` leaves it to the configuration.
+    pub hint: Option<Hint>,
+    /// Nobody asks whether a reference has the name of an id, as in batches of `cat-file`.
+    pub skips_check_of_ids: bool,
+}
+
+/// An object that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The object. The id in a name that is a full one need not exist.
+    pub id: ObjectId,
+    /// Its mode in a tree or in the index; `None` if it was not found in one.
+    pub mode: Option<FileMode>,
+    /// Its path, from the top of the tree or of the index, where the name has one.
+    pub path: Option<BString>,
+}
+
+/// What a name leads to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An object.
+    Found(Resolved),
+    /// A symbolic link that leads out of the tree: to where, as a path that is absolute or relative to the top.
+    OutOfTree(BString),
+    /// There is none.
+    Missing,
+    /// Several objects share the abbreviated id.
+    Ambiguous,
+    /// A symbolic link on the way leads to nothing.
+    DanglingLink,
+    /// There are too many symbolic links on the way.
+    LinkLoop,
+    /// A file on the way is no directory.
+    NotDirectory,
+    /// git ends here, with these words after "fatal: " and exit code 128.
+    Fatal(BString),
+    /// git ends here, with exit code 128 and no word.
+    Silent,
+    /// Something could not be read.
+    Failed(Error),
+}
+
+impl Outcome {
+    /// What a batch of `cat-file` prints for `name` instead of an object, with `delimiter` at the end of each line.
+    /// `None` where there is an object, or where git ends.
+    pub fn batch_report(&self, name: &BStr, delimiter: u8) -> Option<BString> {
+        let word = match self {
+            Self::Missing | Self::Ambiguous => {
+                let word: &[u8] = match self {
+                    Self::Missing => b" missing",
+                    _ => b" ambiguous",
+                };
+                return Some([name, word, &[delimiter]].concat().into());
+            }
+            Self::OutOfTree(_) => "symlink",
+            Self::DanglingLink => "dangling",
+            Self::LinkLoop => "loop",
+            Self::NotDirectory => "notdir",
+            Self::Found(_) | Self::Fatal(_) | Self::Silent | Self::Failed(_) => return None,
+        };
+        let path = match self {
+            Self::OutOfTree(path) => path.as_ref(),
+            _ => name,
+        };
+        let head = format!("{word} {}", path.len());
+        let end: &[u8] = &[delimiter];
+        Some([head.as_bytes(), end, path, end].concat().into())
+    }
+}
+
+/// What a name leads to, and what git says meanwhile.
+#[derive(Debug)]
+pub struct Answer {
+    /// Whole lines for stderr, without line feeds.
+    pub said: Vec<BString>,
+    /// What the name leads to.
+    pub outcome: Outcome,
+}
+
+/// Finds what `name` leads to, as git does in `repository`: by its references and their logs, its objects, and the
+/// index, which `staged` reads if it is asked for.
+///
+/// The rules, and their order, are those of gitrevisions(7). A log is asked for a time in the local time zone.
+pub fn resolve_in_context(
+    name: &BStr,
+    options: &Options,
+    repository: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    staged: &StagedPaths,
+) -> Answer {
+    let mut resolver = Resolver::new(Some(repository), refs, objects);
+    let outcome = match resolver.resolve(name, options, Some(staged)) {
+        Ok(outcome) => outcome,
+        Err(stop) => stop.into(),
+    };
+    Answer {
+        said: resolver.said,
+        outcome,
+    }
+}
+
+/// The object that `name` leads to; `None` if there is none, or for the forms that ask reflogs, the configuration of
+/// branches or the index. A full id leads to its object whether or not that exists.
 pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<ObjectId>, Error> {
-    if let Some((revision, path)) = name.split_once_str(":") {
-        let Some(id) = resolve_steps(revision.as_bstr(), refs, objects)? else {
-            return Ok(None);
-        };
-        let tree = objects.peel_to_tree(&id)?;
-        return Ok(match path.is_empty() {
-            true => Some(tree),
-            false => objects.find_in_tree(&tree, path.as_bstr())?,
-        });
-    }
-    resolve_steps(name, refs, objects)
-}
-
-fn resolve_steps(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<ObjectId>, Error> {
-    let start = name.find_byteset(b"~^").unwrap_or(name.len());
-    let (base, mut rest) = name.split_at_checked(start).unwrap_or((name, b""));
-    let Some(mut id) = resolve_base(base.as_bstr(), refs, objects)? else {
-        return Ok(None);
+    let options = Options {
+        quietly: true,
+        skips_check_of_ids: true,
+        ..Options::default()
     };
-    while !rest.is_empty() {
-        let Some((step, after)) = take_step(rest) else {
-            return Ok(None);
-        };
-        let Some(next) = walk(&id, &step, objects)? else {
-            return Ok(None);
-        };
-        (id, rest) = (next, after);
+    match Resolver::new(None, refs, objects).resolve(name, &options, None) {
+        Ok(Outcome::Found(found)) => Ok(Some(found.id)),
+        Err(names::Stop::Failed(error)) => Err(error),
+        Ok(_) | Err(_) => Ok(None),
     }
-    Ok(Some(id))
-}
-
-fn resolve_base(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<ObjectId>, Error> {
-    let name = if name == "@" { BStr::new("HEAD") } else { name };
-    let is_hex = name.iter().all(u8::is_ascii_hexdigit);
-    if is_hex && let Ok(id) = ObjectId::from_hex(name) {
-        return Ok(Some(id).filter(|id| id.kind() == objects.hash_kind()));
-    }
-    if let Some(reference) = refs.expand(name, false)? {
-        return Ok(refs.resolve(reference.as_bstr())?);
-    }
-    if !is_hex || name.len() < ABBREVIATION_MIN {
-        return Ok(None);
-    }
-    match objects.with_prefix(name)?.as_slice() {
-        [only] => Ok(Some(*only)),
-        _ => Ok(None),
-    }
-}
-
-/// Takes one step off `rest`, which is not empty.
-fn take_step(rest: &[u8]) -> Option<(Step, &[u8])> {
-    let (sign, rest) = rest.split_first()?;
-    if *sign == b'^'
-        && let Some(rest) = rest.strip_prefix(b"{")
-    {
-        let (kind, after) = rest.split_once_str("}")?;
-        let kind = match kind {
-            b"" => None,
-            b"commit" => Some(Kind::Commit),
-            b"tree" => Some(Kind::Tree),
-            _ => return None,
-        };
-        return Some((Step::Peel(kind), after));
-    }
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, after) = rest.split_at_checked(digits)?;
-    let number = match number {
-        b"" => 1,
-        number => number.to_str().ok()?.parse().ok()?,
-    };
-    match sign {
-        b'^' => Some((Step::Parent(number), after)),
-        b'~' => Some((Step::Ancestor(number), after)),
-        _ => None,
-    }
-}
-
-fn walk(id: &ObjectId, step: &Step, objects: &Objects) -> Result<Option<ObjectId>, Error> {
-    let Some((peeled, kind)) = objects.peel(id)? else {
-        return Ok(None);
-    };
-    let first_parents = match step {
-        Step::Peel(None) => return Ok(Some(peeled)),
-        Step::Peel(Some(Kind::Tree)) => return Ok(objects.peel_to_tree(&peeled).ok()),
-        _ if kind != Kind::Commit => return Ok(None),
-        Step::Peel(_) | Step::Parent(0) => return Ok(Some(peeled)),
-        Step::Parent(number) => {
-            let parents = objects.commit(&peeled)?.parents;
-            return Ok(parents.get(number.saturating_sub(1)).copied());
-        }
-        Step::Ancestor(count) => *count,
-    };
-    let mut commit = peeled;
-    for _ in 0..first_parents {
-        match objects.commit(&commit)?.parents.first() {
-            Some(parent) => commit = *parent,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(commit))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::git::refs::testing::Sandbox;
-
-    #[test]
-    fn names_lead_where_git_says() {
-        let sandbox = Sandbox::new();
-        std::fs::create_dir(sandbox.work_tree().join("dir")).unwrap();
-        std::fs::write(sandbox.work_tree().join("dir/file"), "x").unwrap();
-        sandbox.git(&["add", "."]);
-        for message in ["one", "two", "three"] {
-            sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
-        }
-        sandbox.git(&["tag", "-a", "-m", "tag", "tagged", "HEAD~2"]);
-        sandbox.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
-        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "side"]);
-        sandbox.git(&["merge", "-q", "-m", "merge", "main"]);
-        let full = sandbox.git(&["rev-parse", "HEAD"]);
-        let full = full.as_str();
-        let repository = sandbox.repository();
-        let refs = Refs::open(&repository).unwrap();
-        let objects = Objects::open(&repository).unwrap();
-        let names = [
-            "HEAD",
-            "@",
-            "@~1",
-            "side^2",
-            "side^2~1",
-            "main~2",
-            "main~3",
-            "main~4",
-            "side^0",
-            "side^3",
-            "tagged",
-            "tagged^{}",
-            "tagged^{commit}",
-            "tagged^{tree}",
-            "tagged~0",
-            "tagged^",
-            "HEAD^{tree}",
-            "HEAD:dir",
-            "HEAD~1:dir/file",
-            "HEAD:missing",
-            "HEAD:",
-            "HEAD:dir/file^",
-            "no-such",
-            "~1",
-            "HEAD^{x}",
-            "HEAD~1^{tree}~1",
-            full,
-            &full[..7],
-            &full[..3],
-            "1234567890123456789012345678901234567890",
-        ];
-        for name in names {
-            let (theirs, _) = sandbox.try_git(&["rev-parse", "-q", "--verify", name]);
-            let ours = resolve(name.into(), &refs, &objects).unwrap();
-            let ours = ours.map(|id| format!("{id}\n")).unwrap_or_default();
-            assert_eq!(ours, theirs, "{name}");
-        }
-    }
-}
+pub(crate) mod tests;

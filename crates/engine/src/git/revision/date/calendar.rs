@@ -1,0 +1,132 @@
+//! Days, months and years.
+
+pub(super) const DAY_S: i64 = 86_400;
+
+pub(super) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+pub(super) const WEEKDAYS: [&str; 7] = [
+    "Sundays",
+    "Mondays",
+    "Tuesdays",
+    "Wednesdays",
+    "Thursdays",
+    "Fridays",
+    "Saturdays",
+];
+
+/// What is known of a date and a time of day. A day or hour may be too large, and then counts on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) year: Option<i64>,
+    /// From 1.
+    pub(super) month: Option<i64>,
+    /// From 1.
+    pub(super) day: Option<i64>,
+    pub(super) hour: Option<i64>,
+    pub(super) minute: Option<i64>,
+    pub(super) second: Option<i64>,
+    /// The day of the week when all of this was last known, from Sunday.
+    pub(super) weekday_recorded: i64,
+}
+
+impl Fields {
+    /// What a clock shows `local_s` seconds after the start of 1970.
+    pub(super) fn of(local_s: i64) -> Self {
+        let (days, second) = (local_s.div_euclid(DAY_S), local_s.rem_euclid(DAY_S));
+        let (year, month, day) = date_of(days);
+        Self {
+            year: Some(year),
+            month: Some(month),
+            day: Some(day),
+            hour: Some(second / 3600),
+            minute: Some(second / 60 % 60),
+            second: Some(second % 60),
+            // 1970 began on a Thursday.
+            weekday_recorded: days.saturating_add(4).rem_euclid(7),
+        }
+    }
+
+    /// Year, month and day, where they are known.
+    pub(super) fn date(&self) -> [i64; 3] {
+        [self.year, self.month, self.day].map(Option::unwrap_or_default)
+    }
+
+    pub(super) fn weekday(&self) -> i64 {
+        self.weekday_recorded
+    }
+
+    /// Seconds since the start of 1970; what is not known counts as nothing.
+    pub(super) fn total_s(&self) -> i64 {
+        let days = days_to(self.year.unwrap_or(1970), self.month.unwrap_or(1));
+        let days = days.saturating_add(self.day.unwrap_or(1).saturating_sub(1));
+        let minutes = self.hour.unwrap_or(0).saturating_mul(60);
+        let minutes = minutes.saturating_add(self.minute.unwrap_or(0));
+        days.saturating_mul(DAY_S)
+            .saturating_add(minutes.saturating_mul(60))
+            .saturating_add(self.second.unwrap_or(0))
+    }
+}
+
+const DAYS_OF_400_YEARS: i64 = 146_097;
+
+/// From the first of March 0000 to the start of 1970, in days.
+const DAYS_TO_1970: i64 = 719_468;
+
+/// Year, month and day, `days` after the start of 1970 (proleptic Gregorian calendar).
+///
+/// Years are counted from March, so that a leap day is the last of its year; of five months from March on each group
+/// has 153 days.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let since = days.saturating_add(DAYS_TO_1970);
+    let era = since.div_euclid(DAYS_OF_400_YEARS);
+    let day_of_era = since.rem_euclid(DAYS_OF_400_YEARS);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = (from_march + 2) % 12 + 1;
+    let year = era.saturating_mul(400) + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+/// The days from the start of 1970 to the start of the month.
+fn days_to(year: i64, month: i64) -> i64 {
+    let year = year.clamp(-1_000_000, 1_000_000) - i64::from(month <= 2);
+    let from_march = (month + 9).rem_euclid(12);
+    let day_of_year = (153 * from_march + 2) / 5;
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * DAYS_OF_400_YEARS + day_of_era - DAYS_TO_1970
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_come_back() {
+        for days in (-800_000..800_000).step_by(97) {
+            let time_s = days * DAY_S + 12_345;
+            assert_eq!(Fields::of(time_s).total_s(), time_s);
+        }
+        assert_eq!(Fields::of(951_782_400).date(), [2000, 2, 29]);
+        assert_eq!(
+            Fields::of(i64::MIN).weekday().clamp(0, 6),
+            Fields::of(i64::MIN).weekday()
+        );
+    }
+}
