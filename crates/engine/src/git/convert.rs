@@ -1,7 +1,8 @@
-//! What `git add` would record for a file of the working tree.
+//! What `git add` would record for a file of the working tree, and what a checkout would write for a blob.
 //!
 //! The clean side of git's conversion, as `git status` uses it: filter, encoding, line endings, ident, in this
 //! order, and nothing is written. A file whose attributes ask for no conversion is read once and hashed on the way.
+//! The other side (`smudge`) takes the steps in the opposite order.
 
 pub(crate) mod conversation;
 mod encoding;
@@ -13,6 +14,9 @@ mod process;
 mod read;
 mod settings;
 pub(crate) mod shell;
+mod smudge;
+#[cfg(test)]
+pub(in crate::git) mod testing;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,12 +33,12 @@ pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings};
 use vigil_linux::errno;
 
-use self::conversation::Outcome;
+use self::conversation::{Outcome, Task};
 use self::eol::{Action, Ending, Loss, Statistics};
 use self::hash::BlobHasher;
 use self::process::Process;
 use self::read::FileBytes;
-use self::settings::Cleaner;
+use self::settings::{Direction, Program};
 use self::shell::Input;
 use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
 
@@ -60,6 +64,14 @@ pub enum Error {
     /// A required filter failed: git ends here.
     #[error("{path}: clean filter '{filter}' failed")]
     RequiredFilter {
+        /// The file.
+        path: BString,
+        /// The filter's name.
+        filter: BString,
+    },
+    /// A required filter failed on the way to the working tree: git ends here.
+    #[error("{path}: smudge filter {filter} failed")]
+    RequiredSmudge {
         /// The file.
         path: BString,
         /// The filter's name.
@@ -120,11 +132,11 @@ impl Plan<'_> {
         self.ident || self.encoding.is_some() || self.runs_filter()
     }
 
-    /// Whether a filter is run, or git ends because there is none.
+    /// Whether a filter is run to clean the file, or git ends because there is none.
     fn runs_filter(&self) -> bool {
-        self.driver
-            .as_ref()
-            .is_some_and(|(_, driver)| driver.required || driver.cleaner().is_some())
+        self.driver.as_ref().is_some_and(|(_, driver)| {
+            driver.required || driver.program(Direction::Clean).is_some()
+        })
     }
 }
 
@@ -134,9 +146,11 @@ impl Converter {
         let running = settings
             .drivers
             .values()
-            .filter_map(|driver| match driver.cleaner()? {
-                Cleaner::Command(command) | Cleaner::Process(command) => {
-                    Some((command.into(), Mutex::new(None)))
+            .flat_map(|driver| [Direction::Clean, Direction::Smudge].map(|way| driver.program(way)))
+            .flatten()
+            .map(|program| match program {
+                Program::Command(command) | Program::Process(command) => {
+                    (command.into(), Mutex::new(None))
                 }
             })
             .collect();
@@ -374,14 +388,14 @@ impl Converter {
     ) -> Result<Vec<u8>, Error> {
         let mut contents = match &plan.driver {
             Some((name, driver)) if driver.required => self
-                .filter(driver, path, Input::File(file))?
+                .filter(driver, Task::Clean, path, Input::File(file))?
                 .ok_or_else(|| Error::RequiredFilter {
                     path: path.into(),
                     filter: name.clone(),
                 })?,
             Some((_, driver)) => {
                 let contents = read_all(path, file, size)?;
-                self.filter(driver, path, Input::Bytes(&contents))?
+                self.filter(driver, Task::Clean, path, Input::Bytes(&contents))?
                     .unwrap_or(contents)
             }
             None => read_all(path, file, size)?,
@@ -422,19 +436,20 @@ impl Converter {
     fn filter(
         &self,
         driver: &Driver,
+        task: Task<'_>,
         path: &BStr,
         input: Input<'_>,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let Some(cleaner) = driver.cleaner() else {
+        let Some(program) = driver.program(task.direction()) else {
             return Ok(None);
         };
         let surroundings = &self.settings.surroundings;
-        let (Cleaner::Command(command) | Cleaner::Process(command)) = cleaner;
+        let (Program::Command(command) | Program::Process(command)) = program;
         let Some(slot) = self.running.get(command) else {
             return Ok(None);
         };
         let mut slot = slot.lock();
-        if let Cleaner::Command(_) = cleaner {
+        if let Program::Command(_) = program {
             return Ok(shell::run_filter(
                 surroundings,
                 command,
@@ -450,7 +465,7 @@ impl Converter {
         let Some(mut process) = process else {
             return Ok(None);
         };
-        match process.clean(path, input, &self.messages) {
+        match process.convert(task, path, input, &self.messages) {
             Ok(outcome) => {
                 let converted = match outcome {
                     Outcome::Converted(contents) => Some(contents),
@@ -465,11 +480,18 @@ impl Converter {
                 *slot = Some(process);
                 Ok(converted)
             }
-            Err(error) => {
-                process.terminate(command, &self.messages);
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// Where programs run.
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        &self.settings.surroundings
+    }
+
+    /// Where messages go.
+    pub(super) fn messages(&self) -> &Messages {
+        &self.messages
     }
 
     fn has_crlf_in_index(&self, path: &BStr) -> bool {

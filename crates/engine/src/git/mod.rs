@@ -19,6 +19,7 @@ pub(crate) mod space;
 pub mod sparse;
 pub mod staged;
 pub mod tags;
+pub mod textconv;
 pub mod wildmatch;
 
 #[cfg(test)]

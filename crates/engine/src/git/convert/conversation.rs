@@ -4,9 +4,11 @@
 use std::io::{self, Read, Write};
 
 use bstr::{BStr, BString, ByteSlice};
+use gix_hash::oid;
 use vigil_linux::errno;
 
 use super::Error;
+use super::settings::Direction;
 use super::shell::Input;
 use crate::git::attributes::Messages;
 
@@ -19,7 +21,29 @@ pub(crate) struct Conversation<W, R> {
     stdin: W,
     stdout: R,
     cleans: bool,
+    smudges: bool,
     aborted: bool,
+}
+
+/// What a filter is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task<'a> {
+    /// To make of a file what is recorded.
+    Clean,
+    /// To make of what is recorded a file.
+    Smudge {
+        /// The blob that is recorded.
+        blob: &'a oid,
+    },
+}
+
+impl Task<'_> {
+    pub(super) fn direction(self) -> Direction {
+        match self {
+            Self::Clean => Direction::Clean,
+            Self::Smudge { .. } => Direction::Smudge,
+        }
+    }
 }
 
 /// What a filter made of one file.
@@ -80,6 +104,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
             stdin,
             stdout,
             cleans: false,
+            smudges: false,
             aborted: false,
         }
     }
@@ -130,7 +155,8 @@ impl<W: Write, R: Read> Conversation<W, R> {
         while let Some(line) = self.greeting_line(|| unread("capabilities"))? {
             match line.strip_prefix(b"capability=") {
                 Some(b"clean") => self.cleans = true,
-                None | Some(b"smudge" | b"delay") => {}
+                Some(b"smudge") => self.smudges = true,
+                None | Some(b"delay") => {}
                 Some(other) => {
                     return Err(Fault::Fatal(Error::Protocol(format!(
                         "subprocess '{command}' requested unsupported capability '{}'",
@@ -150,22 +176,30 @@ impl<W: Write, R: Read> Conversation<W, R> {
         })
     }
 
-    /// Has the contents of the file `path` cleaned.
+    /// [`Conversation::convert`] for a file that is cleaned.
+    #[cfg(feature = "fuzzing")]
     pub(crate) fn clean(
         &mut self,
         path: &BStr,
         input: Input<'_>,
         messages: &Messages,
     ) -> Result<Outcome, Error> {
-        if !self.cleans {
+        self.convert(Task::Clean, path, input, messages)
+    }
+
+    /// Has the contents of the file `path` converted.
+    pub(super) fn convert(
+        &mut self,
+        task: Task<'_>,
+        path: &BStr,
+        input: Input<'_>,
+        messages: &Messages,
+    ) -> Result<Outcome, Error> {
+        if !*self.is_able(task) {
             return Ok(Outcome::Declined);
         }
         let mut status = BString::default();
-        if path.len() > PACKET_DATA_MAX - "pathname=\n".len() {
-            messages.error("path name too long for external filter");
-            return Ok(Outcome::Broken);
-        }
-        match self.converse(path, input, &mut status) {
+        match self.converse(task, path, input, &mut status) {
             Ok(Some(contents)) => return Ok(Outcome::Converted(contents)),
             Ok(None) => {}
             Err(Fault::Fatal(error)) => return Err(error),
@@ -174,7 +208,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         match status.as_slice() {
             b"error" => Ok(Outcome::Declined),
             b"abort" => {
-                self.cleans = false;
+                *self.is_able(task) = false;
                 self.aborted = true;
                 Ok(Outcome::Declined)
             }
@@ -182,16 +216,33 @@ impl<W: Write, R: Read> Conversation<W, R> {
         }
     }
 
+    /// Whether the filter can do this.
+    fn is_able(&mut self, task: Task<'_>) -> &mut bool {
+        match task.direction() {
+            Direction::Clean => &mut self.cleans,
+            Direction::Smudge => &mut self.smudges,
+        }
+    }
+
     /// Sends one file and reads what became of it; `None` if `status` says that nothing did.
     fn converse(
         &mut self,
+        task: Task<'_>,
         path: &BStr,
         input: Input<'_>,
         status: &mut BString,
     ) -> Result<Option<Vec<u8>>, Fault> {
-        self.write_line("command=clean")?;
+        self.write_line(&format!("command={}", task.direction().word()))?;
+        if path.len() > PACKET_DATA_MAX - "pathname=\n".len() {
+            return Err(Fault::said("path name too long for external filter"));
+        }
         self.write_packet(&[b"pathname=", path.as_bytes(), b"\n"])
             .map_err(formatted)?;
+        if let Task::Smudge { blob } = task
+            && !blob.is_null()
+        {
+            self.write_line(&format!("blob={blob}"))?;
+        }
         self.write_flush()?;
         input
             .feed(|bytes| {
@@ -293,7 +344,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         self.stdin.write_all(bytes)
     }
 
-    /// Whether it has said that it will clean no file any more.
+    /// Whether it has said that it will clean, or smudge, no file any more.
     pub(super) fn has_aborted(&self) -> bool {
         self.aborted
     }

@@ -32,14 +32,40 @@ pub(super) fn to_utf8(
         fault.report(path, encoding, suffix.as_bstr(), messages);
         return None;
     }
-    let converted = convert(encoding, contents);
+    let utf8 = BStr::new("UTF-8");
+    convert(path, encoding, utf8, contents, messages)
+}
+
+/// `contents`, which are UTF-8, in the encoding `encoding`. `None` as for [`to_utf8`].
+pub(super) fn from_utf8(
+    path: &BStr,
+    encoding: &BStr,
+    contents: &[u8],
+    messages: &Messages,
+) -> Option<Vec<u8>> {
+    if contents.is_empty() {
+        return None;
+    }
+    let utf8 = BStr::new("UTF-8");
+    convert(path, utf8, encoding, contents, messages)
+}
+
+fn convert(
+    path: &BStr,
+    from: &BStr,
+    to: &BStr,
+    contents: &[u8],
+    messages: &Messages,
+) -> Option<Vec<u8>> {
+    let converted = recode(from, to, contents);
     if converted.is_none() {
         messages.error(bytes!(
             "failed to encode '",
             path,
             "' from ",
-            encoding,
-            " to UTF-8"
+            from,
+            " to ",
+            to
         ));
     }
     converted
@@ -114,24 +140,42 @@ impl BomFault {
     }
 }
 
-fn convert(encoding: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
-    // To git's own name for little endian with a mark, reading is plain UTF-16.
-    let name = if is_same(encoding, b"UTF-16LE-BOM") {
-        b"UTF-16"
+fn recode(from: &[u8], to: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
+    // git's own names for text with a mark: to be read as plain UTF-16, to be written behind the mark.
+    let from = match is_same(from, b"UTF-16LE-BOM") {
+        true => b"UTF-16",
+        false => from,
+    };
+    let (mark, to): (&[u8], &[u8]) = if is_same(to, b"UTF-16LE-BOM") {
+        (b"\xff\xfe", b"UTF-16LE")
+    } else if is_same(to, b"UTF-16BE-BOM") {
+        (b"\xfe\xff", b"UTF-16BE")
+    } else {
+        (b"", to)
+    };
+    let call = |from: &[u8], to: &[u8]| {
+        let from = CString::new(from).ok()?;
+        let to = CString::new(to).ok()?;
+        Some(iconv::convert(&to, &from, contents))
+    };
+    let converted = match call(from, to)? {
+        Err(iconv::Error::UnknownEncoding) => call(other_name(from), other_name(to))?,
+        result => result,
+    };
+    let converted = converted.ok()?;
+    Some(match mark.is_empty() {
+        true => converted,
+        false => [mark, &converted].concat(),
+    })
+}
+
+/// A name that more libraries know.
+fn other_name(encoding: &[u8]) -> &[u8] {
+    if is_same(encoding, b"UTF-8") {
+        b"UTF-8"
+    } else if encoding.eq_ignore_ascii_case(b"latin-1") {
+        b"ISO-8859-1"
     } else {
         encoding
-    };
-    match iconv::convert(c"UTF-8", &CString::new(name).ok()?, contents) {
-        Err(iconv::Error::UnknownEncoding) => {
-            let name = if is_same(name, b"UTF-8") {
-                c"UTF-8"
-            } else if name.eq_ignore_ascii_case(b"latin-1") {
-                c"ISO-8859-1"
-            } else {
-                return None;
-            };
-            iconv::convert(c"UTF-8", name, contents).ok()
-        }
-        result => result.ok(),
     }
 }

@@ -1,4 +1,4 @@
-//! Line endings: what a text is, and CRLF to LF.
+//! Line endings: what a text is, CRLF to LF and back.
 
 use bstr::ByteSlice;
 
@@ -172,6 +172,30 @@ pub(crate) fn strip_cr(bytes: &[u8], held_cr: &mut bool, mut emit: impl FnMut(&[
         rest = after;
     }
     emit(rest);
+}
+
+/// `contents` as a checkout writes them, with CRLF for LF; `None` if they stay as they are.
+pub(crate) fn to_crlf(contents: &[u8], action: Action) -> Option<Vec<u8>> {
+    let (Action::Text(Ending::CrLf) | Action::Auto(Ending::CrLf)) = action else {
+        return None;
+    };
+    let statistics = Statistics::of(contents);
+    if !statistics.becomes_crlf(action) {
+        return None;
+    }
+    let added = usize::try_from(statistics.lone_lf).unwrap_or_default();
+    let mut converted = Vec::with_capacity(contents.len().saturating_add(added));
+    let mut rest = contents;
+    while let Some((line, after)) = rest.split_once_str(b"\n") {
+        converted.extend_from_slice(line);
+        if !line.ends_with(b"\r") {
+            converted.push(b'\r');
+        }
+        converted.push(b'\n');
+        rest = after;
+    }
+    converted.extend_from_slice(rest);
+    Some(converted)
 }
 
 #[cfg(test)]

@@ -1,41 +1,122 @@
-//! The `ident` attribute: `$Id: anything $` is recorded as `$Id$`.
+//! The `ident` attribute: `$Id$` has the blob's id in the working tree, and `$Id: anything $` is recorded as `$Id$`.
 
 use bstr::ByteSlice;
+use gix_hash::ObjectId;
+
+/// What follows `$Id:`.
+enum Tail<'a> {
+    /// There is no further `$`.
+    Open,
+    /// The line ends before the next `$`.
+    Broken,
+    /// The text before the closing `$`.
+    Closed(&'a [u8]),
+}
+
+impl<'a> Tail<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        match text.split_once_str(b"$") {
+            None => Self::Open,
+            Some((inside, _)) if inside.contains(&b'\n') => Self::Broken,
+            Some((inside, _)) => Self::Closed(inside),
+        }
+    }
+}
 
 /// `contents` with all idents collapsed, or `None` if there is nothing to collapse.
 pub(crate) fn collapse(contents: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    // Where in `contents` the part begins that is not yet in `out`.
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(dollar) = find(contents, b"$", at) {
-        at = dollar + 1;
-        let text = contents.get(at..).unwrap_or_default();
+    let mut edit = Edit::of(contents);
+    while let Some(text) = edit.next_dollar() {
         // git asks for one byte more than the prefix here.
-        if text.len() <= 3 || !text.starts_with(b"Id:") {
+        let Some(tail) = text.strip_prefix(b"Id:").filter(|tail| !tail.is_empty()) else {
             continue;
-        }
-        let inside = at + 3;
-        let Some(end) = find(contents, b"$", inside) else {
-            break;
         };
-        if find(contents, b"\n", inside).is_some_and(|line_end| line_end < end) {
-            continue;
+        match Tail::of(tail) {
+            Tail::Open => break,
+            Tail::Broken => {}
+            Tail::Closed(inside) => edit.replace("Id:$".len() + inside.len(), b"Id$"),
         }
-        out.extend_from_slice(contents.get(copied..at).unwrap_or_default());
-        out.extend_from_slice(b"Id$");
-        at = end + 1;
-        copied = at;
     }
-    if copied == 0 {
-        return None;
-    }
-    out.extend_from_slice(contents.get(copied..).unwrap_or_default());
-    Some(out)
+    edit.finish()
 }
 
-fn find(contents: &[u8], what: &[u8], from: usize) -> Option<usize> {
-    contents.get(from..)?.find(what).map(|at| from + at)
+/// `contents` with the id in all idents that are collapsed or hold another id, or `None` if there are none. One with
+/// blanks inside is left: another system made it.
+pub(crate) fn expand(contents: &[u8], id: impl FnOnce() -> ObjectId) -> Option<Vec<u8>> {
+    let mut edit = Edit::of(contents);
+    let mut id = Some(id);
+    let mut expanded = Vec::new();
+    while let Some(text) = edit.next_dollar() {
+        let length = if text.starts_with(b"Id$") {
+            "Id$".len()
+        } else if let Some(tail) = text.strip_prefix(b"Id:") {
+            match Tail::of(tail) {
+                Tail::Open => break,
+                Tail::Broken => continue,
+                Tail::Closed(inside) if is_foreign(inside) => continue,
+                Tail::Closed(inside) => "Id:$".len() + inside.len(),
+            }
+        } else {
+            continue;
+        };
+        if let Some(id) = id.take() {
+            expanded = format!("Id: {} $", id()).into_bytes();
+        }
+        edit.replace(length, &expanded);
+    }
+    edit.finish()
+}
+
+/// Whether there is a blank in it, other than at its ends.
+fn is_foreign(inside: &[u8]) -> bool {
+    let blank = inside.iter().skip(1).position(|byte| *byte == b' ');
+    blank.is_some_and(|at| at + 2 < inside.len())
+}
+
+/// Contents in which parts behind dollar signs are replaced.
+struct Edit<'a> {
+    contents: &'a [u8],
+    /// Where the next dollar sign is looked for.
+    at: usize,
+    /// Where the part begins that is not yet in `out`.
+    copied: usize,
+    out: Vec<u8>,
+}
+
+impl<'a> Edit<'a> {
+    fn of(contents: &'a [u8]) -> Self {
+        Self {
+            contents,
+            at: 0,
+            copied: 0,
+            out: Vec::new(),
+        }
+    }
+
+    /// What follows the next dollar sign.
+    fn next_dollar(&mut self) -> Option<&'a [u8]> {
+        let (before, after) = self.contents.get(self.at..)?.split_once_str(b"$")?;
+        self.at += before.len() + 1;
+        Some(after)
+    }
+
+    /// Puts `new` in the place of the `length` bytes behind the dollar sign, and goes on after them.
+    fn replace(&mut self, length: usize, new: &[u8]) {
+        let before = self.contents.get(self.copied..self.at);
+        self.out.extend_from_slice(before.unwrap_or_default());
+        self.out.extend_from_slice(new);
+        self.at += length;
+        self.copied = self.at;
+    }
+
+    fn finish(mut self) -> Option<Vec<u8>> {
+        if self.copied == 0 {
+            return None;
+        }
+        let rest = self.contents.get(self.copied..);
+        self.out.extend_from_slice(rest.unwrap_or_default());
+        Some(self.out)
+    }
 }
 
 #[cfg(test)]
@@ -56,5 +137,24 @@ mod tests {
         assert_eq!(collapsed("$Id: x"), "$Id: x");
         assert_eq!(collapsed("$Id:$"), "$Id$");
         assert_eq!(collapsed("$$Id: a$$Id: b$$"), "$$Id$$Id$$");
+    }
+
+    fn expanded(text: &str) -> String {
+        let id = || ObjectId::null(gix_hash::Kind::Sha1);
+        let expanded = expand(text.as_bytes(), id).unwrap_or(text.into());
+        let zeros = "0".repeat(40);
+        String::from_utf8(expanded).unwrap().replace(&zeros, "ID")
+    }
+
+    #[test]
+    fn an_ident_that_another_system_made_stays() {
+        assert_eq!(expanded("$Id$ $Id:$ $Id$"), "$Id: ID $ $Id: ID $ $Id: ID $");
+        assert_eq!(expanded("$Id: x $$Id:x$"), "$Id: ID $$Id: ID $");
+        assert_eq!(expanded("$Id: x y $"), "$Id: x y $");
+        assert_eq!(expanded("$Id:  x$ $Id:x y$"), "$Id:  x$ $Id:x y$");
+        // The dollar sign at its end may begin the next.
+        assert_eq!(expanded("$Id: x y $Id$"), "$Id: x y $Id: ID $");
+        assert_eq!(expanded("$Id: x\n$Id$ $Id: x"), "$Id: x\n$Id: ID $ $Id: x");
+        assert_eq!(expanded("$Id"), "$Id");
     }
 }

@@ -1,12 +1,12 @@
 //! Filters that run for long.
 
 use std::io::BufReader;
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use bstr::BStr;
 
 use super::Error;
-use super::conversation::{Conversation, Fault, Outcome};
+use super::conversation::{Conversation, Fault, Outcome, Task};
 use super::shell::{Input, Surroundings, report_signal, stop, terminate};
 use crate::git::attributes::{Messages, bytes};
 
@@ -25,7 +25,7 @@ impl Process {
         command: &BStr,
         messages: &Messages,
     ) -> Result<Option<Self>, Error> {
-        let Some(mut child) = surroundings.start(command, messages) else {
+        let Some(mut child) = surroundings.start(command, &[], Stdio::piped(), messages) else {
             messages.error(bytes!("cannot fork to run subprocess '", command, "'"));
             return Ok(None);
         };
@@ -41,10 +41,8 @@ impl Process {
         };
         match greeted {
             Ok(()) => Ok(Some(process)),
-            Err(Fault::Fatal(error)) => {
-                process.terminate(command, messages);
-                Err(error)
-            }
+            // git ends, and says nothing of how the process does.
+            Err(Fault::Fatal(error)) => Err(error),
             Err(fault) => {
                 fault.report(messages);
                 messages.error(bytes!(
@@ -58,20 +56,21 @@ impl Process {
         }
     }
 
-    /// Has the contents of the file `path` cleaned.
-    pub(super) fn clean(
+    /// Has the contents of the file `path` converted.
+    pub(super) fn convert(
         &mut self,
+        task: Task<'_>,
         path: &BStr,
         input: Input<'_>,
         messages: &Messages,
     ) -> Result<Outcome, Error> {
         match &mut self.conversation {
-            Some(conversation) => conversation.clean(path, input, messages),
+            Some(conversation) => conversation.convert(task, path, input, messages),
             None => Ok(Outcome::Broken),
         }
     }
 
-    /// Whether it has said that it will clean no file any more.
+    /// Whether it has said that it will clean, or smudge, no file any more.
     pub(super) fn has_aborted(&self) -> bool {
         self.conversation
             .as_ref()

@@ -24,29 +24,56 @@ pub enum AutoCrlf {
 /// One filter of the configuration (`filter.<name>`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
-    /// The command for one file (`clean`).
+    /// The command for one file that is recorded (`clean`).
     pub clean: Option<BString>,
-    /// The command that serves many files (`process`); if it is there at all, even empty, `clean` does not count.
+    /// The command for one blob that is written to the working tree (`smudge`).
+    pub smudge: Option<BString>,
+    /// The command that serves many files (`process`); if it is there at all, even empty, the others do not count.
     pub process: Option<BString>,
     /// Whether a file that cannot be filtered is an error (`required`).
     pub required: bool,
 }
 
-/// How a driver cleans.
+/// Which way contents go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cleaner<'a> {
-    /// By one command per file.
+pub(crate) enum Direction {
+    /// From the working tree into a blob.
+    Clean,
+    /// From a blob into the working tree.
+    Smudge,
+}
+
+impl Direction {
+    /// What the filters' protocol calls it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Smudge => "smudge",
+        }
+    }
+}
+
+/// What a driver runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program<'a> {
+    /// One command per file.
     Command(&'a BStr),
-    /// By a process for all files.
+    /// A process for all files.
     Process(&'a BStr),
 }
 
 impl Driver {
-    /// The command that git would run.
-    pub(super) fn cleaner(&self) -> Option<Cleaner<'_>> {
-        match (&self.clean, &self.process) {
-            (_, Some(process)) if !process.is_empty() => Some(Cleaner::Process(process.as_bstr())),
-            (Some(clean), None) if !clean.is_empty() => Some(Cleaner::Command(clean.as_bstr())),
+    /// What git would run.
+    pub(super) fn program(&self, direction: Direction) -> Option<Program<'_>> {
+        let command = match direction {
+            Direction::Clean => &self.clean,
+            Direction::Smudge => &self.smudge,
+        };
+        match (command, &self.process) {
+            (_, Some(process)) if !process.is_empty() => Some(Program::Process(process.as_bstr())),
+            (Some(command), None) if !command.is_empty() => {
+                Some(Program::Command(command.as_bstr()))
+            }
             _ => None,
         }
     }
@@ -92,6 +119,7 @@ impl Settings {
             let value = |key| config.subsection_string("filter", name.as_ref(), key);
             let driver = Driver {
                 clean: value("clean"),
+                smudge: value("smudge"),
                 process: value("process"),
                 required: config
                     .boolean(&format!("filter.{name}.required"))?

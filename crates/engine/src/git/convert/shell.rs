@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub enum FilterStderr {
 /// Where and with what surroundings filters run.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// Their working directory: the top of the working tree.
+    /// Their working directory: the top of the working tree, and without one the caller's.
     pub directory: PathBuf,
     /// All their environment variables.
     pub variables: Vec<(BString, BString)>,
@@ -50,14 +50,25 @@ impl Surroundings {
     /// repository is not simply `.git`, and `GIT_PREFIX`.
     pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
         let mut environment: Environment = repository.environment.clone();
-        let directory = repository.work_tree.clone().unwrap_or_default();
-        let bytes = |path: &PathBuf| BString::from(path.as_os_str().as_bytes());
-        if environment.get("GIT_DIR").is_some() || repository.git_dir != directory.join(".git") {
-            environment.set("GIT_DIR", bytes(&repository.git_dir));
-        }
-        if environment.get("GIT_WORK_TREE").is_some() {
-            environment.set("GIT_WORK_TREE", bytes(&directory));
-        }
+        let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
+        let directory = match &repository.work_tree {
+            Some(top) => {
+                if environment.get("GIT_DIR").is_some() || repository.git_dir != top.join(".git") {
+                    environment.set("GIT_DIR", bytes(&repository.git_dir));
+                }
+                if environment.get("GIT_WORK_TREE").is_some() {
+                    environment.set("GIT_WORK_TREE", bytes(top));
+                }
+                top.clone()
+            }
+            None => {
+                if environment.get("GIT_DIR").is_none() {
+                    environment.set("GIT_DIR", repository.git_dir_name.clone());
+                    environment.set("GIT_IMPLICIT_WORK_TREE", "0");
+                }
+                environment.working_directory().to_owned()
+            }
+        };
         environment.set("GIT_PREFIX", repository.prefix.clone());
         if let Some(programs) = environment.get("GIT_EXEC_PATH") {
             let mut path = BString::from(programs);
@@ -77,15 +88,29 @@ impl Surroundings {
         }
     }
 
-    /// Starts `command` with pipes for its input and output. If it cannot be started, this is in `messages`.
-    pub(super) fn start(&self, command: &BStr, messages: &Messages) -> Option<Child> {
-        let mut process = if command.find_byteset(SHELL_CHARACTERS).is_some() {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(OsStr::from_bytes(command));
-            shell
+    /// Starts `command` with a pipe for its output. If it cannot be started, this is in `messages`.
+    pub(in crate::git) fn start(
+        &self,
+        command: &BStr,
+        arguments: &[&BStr],
+        stdin: Stdio,
+        messages: &Messages,
+    ) -> Option<Child> {
+        let program = OsStr::from_bytes(command);
+        let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
+            Command::new(program)
         } else {
-            Command::new(OsStr::from_bytes(command))
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c");
+            if arguments.is_empty() {
+                shell.arg(program);
+            } else {
+                let script = bytes!(command, " \"$@\"");
+                shell.arg(OsStr::from_bytes(&script)).arg(program);
+            }
+            shell
         };
+        process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
         let variables = self.variables.iter().map(|(name, value)| {
             (
                 OsStr::from_bytes(name.as_slice()),
@@ -96,7 +121,7 @@ impl Surroundings {
             .current_dir(&self.directory)
             .env_clear()
             .envs(variables)
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(match self.stderr {
                 FilterStderr::Inherit => Stdio::inherit(),
@@ -149,7 +174,8 @@ pub(super) fn run_filter(
 ) -> Option<Vec<u8>> {
     let command = expand(template, path);
     let failed = || messages.error(bytes!("external filter '", template, "' failed"));
-    let Some(mut child) = surroundings.start(command.as_ref(), messages) else {
+    let Some(mut child) = surroundings.start(command.as_ref(), &[], Stdio::piped(), messages)
+    else {
         messages.error(bytes!(
             "cannot fork to run external filter '",
             template,
@@ -249,7 +275,8 @@ fn exit_code(status: ExitStatus) -> i32 {
         .unwrap_or(-1)
 }
 
-pub(super) fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
+/// Says in `messages` that a signal ended `command`, if git would.
+pub(in crate::git) fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
     // git keeps silent about what a user does with a terminal, and about closed pipes.
     const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
     if let Some(signal) = status.signal()

@@ -3,6 +3,7 @@
 mod explain;
 mod filters;
 mod fingerprint;
+mod smudge;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -27,6 +28,7 @@ impl Fixture {
                     }
                 };
                 set("clean", driver.clean.as_ref());
+                set("smudge", driver.smudge.as_ref());
                 set("process", driver.process.as_ref());
                 set("required", driver.required.then(|| "true".into()).as_ref());
                 (BString::from(*name), driver.clone())

@@ -141,8 +141,8 @@ fn much_data_passes_a_filter_both_ways() {
 }
 
 /// A filter process in shell. What it does with a file depends on the first letter of the path, and it writes a
-/// line to `starts` when it starts, to `ends` when it ends by itself.
-const SERVER: &str = r#"
+/// line to `starts` when it starts, to `ends` when it ends by itself, and to `asked` what it is asked for.
+pub(super) const SERVER: &str = r#"
 echo start >>starts
 packet() {
     head=$(dd bs=1 count=4 2>/dev/null)
@@ -160,7 +160,10 @@ line ${GREETING-git-filter-server}; line version=${VERSION-2}; flush
 skip
 for word in ${CAPABILITIES-clean smudge}; do line capability=$word; done; flush
 while :; do
-    while packet; do case $data in pathname=*) path=${data#pathname=};; esac; done
+    while packet; do
+        echo "$data" >>asked
+        case $data in pathname=*) path=${data#pathname=};; esac
+    done
     all=
     while packet; do all=$all$data; done
     case $path in
@@ -182,7 +185,7 @@ fn server(fixture: &Fixture, prefix: &str) -> Driver {
     Driver {
         clean: Some("echo not used".into()),
         process: Some(format!("{prefix} sh server.sh").into()),
-        required: false,
+        ..Driver::default()
     }
 }
 

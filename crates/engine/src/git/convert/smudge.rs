@@ -1,0 +1,60 @@
+//! From a blob to the working tree.
+
+use std::borrow::Cow;
+
+use bstr::BStr;
+use gix_hash::oid;
+
+use super::conversation::Task;
+use super::shell::Input;
+use super::{Converter, Error, encoding, eol, hash, ident};
+
+impl Converter {
+    /// What a checkout would write for the contents `blob` of the blob `id` at `path`, a regular file: ident, line
+    /// endings, encoding, filter, in this order. Contents that stay as they are come back as they came.
+    ///
+    /// What git would say on the way is in the messages. One filter process serves all calls, and ends with the
+    /// converter.
+    ///
+    /// # Errors
+    /// Those at which git ends.
+    pub fn to_working_tree<'a>(
+        &self,
+        path: &BStr,
+        id: &oid,
+        blob: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, Error> {
+        let plan = self.plan(path)?;
+        let mut contents = Cow::Borrowed(blob);
+        if plan.ident {
+            // Not `id`: the contents may be those of a replacement.
+            let own_id = || hash::hash(self.settings.hash, blob);
+            if let Some(expanded) = ident::expand(blob, own_id) {
+                contents = expanded.into();
+            }
+        }
+        if let Some(converted) = eol::to_crlf(&contents, plan.eol) {
+            contents = converted.into();
+        }
+        if let Some(encoding) = &plan.encoding
+            && let Some(converted) =
+                encoding::from_utf8(path, encoding.as_ref(), &contents, &self.messages)
+        {
+            contents = converted.into();
+        }
+        if let Some((name, driver)) = &plan.driver {
+            let task = Task::Smudge { blob: id };
+            match self.filter(driver, task, path, Input::Bytes(&contents))? {
+                Some(filtered) => contents = filtered.into(),
+                None if driver.required => {
+                    return Err(Error::RequiredSmudge {
+                        path: path.into(),
+                        filter: name.clone(),
+                    });
+                }
+                None => {}
+            }
+        }
+        Ok(contents)
+    }
+}
