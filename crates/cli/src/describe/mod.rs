@@ -6,12 +6,13 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::describe::{
-    Contained, Describer, Error, Place, contains, differs_from_head, settings_of,
+    Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
 };
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::objects::Objects;
-use vigil_engine::session::Session;
+use vigil_engine::git::repository::settings::Settings;
+use vigil_engine::session::{Session, SessionError};
 
 use crate::globals;
 use crate::inside;
@@ -56,6 +57,9 @@ fn answer_in(
     arguments: &[BString],
     environment: &Environment,
 ) -> Result<Reply, Reply> {
+    // All of the configuration is looked at before the command line is.
+    Settings::of_any_command(repository)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments {
         question,
         contains: asks_for_tips,
@@ -89,7 +93,14 @@ fn answer_in(
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
                 mark_or_broken(environment, place, dirty, broken, &mut reply.stderr)
             }
-            (Some(dirty), None) => look(environment, place, false)?.then_some(dirty),
+            (Some(dirty), None) => match look(environment, place, &mut reply.stderr) {
+                Ok(is_dirty) => is_dirty.then_some(dirty),
+                Err(failed) => {
+                    reply.stderr.extend(failed.reply.stderr);
+                    reply.code = failed.reply.code;
+                    return Ok(reply);
+                }
+            },
             (None, None) => None,
         };
     } else if dirty.is_some() {
@@ -150,29 +161,73 @@ fn together(what: &str) -> Reply {
     Reply::fatal(format!("{what} cannot be used together"))
 }
 
+/// A look at the working tree that failed.
+struct Failed {
+    reply: Reply,
+    /// How far git's programs come: each of the two that look for `--broken`.
+    stage: Stage,
+}
+
+/// Which of git's programs fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The one that refreshes the index, and the one that compares.
+    Both,
+    /// The one that refreshes the index. What is not refreshed looks changed to the other one.
+    Refresh,
+    /// The one that compares.
+    Compare,
+}
+
 /// Whether the working tree differs from HEAD. The repository is opened once more for it, since a session needs one of
 /// its own.
 ///
 /// # Errors
 /// The reply of a look that fails.
-fn look(
-    environment: &Environment,
-    place: Place<'_>,
-    reads_diff_settings: bool,
-) -> Result<bool, Reply> {
-    let repository = inside::repository(environment)?;
-    let settings = settings_of(&repository, reads_diff_settings)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+fn look(environment: &Environment, place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
+    let failed = |stage| move |reply| Failed { reply, stage };
+    let repository = inside::repository(environment).map_err(failed(Stage::Both))?;
+    let settings = settings_of(&repository)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))
+        .map_err(failed(Stage::Both))?;
     let session = Session::open_with(repository, settings, false, FilterStderr::Inherit);
-    let mut session = session.map_err(inside::refuse)?;
+    let mut session = session
+        .map_err(inside::refuse)
+        .map_err(failed(Stage::Both))?;
     let head = place.refs.resolve("HEAD".into());
-    if head.map_err(|error| refuse(&error))?.is_none() {
-        return Err(Reply::fatal("bad revision 'HEAD'"));
+    let head = head.map_err(|error| failed(Stage::Compare)(refuse(&error)))?;
+    if head.is_none() {
+        return Err(failed(Stage::Compare)(Reply::fatal("bad revision 'HEAD'")));
     }
-    differs_from_head(&mut session).map_err(inside::refuse)
+    let looked = look_at_worktree(&mut session, place);
+    let mut say = |lines: Vec<BString>| {
+        for line in lines {
+            stderr.extend(labelled("", &line));
+        }
+    };
+    match looked {
+        Ok(Look { is_dirty, said }) => {
+            say(said);
+            Ok(is_dirty)
+        }
+        Err(error) => {
+            say(session.take_messages());
+            Err(match error {
+                LookError::Head(error) => failed(Stage::Compare)(refuse(&error)),
+                LookError::Session(error) => {
+                    let stage = match error {
+                        SessionError::Index(_) => Stage::Both,
+                        SessionError::Scan(_) => Stage::Refresh,
+                        _ => Stage::Compare,
+                    };
+                    failed(stage)(inside::refuse(error))
+                }
+            })
+        }
+    }
 }
 
-/// The mark, where looking may fail. git looks with two programs of its own, and both complain.
+/// The mark, where looking may fail.
 fn mark_or_broken(
     environment: &Environment,
     place: Place<'_>,
@@ -180,11 +235,14 @@ fn mark_or_broken(
     broken: BString,
     stderr: &mut Vec<u8>,
 ) -> Option<BString> {
-    match look(environment, place, true) {
+    match look(environment, place, stderr) {
         Ok(is_dirty) => is_dirty.then_some(dirty),
-        Err(complaint) => {
-            stderr.extend(complaint.stderr);
-            Some(broken)
+        Err(Failed { reply, stage }) => {
+            stderr.extend_from_slice(&reply.stderr);
+            if stage == Stage::Both {
+                stderr.extend_from_slice(&reply.stderr);
+            }
+            Some(if stage == Stage::Refresh { dirty } else { broken })
         }
     }
 }

@@ -20,7 +20,7 @@ use super::revision;
 use crate::objects::{self, Objects};
 
 pub use self::contains::{Contained, contains};
-pub use self::dirty::{differs_from_head, settings_of};
+pub use self::dirty::{Look, LookError, look_at_worktree, settings_of};
 
 /// The most candidates that are considered.
 pub const CANDIDATES_MAX: usize = 28;

@@ -7,7 +7,7 @@ use bstr::BString;
 use gix_hash::ObjectId;
 use gix_object::{Kind, TreeRefIter};
 
-use super::commits::{IdHasher, Number};
+use super::commits::{Commits, IdHasher, Number};
 use super::walk::{Queue, SEEN};
 use super::{Describer, Error};
 use crate::git::revision;
@@ -17,8 +17,8 @@ use crate::objects::Objects;
 /// when the next begins. This one leaves a commit and all its history out.
 const UNINTERESTING: u32 = 1 << 1;
 
-/// The bit of git's walk for commits that nobody named.
-const NOT_USER_GIVEN: u32 = 1 << 25;
+/// The bits of git's walk for all commits but the first.
+const REACHED: u32 = 1 << 25 | 1 << 28;
 
 /// The bits that git takes off all commits when a walk is over.
 const OF_ONE_WALK: u32 = SEEN | 1 << 3 | 1 << 7 | 1 << 23 | 1 << 24;
@@ -71,22 +71,42 @@ impl Describer<'_> {
         queue.push(start, commits.time_of(start));
         let mut history = Vec::new();
         while let Some(number) = queue.pop() {
-            let handed_on = commits.flags_of(number) & UNINTERESTING;
+            let is_left_out = commits.flags_of(number) & UNINTERESTING != 0;
             for at in 0..commits.parent_count(number) {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
                 commits.read(parent, &mut self.said)?;
+                if is_left_out {
+                    commits.add_flags(parent, UNINTERESTING);
+                    leave_out_parents(commits, parent);
+                }
+                commits.add_flags(parent, REACHED);
                 if commits.flags_of(parent) & SEEN == 0 {
                     queue.push(parent, commits.time_of(parent));
+                    commits.add_flags(parent, SEEN);
                 }
-                commits.add_flags(parent, handed_on | SEEN | NOT_USER_GIVEN);
             }
-            if handed_on == 0 {
+            if !is_left_out {
                 history.push(number);
             }
         }
         Ok(history)
+    }
+}
+
+/// Leaves out what is known of the history of the commit `number`.
+fn leave_out_parents(commits: &mut Commits<'_>, number: Number) {
+    let mut pending = vec![number];
+    while let Some(number) = pending.pop() {
+        for at in 0..commits.parent_count(number) {
+            if let Some(parent) = commits.parent(number, at)
+                && commits.flags_of(parent) & UNINTERESTING == 0
+            {
+                commits.add_flags(parent, UNINTERESTING);
+                pending.push(parent);
+            }
+        }
     }
 }
 
