@@ -9,9 +9,9 @@ use vigil_engine::git::describe::{
     Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
 };
 use vigil_engine::git::refs::Refs;
+use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::objects::Objects;
-use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::session::{Session, SessionError};
 
 use crate::globals;
@@ -114,7 +114,9 @@ fn answer_in(
         match described {
             Ok(text) => {
                 reply.stdout.extend_from_slice(&text);
-                reply.stdout.extend(Vec::from(mark.take().unwrap_or_default()));
+                reply
+                    .stdout
+                    .extend(Vec::from(mark.take().unwrap_or_default()));
                 reply.stdout.push(b'\n');
             }
             Err(error) => {
@@ -242,7 +244,11 @@ fn mark_or_broken(
             if stage == Stage::Both {
                 stderr.extend_from_slice(&reply.stderr);
             }
-            Some(if stage == Stage::Refresh { dirty } else { broken })
+            Some(if stage == Stage::Refresh {
+                dirty
+            } else {
+                broken
+            })
         }
     }
 }

@@ -176,7 +176,7 @@ impl<'a> Describer<'a> {
     pub fn new(question: &'a Question, place: Place<'a>) -> Result<Self, Error> {
         let commits = Commits::new(place.objects);
         let names = Names::read(question, place, &commits)?;
-        if names.len() == 0 && !question.always {
+        if names.is_empty() && !question.always {
             return Err(Error::NoNames);
         }
         Ok(Self {
@@ -220,23 +220,23 @@ impl<'a> Describer<'a> {
     }
 
     /// The name of this number as it is shown. A tag object knows its own.
-    fn shown(&mut self, number: usize) -> Result<BString, Error> {
+    fn shown(&mut self, number: u32) -> Result<BString, Error> {
         let all = self.question.all;
+        let path = BString::from(self.names.path(number));
         let Some(name) = self.names.get_mut(number) else {
-            return Ok(BString::default());
+            return Ok(path);
         };
         if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
-            let path = name.path.clone();
             return Err(Error::NoTag { path });
         }
         let Some(tag) = &name.tag else {
-            return Ok(name.path.clone());
+            return Ok(path);
         };
+        let own = &tag.name;
         if !name.is_checked {
             // With `--all` git takes "tags/" off, whatever the name begins with.
-            let short = if all { name.path.get(TAGS.len()..) } else { None };
-            if short.unwrap_or(&name.path) != tag.name.as_slice() {
-                let (path, own) = (&name.path, &tag.name);
+            let short = if all { path.get(TAGS.len()..) } else { None };
+            if short.unwrap_or(&path) != own.as_slice() {
                 let line = format!("warning: tag '{path}' is externally known as '{own}'");
                 self.said.push(line.into());
                 name.is_misnamed = true;
@@ -244,8 +244,8 @@ impl<'a> Describer<'a> {
             name.is_checked = true;
         }
         Ok(match all {
-            true => [TAGS, tag.name.as_slice()].concat().into(),
-            false => tag.name.clone(),
+            true => [TAGS, own.as_slice()].concat().into(),
+            false => own.clone(),
         })
     }
 

@@ -46,7 +46,7 @@ impl Queue {
 
 /// A name that may be the answer.
 struct Candidate {
-    name: usize,
+    name: u32,
     /// How many of the commits that were looked at it does not have.
     depth: usize,
     /// The flag of the commits that it has.
@@ -70,7 +70,7 @@ impl Describer<'_> {
     /// The description of the commit `id`, without a mark.
     pub(super) fn describe_commit(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let question = self.question;
-        if let Some(name) = self.names.find(id)
+        if let Some(name) = self.names.find(id, self.place)?
             && self.counts(name)
         {
             let mut text = self.shown(name)?;
@@ -126,7 +126,7 @@ impl Describer<'_> {
     }
 
     /// Whether the name may be an answer.
-    fn counts(&self, name: usize) -> bool {
+    fn counts(&self, name: u32) -> bool {
         self.question.all
             || self.question.tags
             || self
@@ -139,6 +139,7 @@ impl Describer<'_> {
     fn search(&mut self, start: Number) -> Result<Found, Error> {
         let question = self.question;
         let commits = &mut self.commits;
+        let enough = question.candidates.min(self.names.best(self.place)?.len());
         commits.read(start, &mut self.said)?;
         if let Some(commit) = commits.get_mut(start) {
             commit.flags = SEEN;
@@ -155,19 +156,15 @@ impl Describer<'_> {
         let mut has_annotated = false;
         while let Some(number) = queue.pop() {
             found.seen = found.seen.saturating_add(1);
-            let enough = question.candidates.min(self.names.len());
             if found.candidates.len() == enough {
                 found.gave_up_on = Some(number);
                 break;
             }
             let name = commits
                 .get(number)
-                .and_then(|commit| self.names.find(&commit.id));
+                .and_then(|commit| self.names.best_of(&commit.id));
             if let Some(name) = name {
-                let rank = self
-                    .names
-                    .get(name)
-                    .map_or(Rank::Head, |known| known.rank);
+                let rank = self.names.get(name).map_or(Rank::Head, |known| known.rank);
                 if !question.tags && !question.all && rank < Rank::Annotated {
                     found.has_lightweight = true;
                 } else {
@@ -198,7 +195,11 @@ impl Describer<'_> {
                 }
             }
             let count = commits.parent_count(number);
-            let count = if question.first_parent { count.min(1) } else { count };
+            let count = if question.first_parent {
+                count.min(1)
+            } else {
+                count
+            };
             for at in 0..count {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
@@ -223,7 +224,7 @@ impl Describer<'_> {
                 continue;
             };
             let mut line = format!(" {:<11} {:8} ", name.rank.word(), candidate.depth).into_bytes();
-            line.extend_from_slice(&name.path);
+            line.extend_from_slice(self.names.path(candidate.name));
             self.said.push(line.into());
         }
         self.said.push(format!("traversed {seen} commits").into());

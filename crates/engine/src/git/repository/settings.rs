@@ -225,7 +225,14 @@ impl Settings {
 
 /// Whether every command of git looks at the entry `key`.
 fn is_for_any_command(key: &BStr) -> bool {
-    const OTHERS: [&str; 6] = ["color.", "column.", "diff.", "status.", "submodule.", "pager."];
+    const OTHERS: [&str; 6] = [
+        "color.",
+        "column.",
+        "diff.",
+        "status.",
+        "submodule.",
+        "pager.",
+    ];
     !OTHERS.iter().any(|section| key.starts_with_str(section)) || key.starts_with(b"color.advice")
 }
 
@@ -267,9 +274,8 @@ fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
 }
 
 fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
-    let is_copies = |value: &BStr| {
-        value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy")
-    };
+    let is_copies =
+        |value: &BStr| value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy");
     if entry.value.is_some_and(is_copies) {
         Ok(Renames::Copies)
     } else if entry.boolean()? {
