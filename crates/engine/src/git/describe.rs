@@ -204,7 +204,8 @@ impl<'a> Describer<'a> {
         let Some(id) = revision::resolve(name, place.refs, place.objects)? else {
             return Err(Error::NotAName { name: name.into() });
         };
-        if self.commits.has_in_graph(&id) {
+        // A path leads to a blob, which may be large.
+        if !name.contains(&b':') && self.commits.is_commit(&id)? {
             return self.describe_commit(&id);
         }
         match place.objects.peel(&id)? {

@@ -67,6 +67,14 @@ impl<'a> Commits<'a> {
         }
     }
 
+    /// Whether `id` is a commit: it is read for it.
+    pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
+        let number = self.number_of(id);
+        // Of what is no commit nothing is said here.
+        self.read(number, &mut Vec::new())?;
+        Ok(self.get(number).is_some_and(|commit| commit.is_read))
+    }
+
     /// Whether the commit-graph has `id`, which then is a commit.
     pub(super) fn has_in_graph(&self, id: &oid) -> bool {
         self.graph

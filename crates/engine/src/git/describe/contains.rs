@@ -187,7 +187,7 @@ impl Naming<'_> {
             let is_tag = reference.starts_with(b"refs/tags/");
             let annotated = peeled.filter(|peeled| *peeled != id);
             let kind = match annotated {
-                Some(target) if !self.may_lead(&target, said)? => continue,
+                Some(target) if !self.may_lead(&target)? => continue,
                 Some(_) => Some(Kind::Tag),
                 None if self.commits.has_in_graph(&id) => Some(Kind::Commit),
                 None => place.objects.kind(&id)?,
@@ -207,7 +207,7 @@ impl Naming<'_> {
                     continue;
                 }
             };
-            if !self.may_lead(&target, said)? {
+            if !self.may_lead(&target)? {
                 continue;
             }
             let commit = self.commits.number_of(&target);
@@ -224,14 +224,9 @@ impl Naming<'_> {
     }
 
     /// Whether `id` is a commit that may lead to one in question.
-    fn may_lead(&mut self, id: &ObjectId, said: &mut Vec<BString>) -> Result<bool, Error> {
+    fn may_lead(&mut self, id: &ObjectId) -> Result<bool, Error> {
         let number = self.commits.number_of(id);
-        let before = said.len();
-        self.commits.read(number, said)?;
-        let is_commit = said.len() == before;
-        // Of what is no commit git says nothing here.
-        said.truncate(before);
-        Ok(is_commit && !self.is_too_old(number))
+        Ok(self.commits.is_commit(id)? && !self.is_too_old(number))
     }
 
     /// Hands names on from the tip of this number to all that it leads to, as far as they are better than those known.

@@ -4,7 +4,6 @@ use std::collections::hash_map::Entry;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
-use gix_object::Kind;
 
 use super::commits::{ById, Commits};
 use super::tag_object::{self, TagObject};
@@ -104,7 +103,6 @@ impl Names {
         let (peeled, tag) = match peeled {
             Some(peeled) => (peeled, None),
             None if id.is_null() || commits.has_in_graph(id) => (id.to_owned(), None),
-            None if place.objects.kind(id)? != Some(Kind::Tag) => (id.to_owned(), None),
             None => match tag_object::peel(id, place.objects, buf)? {
                 Some(peeled) => (peeled.target, Some(Box::new(peeled.first))),
                 None => (id.to_owned(), None),
