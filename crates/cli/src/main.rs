@@ -2,6 +2,7 @@
 //! say.
 
 mod config_parameter;
+mod describe;
 mod globals;
 mod help;
 mod inside;
@@ -64,6 +65,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
         return say(&help::overview(1));
     };
     match command.as_slice() {
+        b"describe" => say(&describe::run(arguments, &environment)),
         b"gitstatusd" => gitstatusd(arguments, environment),
         b"state" => say(&state::run(arguments, &environment)),
         b"status" => {

@@ -10,7 +10,7 @@ mod values;
 
 pub(crate) use parse::{parse, with_usage};
 pub(crate) use usage::{Audience, usage};
-pub(crate) use values::rename_score;
+pub(crate) use values::{integer, rename_score};
 
 use bstr::BStr;
 
@@ -41,13 +41,15 @@ pub(crate) struct Entry<K> {
     pub is_own: bool,
 }
 
-/// What may be joined to an option (`--name=value`, `-nvalue`).
+/// What may be joined to an option (`--name=value`, `-nvalue`), or must follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Argument {
     /// Nothing.
     None,
     /// A value, under this name in the usage.
     Optional(&'static str),
+    /// A value, under this name in the usage; where none is joined, it is the next argument.
+    Required(&'static str),
 }
 
 /// How an option was given.

@@ -25,9 +25,11 @@ pub(crate) fn parse<K: Copy>(
             }
             b"--help" => return Err(asked_usage(table, Audience::Everyone)),
             b"--help-all" => return Err(asked_usage(table, Audience::Curious)),
-            [b'-', b'-', name @ ..] => parse_long(table, name.as_bstr(), &mut take)?,
+            [b'-', b'-', name @ ..] => {
+                parse_long(table, name.as_bstr(), &mut remaining, &mut take)?;
+            }
             [b'-', cluster @ ..] if !cluster.is_empty() => {
-                parse_cluster(table, cluster.as_bstr(), &mut take)?;
+                parse_cluster(table, cluster.as_bstr(), &mut remaining, &mut take)?;
             }
             _ => others.push(argument.clone()),
         }
@@ -60,9 +62,10 @@ impl<K> Candidate<'_, K> {
     }
 }
 
-fn parse_long<K: Copy>(
+fn parse_long<'a, K: Copy>(
     table: &Table<K>,
     given: &BStr,
+    remaining: &mut impl Iterator<Item = &'a BString>,
     take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
 ) -> Result<(), Reply> {
     let (name, value) = match given.split_once_str("=") {
@@ -78,9 +81,26 @@ fn parse_long<K: Copy>(
         }
         Some(value) => Given::With(value),
         None if found.negated => Given::Negated,
-        None => Given::Bare,
+        None => match found.entry.argument {
+            Argument::Required(_) => {
+                let complaint = || bytes!["option `", found.entry.long, "' requires a value"];
+                Given::With(next_value(remaining, complaint)?)
+            }
+            _ => Given::Bare,
+        },
     };
     take(found.entry.key, how)
+}
+
+/// The argument that follows an option, as its value.
+fn next_value<'a>(
+    remaining: &mut impl Iterator<Item = &'a BString>,
+    complaint: impl FnOnce() -> Vec<u8>,
+) -> Result<&'a BStr, Reply> {
+    match remaining.next() {
+        Some(value) => Ok(value.as_bstr()),
+        None => Err(Reply::usage_error(complaint())),
+    }
 }
 
 /// The option that `name` means: by its full name, or as the only one that it begins. `given` is the name with its
@@ -145,9 +165,10 @@ fn find_long<'t, K>(
 }
 
 /// Short options that share a dash.
-fn parse_cluster<K: Copy>(
+fn parse_cluster<'a, K: Copy>(
     table: &Table<K>,
     cluster: &BStr,
+    remaining: &mut impl Iterator<Item = &'a BString>,
     take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
 ) -> Result<(), Reply> {
     let mut rest = cluster.as_bytes();
@@ -164,10 +185,13 @@ fn parse_cluster<K: Copy>(
             return Err(unknown_letter(table, letter, rest));
         };
         let takes_tail = entry.argument != Argument::None && !tail.is_empty();
-        let how = if takes_tail {
-            Given::With(tail.as_bstr())
-        } else {
-            Given::Bare
+        let how = match entry.argument {
+            _ if takes_tail => Given::With(tail.as_bstr()),
+            Argument::Required(_) => {
+                let complaint = || bytes!["switch `", [letter], "' requires a value"];
+                Given::With(next_value(remaining, complaint)?)
+            }
+            _ => Given::Bare,
         };
         take(entry.key, how)?;
         rest = if takes_tail { b"" } else { tail };
@@ -215,6 +239,7 @@ mod tests {
             entry('a', Some(b'a'), "alpha", Argument::None),
             entry('l', Some(b'l'), "alps", Argument::Optional("height")),
             entry('r', None, "no-rest", Argument::None),
+            entry('n', Some(b'n'), "name", Argument::Required("name")),
             Entry {
                 negatable: false,
                 ..entry('f', None, "fixed", Argument::None)
@@ -286,6 +311,18 @@ mod tests {
     #[test]
     fn clusters_end_at_a_value() {
         assert_eq!(options(&["-aal", "-l7a"]), "aall=7a");
+    }
+
+    #[test]
+    fn a_required_value_is_joined_or_the_next_argument() {
+        let (seen, others) = read(&["--name", "--alpha", "--name=", "-n", "-a", "-anx"]).unwrap();
+        assert_eq!((seen.as_str(), others.len()), ("n=--alphan=n=-aan=x", 0));
+        assert_eq!(options(&["--no-name"]), "n!");
+        assert_eq!(
+            complaint(&["--name"]),
+            "error: option `name' requires a value"
+        );
+        assert_eq!(complaint(&["-an"]), "error: switch `n' requires a value");
     }
 
     #[test]

@@ -46,8 +46,10 @@ fn left_side<K>(entry: &Entry<K>) -> String {
         "--"
     });
     text.push_str(entry.long);
-    if let Argument::Optional(name) = entry.argument {
-        text.push_str(&format!("[=<{name}>]"));
+    match entry.argument {
+        Argument::None => {}
+        Argument::Optional(name) => text.push_str(&format!("[=<{name}>]")),
+        Argument::Required(name) => text.push_str(&format!(" <{name}>")),
     }
     text
 }

@@ -1,6 +1,28 @@
 //! The values that options take.
 
 use bstr::BStr;
+use vigil_engine::git::config::{self, BadNumber};
+
+use crate::bytes;
+use crate::reply::Reply;
+
+/// The whole number that the option `name` is given, with `k`, `m` or `g` behind it for powers of 1024.
+///
+/// # Errors
+/// What is no such number, or does not fit into an `int`.
+pub(crate) fn integer(name: &str, value: &BStr) -> Result<i32, Reply> {
+    let expected = |what: &str| Reply::usage_error(format!("option `{name}' expects {what}"));
+    if value.is_empty() {
+        return Err(expected("a numerical value"));
+    }
+    config::int(value).map_err(|reason| match reason {
+        BadNumber::InvalidUnit => expected("an integer value with an optional k/m/g suffix"),
+        BadNumber::OutOfRange => {
+            let range = format!("not in range [{},{}]", i32::MIN, i32::MAX);
+            Reply::usage_error(bytes!["value ", value, " for option `", name, "' ", range])
+        }
+    })
+}
 
 /// The value of `--find-renames` on git's scale of 60,000: digits after an imagined decimal point, or a
 /// percentage, with whatever follows left out (git-diff(1), `-M`). 0 stands for the default.
@@ -41,6 +63,41 @@ pub(crate) fn rename_score(value: &BStr) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_have_units_and_limits() {
+        let read = |text: &str| {
+            integer("n", text.into()).map_err(|reply| String::from_utf8(reply.stderr).unwrap())
+        };
+        for (text, number) in [
+            ("5", 5),
+            ("-3", -3),
+            (" +1k", 1024),
+            ("1G", 1 << 30),
+            ("010", 8),
+            ("0x10", 16),
+            ("0", 0),
+        ] {
+            assert_eq!(read(text), Ok(number), "{text}");
+        }
+        for (text, complaint) in [
+            ("", "option `n' expects a numerical value"),
+            (
+                "x",
+                "option `n' expects an integer value with an optional k/m/g suffix",
+            ),
+            (
+                "5x",
+                "option `n' expects an integer value with an optional k/m/g suffix",
+            ),
+            (
+                "4g",
+                "value 4g for option `n' not in range [-2147483648,2147483647]",
+            ),
+        ] {
+            assert_eq!(read(text), Err(format!("error: {complaint}\n")), "{text}");
+        }
+    }
 
     #[test]
     fn scores_are_fractions_or_percentages() {

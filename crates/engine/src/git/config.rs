@@ -7,7 +7,6 @@ use bstr::{BStr, BString, ByteSlice};
 
 use self::branch::Branch;
 use self::source::Source;
-use self::value::BadNumber;
 use crate::environment::Environment;
 
 mod branch;
@@ -16,6 +15,8 @@ pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
+
+pub use self::value::BadNumber;
 
 /// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
 ///
@@ -29,6 +30,15 @@ pub fn check_early(environment: &Environment) -> Result<(), Error> {
 /// all but 0 is true. `None` where it is neither.
 pub fn boolean(value: &BStr) -> Option<bool> {
     value::boolean(Some(value))
+}
+
+/// `value` as git reads a whole number that fits into a C `int`, here and on its command lines (git-config(1), "int").
+///
+/// # Errors
+/// Why it is none.
+pub fn int(value: &BStr) -> Result<i32, BadNumber> {
+    let number = value::number(Some(value), i64::from(i32::MAX))?;
+    i32::try_from(number).map_err(|_| BadNumber::OutOfRange)
 }
 
 /// Why the configuration could not be used. The text is git's own, without "fatal: ".

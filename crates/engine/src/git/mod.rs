@@ -5,6 +5,7 @@ pub mod attributes;
 pub mod branch;
 pub mod config;
 pub mod convert;
+pub mod describe;
 pub mod ignore;
 pub mod index_file;
 pub mod mailmap;

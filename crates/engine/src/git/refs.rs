@@ -260,18 +260,26 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        let mut emit = |name: &BStr, raw: Raw, peeled: Option<ObjectId>| -> Result<(), Error> {
-            if !name::is_valid(name) {
-                return Ok(());
+        self.for_each_even_broken(prefix, |name, id, peeled| {
+            if !id.is_null() {
+                found(name, id, peeled);
             }
+        })
+    }
+
+    /// As [`Self::for_each`], with what that leaves out: such a reference leads to the null id.
+    pub(crate) fn for_each_even_broken(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
+    ) -> Result<(), Error> {
+        let null = ObjectId::null(self.hash);
+        let mut emit = |name: &BStr, raw: Raw, peeled: Option<ObjectId>| -> Result<(), Error> {
             match raw {
-                Raw::Direct(id) if !id.is_null() => found(name, &id, peeled),
-                Raw::Symbolic(_) => {
-                    if let Some(id) = self.resolve(name)? {
-                        found(name, &id, None);
-                    }
-                }
-                _ => {}
+                _ if !name::is_valid(name) => found(name, &null, None),
+                Raw::Direct(id) => found(name, &id, peeled),
+                Raw::Symbolic(_) => found(name, &self.resolve(name)?.unwrap_or(null), None),
+                Raw::Missing | Raw::Broken => found(name, &null, None),
             }
             Ok(())
         };

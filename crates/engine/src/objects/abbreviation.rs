@@ -15,11 +15,16 @@ impl Objects {
     /// The shortest form of `id` that git prints: as long as `core.abbrev` in `config` says, or as the number of
     /// objects suggests, and longer where several objects would share it.
     pub(crate) fn abbreviate(&self, id: &oid, config: &Config) -> Result<BString, Error> {
-        let hex = id.to_string();
         let wanted = match configured_length(config)? {
             Some(length) => length,
             None => length_for(self.packed_count()?),
         };
+        self.abbreviate_to(id, wanted)
+    }
+
+    /// The first `wanted` digits of `id`, at least four, and more where several objects would share them.
+    pub(crate) fn abbreviate_to(&self, id: &oid, wanted: usize) -> Result<BString, Error> {
+        let hex = id.to_string();
         if wanted >= hex.len() {
             return Ok(hex.into());
         }

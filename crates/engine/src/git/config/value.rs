@@ -9,7 +9,7 @@ use crate::git::repository::paths::{bytes_of, path_of};
 
 /// Why a text is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadNumber {
+pub enum BadNumber {
     /// There is something that is neither digit nor unit.
     InvalidUnit,
     /// It does not fit.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use vigil_model::verdict::StatRules;
 
 use super::Repository;
@@ -91,17 +91,31 @@ impl Settings {
         Self::read_with(repository, |_| Ok(false))
     }
 
+    /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
+    /// is about statuses, differences and colours is not looked at.
+    pub fn of_any_command(repository: &Repository) -> Result<Self, Error> {
+        Self::read_where(repository, is_for_any_command, |_| Ok(false))
+    }
+
     /// As [`Self::new`], and offers each entry that is no setting here to `other`, which says whether it is one of
     /// its own. So the first value that is refused is that of git, which reads all in one pass.
     pub fn read_with(
         repository: &Repository,
+        other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+    ) -> Result<Self, Error> {
+        Self::read_where(repository, |_| true, other)
+    }
+
+    fn read_where(
+        repository: &Repository,
+        counts: impl Fn(&BStr) -> bool,
         mut other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
         let config = &repository.config;
         checks::check_last_values(config)?;
         let mut settings = Self::default();
         let mut draft = Draft::default();
-        for entry in config.entries() {
+        for entry in config.entries().filter(|entry| counts(entry.key)) {
             if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
                 checks::check(&entry)?;
             }
@@ -209,6 +223,19 @@ impl Settings {
     }
 }
 
+/// Whether every command of git looks at the entry `key`.
+fn is_for_any_command(key: &BStr) -> bool {
+    const OTHERS: [&str; 6] = [
+        "color.",
+        "column.",
+        "diff.",
+        "status.",
+        "submodule.",
+        "pager.",
+    ];
+    !OTHERS.iter().any(|section| key.starts_with_str(section)) || key.starts_with(b"color.advice")
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -247,9 +274,8 @@ fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
 }
 
 fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
-    let is_copies = |value: &bstr::BStr| {
-        value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy")
-    };
+    let is_copies =
+        |value: &BStr| value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy");
     if entry.value.is_some_and(is_copies) {
         Ok(Renames::Copies)
     } else if entry.boolean()? {

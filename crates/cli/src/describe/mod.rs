@@ -1,0 +1,254 @@
+//! `vigil describe`: names of commits and blobs, as `git describe` finds them.
+
+mod arguments;
+
+use bstr::{BString, ByteSlice};
+use vigil_engine::environment::Environment;
+use vigil_engine::git::convert::FilterStderr;
+use vigil_engine::git::describe::{
+    Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
+};
+use vigil_engine::git::refs::Refs;
+use vigil_engine::git::repository::settings::Settings;
+use vigil_engine::git::repository::{Repository, discover};
+use vigil_engine::objects::Objects;
+use vigil_engine::session::{Session, SessionError};
+
+use crate::globals;
+use crate::inside;
+use crate::options::{Audience, usage};
+use crate::reply::{Reply, labelled};
+
+use arguments::{Arguments, TABLE};
+
+/// Runs the command with what follows its name on the command line.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+}
+
+/// The order of the steps is git's, since the first problem is the one that is reported.
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    match arguments {
+        [only] if only == "-h" => {
+            let text = usage(&TABLE, Audience::Everyone);
+            return Ok(Reply::printed(text, Reply::USAGE));
+        }
+        [first, ..] if first == "--help" => {
+            return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        }
+        _ => {}
+    }
+    let repository = find(environment)?;
+    let said = repository.config.said().to_vec();
+    let reply =
+        answer_in(&repository, arguments, environment).unwrap_or_else(|complaint| complaint);
+    Ok(reply.after(&said))
+}
+
+/// The repository in which the caller stands.
+fn find(environment: &Environment) -> Result<Repository, Reply> {
+    discover(environment, &globals::standing_in(environment)?)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))
+}
+
+/// Answers for `repository`, whatever was said while it was found.
+fn answer_in(
+    repository: &Repository,
+    arguments: &[BString],
+    environment: &Environment,
+) -> Result<Reply, Reply> {
+    // All of the configuration is looked at before the command line is.
+    Settings::of_any_command(repository)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let Arguments {
+        question,
+        contains: asks_for_tips,
+        dirty,
+        broken,
+        mut revisions,
+    } = Arguments::parse(arguments)?;
+    if question.long && question.abbreviation == Some(0) {
+        return Err(together("options '--long' and '--abbrev=0'"));
+    }
+    let refs = Refs::open(repository).map_err(|error| refuse(&error))?;
+    let objects = Objects::open_with(repository, &refs).map_err(|error| refuse(&error))?;
+    let place = Place {
+        repository,
+        refs: &refs,
+        objects: &objects,
+    };
+    let asks_for_head = revisions.is_empty();
+    if asks_for_head {
+        revisions.push("HEAD".into());
+    }
+    if asks_for_tips {
+        return Ok(reply_of(contains(&question, place, &revisions)));
+    }
+    let mut describer = Describer::new(&question, place).map_err(|error| refuse(&error))?;
+    let mut reply = Reply::default();
+    let mut mark = None;
+    if asks_for_head {
+        mark = match (dirty, broken) {
+            (dirty, Some(broken)) => {
+                let dirty = dirty.unwrap_or_else(|| "-dirty".into());
+                mark_or_broken(environment, place, dirty, broken, &mut reply.stderr)
+            }
+            (Some(dirty), None) => match look(environment, place, &mut reply.stderr) {
+                Ok(is_dirty) => is_dirty.then_some(dirty),
+                Err(failed) => {
+                    reply.stderr.extend(failed.reply.stderr);
+                    reply.code = failed.reply.code;
+                    return Ok(reply);
+                }
+            },
+            (None, None) => None,
+        };
+    } else if dirty.is_some() {
+        return Err(together("option '--dirty' and commit-ishes"));
+    } else if broken.is_some() {
+        return Err(together("option '--broken' and commit-ishes"));
+    }
+    for revision in &revisions {
+        let described = describer.describe(revision.as_bstr());
+        say(&describer.take_said(), &mut reply);
+        match described {
+            Ok(text) => {
+                reply.stdout.extend_from_slice(&text);
+                reply
+                    .stdout
+                    .extend(Vec::from(mark.take().unwrap_or_default()));
+                reply.stdout.push(b'\n');
+            }
+            Err(error) => {
+                end(&error, &mut reply);
+                break;
+            }
+        }
+    }
+    Ok(reply)
+}
+
+fn reply_of(contained: Contained) -> Reply {
+    let mut reply = Reply::default();
+    say(&contained.said, &mut reply);
+    for name in contained.names {
+        reply.stdout.extend_from_slice(&name);
+        reply.stdout.push(b'\n');
+    }
+    if let Some(error) = contained.failure {
+        end(&error, &mut reply);
+    }
+    reply
+}
+
+/// Adds `lines` to standard error.
+fn say(lines: &[BString], reply: &mut Reply) {
+    for line in lines {
+        reply.stderr.extend(labelled("", line));
+    }
+}
+
+/// Ends `reply` as git does where it gives up: what was printed stays.
+fn end(error: &Error, reply: &mut Reply) {
+    let refusal = refuse(error);
+    reply.stderr.extend(refusal.stderr);
+    reply.code = refusal.code;
+}
+
+fn refuse(error: &dyn std::error::Error) -> Reply {
+    Reply::fatal_after(&[], error)
+}
+
+fn together(what: &str) -> Reply {
+    Reply::fatal(format!("{what} cannot be used together"))
+}
+
+/// A look at the working tree that failed.
+struct Failed {
+    reply: Reply,
+    /// How far git's programs come: each of the two that look for `--broken`.
+    stage: Stage,
+}
+
+/// Which of git's programs fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The one that refreshes the index, and the one that compares.
+    Both,
+    /// The one that refreshes the index. What is not refreshed looks changed to the other one.
+    Refresh,
+    /// The one that compares.
+    Compare,
+}
+
+/// Whether the working tree differs from HEAD. The repository is opened once more for it, since a session needs one of
+/// its own.
+///
+/// # Errors
+/// The reply of a look that fails.
+fn look(environment: &Environment, place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
+    let failed = |stage| move |reply| Failed { reply, stage };
+    let repository = inside::repository(environment).map_err(failed(Stage::Both))?;
+    let settings = settings_of(&repository)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))
+        .map_err(failed(Stage::Both))?;
+    let session = Session::open_with(repository, settings, false, FilterStderr::Inherit);
+    let mut session = session
+        .map_err(inside::refuse)
+        .map_err(failed(Stage::Both))?;
+    let head = place.refs.resolve("HEAD".into());
+    let head = head.map_err(|error| failed(Stage::Compare)(refuse(&error)))?;
+    if head.is_none() {
+        return Err(failed(Stage::Compare)(Reply::fatal("bad revision 'HEAD'")));
+    }
+    let looked = look_at_worktree(&mut session, place);
+    let mut say = |lines: Vec<BString>| {
+        for line in lines {
+            stderr.extend(labelled("", &line));
+        }
+    };
+    match looked {
+        Ok(Look { is_dirty, said }) => {
+            say(said);
+            Ok(is_dirty)
+        }
+        Err(error) => {
+            say(session.take_messages());
+            Err(match error {
+                LookError::Head(error) => failed(Stage::Compare)(refuse(&error)),
+                LookError::Session(error) => {
+                    let stage = match error {
+                        SessionError::Index(_) => Stage::Both,
+                        SessionError::Scan(_) => Stage::Refresh,
+                        _ => Stage::Compare,
+                    };
+                    failed(stage)(inside::refuse(error))
+                }
+            })
+        }
+    }
+}
+
+/// The mark, where looking may fail.
+fn mark_or_broken(
+    environment: &Environment,
+    place: Place<'_>,
+    dirty: BString,
+    broken: BString,
+    stderr: &mut Vec<u8>,
+) -> Option<BString> {
+    match look(environment, place, stderr) {
+        Ok(is_dirty) => is_dirty.then_some(dirty),
+        Err(Failed { reply, stage }) => {
+            stderr.extend_from_slice(&reply.stderr);
+            if stage == Stage::Both {
+                stderr.extend_from_slice(&reply.stderr);
+            }
+            Some(if stage == Stage::Refresh {
+                dirty
+            } else {
+                broken
+            })
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Human names of commits and blobs (git-describe(1)): the nearest tag, how far it is, and an abbreviated id.
+
+mod blob;
+mod commits;
+mod contains;
+mod dirty;
+mod names;
+mod tag_object;
+mod walk;
+
+use bstr::{BStr, BString};
+use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
+
+use self::commits::{Commits, Number};
+use self::names::{Names, Rank};
+use super::refs::{self, Refs};
+use super::repository::Repository;
+use super::revision;
+use crate::objects::{self, Objects};
+
+pub use self::contains::{Contained, contains};
+pub use self::dirty::{Look, LookError, look_at_worktree, settings_of};
+
+/// The most candidates that are considered.
+pub const CANDIDATES_MAX: usize = 28;
+
+/// How many candidates are considered if nothing else is asked.
+pub const CANDIDATES_DEFAULT: usize = 10;
+
+/// Why there is no description. The text is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No reference counts at all.
+    #[error("No names found, cannot describe anything.")]
+    NoNames,
+    /// A name that leads nowhere.
+    #[error("Not a valid object name {name}")]
+    NotAName {
+        /// The name.
+        name: BString,
+    },
+    /// A tree, or a tag of one.
+    #[error("{name} is neither a commit nor blob")]
+    Neither {
+        /// The name.
+        name: BString,
+    },
+    /// No tag is at this very commit, and no other will do.
+    #[error("no tag exactly matches '{id}'")]
+    NotExact {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// All tags in its history are lightweight.
+    #[error(
+        "No annotated tags can describe '{id}'.\nHowever, there were unannotated tags: try --tags."
+    )]
+    OnlyLightweight {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// No tag is in its history.
+    #[error("No tags can describe '{id}'.\nTry --always, or create some tags.")]
+    NoTags {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// A tag object that is missing, or breaks the format.
+    #[error("annotated tag {path} not available")]
+    NoTag {
+        /// The tag's name.
+        path: BString,
+    },
+    /// There is no commit in which a blob could be looked for.
+    #[error("cannot search for blob '{id}' on an unborn branch")]
+    Unborn {
+        /// The blob.
+        id: ObjectId,
+    },
+    /// No commit in the history of HEAD has the blob.
+    #[error("blob '{id}' not reachable from HEAD")]
+    NotReachable {
+        /// The blob.
+        id: ObjectId,
+    },
+    /// Directories lie too deep in each other.
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeep,
+    /// No reference leads to the commit.
+    #[error("cannot describe '{id}'")]
+    Undescribed {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// A reference.
+    #[error(transparent)]
+    Refs(#[from] refs::Error),
+    /// An object.
+    #[error(transparent)]
+    Objects(#[from] objects::Error),
+    /// The way from a name to an object.
+    #[error(transparent)]
+    Revision(#[from] revision::Error),
+}
+
+/// What is asked, as the options of `git describe` have it.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `--all`: any reference counts.
+    pub all: bool,
+    /// `--tags`: lightweight tags count, too.
+    pub tags: bool,
+    /// `--long`: distance and id also where a tag is at the very commit.
+    pub long: bool,
+    /// `--first-parent`.
+    pub first_parent: bool,
+    /// `--always`: where no name is found, the abbreviated id.
+    pub always: bool,
+    /// `--debug`: say how the search goes.
+    pub is_debugged: bool,
+    /// `--abbrev`: how many digits an id has at least, 0 for no id; `None` leaves it to the configuration.
+    pub abbreviation: Option<usize>,
+    /// `--candidates`: how many names are considered, [`CANDIDATES_MAX`] at most; with 0 only one at the very commit.
+    pub candidates: usize,
+    /// `--match`.
+    pub patterns: Vec<BString>,
+    /// `--exclude`.
+    pub excluded: Vec<BString>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self {
+            all: false,
+            tags: false,
+            long: false,
+            first_parent: false,
+            always: false,
+            is_debugged: false,
+            abbreviation: None,
+            candidates: CANDIDATES_DEFAULT,
+            patterns: Vec::new(),
+            excluded: Vec::new(),
+        }
+    }
+}
+
+/// Where commits and names are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// Its references.
+    pub refs: &'a Refs,
+    /// Its objects.
+    pub objects: &'a Objects,
+}
+
+/// Describes commits and blobs of one repository. The names are read once; each commit is read once.
+pub struct Describer<'a> {
+    question: &'a Question,
+    place: Place<'a>,
+    names: Names,
+    commits: Commits<'a>,
+    /// The commit at which the last search began, while its flags stand.
+    start: Option<Number>,
+    said: Vec<BString>,
+}
+
+impl<'a> Describer<'a> {
+    /// Reads the names.
+    ///
+    /// # Errors
+    /// If there are none, unless ids will do; or a reference or object cannot be read.
+    pub fn new(question: &'a Question, place: Place<'a>) -> Result<Self, Error> {
+        let commits = Commits::new(place.objects);
+        let names = Names::read(question, place, &commits)?;
+        if names.is_empty() && !question.always {
+            return Err(Error::NoNames);
+        }
+        Ok(Self {
+            question,
+            place,
+            names,
+            commits,
+            start: None,
+            said: Vec::new(),
+        })
+    }
+
+    /// The description of what `name` leads to, without a mark for a dirty working tree.
+    ///
+    /// # Errors
+    /// If there is none, or an object cannot be read.
+    pub fn describe(&mut self, name: &BStr) -> Result<BString, Error> {
+        if let Some(start) = self.start.take() {
+            self.clear_from(start);
+        }
+        if self.question.is_debugged {
+            self.said.push(format!("describe {name}").into());
+        }
+        let place = self.place;
+        let Some(id) = revision::resolve(name, place.refs, place.objects)? else {
+            return Err(Error::NotAName { name: name.into() });
+        };
+        // A path leads to a blob, which may be large.
+        if !name.contains(&b':') && self.commits.is_commit(&id)? {
+            return self.describe_commit(&id);
+        }
+        match place.objects.peel(&id)? {
+            Some((id, Kind::Commit)) => self.describe_commit(&id),
+            Some((blob, Kind::Blob)) if blob == id => self.describe_blob(&id),
+            _ => Err(Error::Neither { name: name.into() }),
+        }
+    }
+
+    /// What git says on stderr, each line whole, since this was last asked.
+    pub fn take_said(&mut self) -> Vec<BString> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// The name of this number as it is shown. A tag object knows its own.
+    fn shown(&mut self, number: u32) -> Result<BString, Error> {
+        let all = self.question.all;
+        let path = BString::from(self.names.path(number));
+        let Some(name) = self.names.get_mut(number) else {
+            return Ok(path);
+        };
+        if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
+            return Err(Error::NoTag { path });
+        }
+        let Some(tag) = &name.tag else {
+            return Ok(path);
+        };
+        let own = &tag.name;
+        if !name.is_checked {
+            // With `--all` git takes "tags/" off, whatever the name begins with.
+            let short = if all { path.get(TAGS.len()..) } else { None };
+            if short.unwrap_or(&path) != own.as_slice() {
+                let line = format!("warning: tag '{path}' is externally known as '{own}'");
+                self.said.push(line.into());
+                name.is_misnamed = true;
+            }
+            name.is_checked = true;
+        }
+        Ok(match all {
+            true => [TAGS, own.as_slice()].concat().into(),
+            false => own.clone(),
+        })
+    }
+
+    /// Adds how far the name is, and the id.
+    fn append_distance(
+        &self,
+        text: &mut BString,
+        depth: usize,
+        id: &ObjectId,
+    ) -> Result<(), Error> {
+        text.extend_from_slice(format!("-{depth}-g").as_bytes());
+        text.extend_from_slice(&self.abbreviated(id)?);
+        Ok(())
+    }
+
+    fn abbreviated(&self, id: &ObjectId) -> Result<BString, Error> {
+        abbreviated(id, self.question.abbreviation, self.place)
+    }
+
+    /// Takes back what a search that began at `start` noted of commits.
+    fn clear_from(&mut self, start: Number) {
+        let mut pending = vec![start];
+        while let Some(number) = pending.pop() {
+            if self.commits.take_flag(number, 0) == 0 {
+                continue;
+            }
+            self.commits.take_flag(number, u32::MAX);
+            for at in 0..self.commits.parent_count(number) {
+                pending.extend(self.commits.parent(number, at));
+            }
+        }
+    }
+}
+
+/// How names of tags begin where they are shown among other references.
+const TAGS: &[u8] = b"tags/";
+
+/// `id` with at least `digits` digits; 0 stands for all of them, and `None` for as many as the configuration says.
+fn abbreviated(id: &oid, digits: Option<usize>, place: Place<'_>) -> Result<BString, Error> {
+    let config = &place.repository.config;
+    Ok(match digits {
+        None => place.objects.abbreviate(id, config)?,
+        Some(0) => id.to_string().into(),
+        Some(digits) => place.objects.abbreviate_to(id, digits)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Whether the working tree differs from HEAD (`--dirty`, `--broken`), as `git diff-index --quiet HEAD` sees it.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_model::mode::FileMode;
+
+use super::{Error, Place};
+use crate::git::config;
+use crate::git::repository::Repository;
+use crate::git::repository::settings::Settings;
+use crate::session::{Session, SessionError};
+use crate::status::{Change, ChangeKind, IgnoreSubmodules, StatusRequest, UntrackedMode};
+
+/// The settings with which a session must be opened for [`look_at_worktree`]: untracked files in submodules do not
+/// count, unless the submodule's own configuration says so.
+///
+/// # Errors
+/// A value for which git gives up.
+pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
+    Ok(Settings {
+        ignore_submodules: Some(IgnoreSubmodules::Untracked),
+        ..Settings::of_any_command(repository)?
+    })
+}
+
+/// What a look at the working tree found.
+#[derive(Debug)]
+pub struct Look {
+    /// Whether any tracked path differs between HEAD and index, or index and working tree.
+    pub is_dirty: bool,
+    /// What git says on stderr meanwhile, each line whole.
+    pub said: Vec<BString>,
+}
+
+/// Why a look at the working tree failed.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// The session could not look.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// HEAD could not be read.
+    #[error(transparent)]
+    Head(#[from] Error),
+}
+
+/// Looks whether the working tree differs from HEAD.
+///
+/// # Errors
+/// Where git could not look either.
+pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look, LookError> {
+    let request = StatusRequest {
+        untracked: UntrackedMode::No,
+        ..StatusRequest::default()
+    };
+    let status = session.status(&request)?;
+    let mut is_dirty = false;
+    for (path, change) in &status.changes {
+        if counts(path.as_bstr(), change, place)? {
+            is_dirty = true;
+            break;
+        }
+    }
+    Ok(Look {
+        is_dirty,
+        said: status.warnings,
+    })
+}
+
+/// git compares HEAD with the working tree, and asks the index only which paths there are: what HEAD does not have
+/// and the working tree does not either is no difference.
+fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error> {
+    match change {
+        Change::Tracked(change) => {
+            if change.unstaged != Some(ChangeKind::Deleted) {
+                return Ok(true);
+            }
+            // Of an intent to add it cannot be told otherwise whether HEAD has the path.
+            let may_be_intent = change.index_id == ObjectId::empty_blob(change.index_id.kind());
+            match change.staged {
+                None if may_be_intent => is_in_head(path, place),
+                _ => Ok(change.head_mode != FileMode::NONE),
+            }
+        }
+        Change::Unmerged(change) => {
+            let [_, ours, _] = change.stages;
+            Ok(ours.is_some() || change.worktree_mode != FileMode::NONE)
+        }
+    }
+}
+
+fn is_in_head(path: &BStr, place: Place<'_>) -> Result<bool, Error> {
+    let Some(head) = place.refs.resolve("HEAD".into())? else {
+        return Ok(false);
+    };
+    let tree = place.objects.peel_to_tree(&head)?;
+    Ok(place.objects.find_in_tree(&tree, path)?.is_some())
+}

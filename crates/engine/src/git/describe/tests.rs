@@ -1,0 +1,353 @@
+use std::fmt::Write;
+
+use bstr::ByteSlice;
+
+use super::*;
+use crate::git::convert::FilterStderr;
+use crate::git::oracle::Chance;
+use crate::git::refs::testing::{FORMATS, Sandbox};
+use crate::session::Session;
+
+/// What `git describe` prints, or its error without "fatal: ", and what it says before.
+fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
+    let arguments = [&["describe"], options, names].concat();
+    let (stdout, stderr) = sandbox.try_git(&arguments);
+    (stdout, stderr.replace("fatal: ", ""))
+}
+
+fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
+    let repository = sandbox.repository();
+    let refs = Refs::open(&repository).unwrap();
+    let objects = Objects::open_with(&repository, &refs).unwrap();
+    let place = Place {
+        repository: &repository,
+        refs: &refs,
+        objects: &objects,
+    };
+    let question = question(options);
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    let mut say = |said: Vec<BString>, failure: Option<&Error>| {
+        for line in said {
+            writeln!(stderr, "{line}").unwrap();
+        }
+        if let Some(error) = failure {
+            writeln!(stderr, "{error}").unwrap();
+        }
+    };
+    if options.contains(&"--contains") {
+        let names: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
+        let contained = contains(&question, place, &names);
+        say(contained.said, contained.failure.as_ref());
+        for name in contained.names {
+            writeln!(stdout, "{name}").unwrap();
+        }
+        return (stdout, stderr);
+    }
+    let mut describer = match Describer::new(&question, place) {
+        Ok(describer) => describer,
+        Err(error) => {
+            say(Vec::new(), Some(&error));
+            return (stdout, stderr);
+        }
+    };
+    for name in names {
+        let described = describer.describe((*name).into());
+        say(describer.take_said(), described.as_ref().err());
+        match described {
+            Ok(text) => writeln!(stdout, "{text}").unwrap(),
+            Err(_) => break,
+        }
+    }
+    (stdout, stderr)
+}
+
+fn question(options: &[&str]) -> Question {
+    let mut question = Question::default();
+    for option in options {
+        match option.split_once('=') {
+            None => match *option {
+                "--all" => question.all = true,
+                "--tags" => question.tags = true,
+                "--long" => question.long = true,
+                "--first-parent" => question.first_parent = true,
+                "--always" => question.always = true,
+                "--exact-match" => question.candidates = 0,
+                "--debug" => question.is_debugged = true,
+                "--contains" => {}
+                other => panic!("{other}"),
+            },
+            Some(("--abbrev", digits)) => question.abbreviation = digits.parse().ok(),
+            Some(("--candidates", count)) => question.candidates = count.parse().unwrap(),
+            Some(("--match", pattern)) => question.patterns.push(pattern.into()),
+            Some(("--exclude", pattern)) => question.excluded.push(pattern.into()),
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+    question
+}
+
+fn compare(sandbox: &Sandbox, options: &[&str], names: &[&str], remark: &str) {
+    assert_eq!(
+        ours(sandbox, options, names),
+        theirs(sandbox, options, names),
+        "{remark} {options:?} {names:?}"
+    );
+}
+
+/// A history with merges and clocks that differ, tags of all kinds, and files, for `git fast-import`.
+fn history(chance: &mut Chance) -> String {
+    let mut stream = String::new();
+    let count = 2 + chance.below(14);
+    let skew = chance.of(&[1, 1, 500]);
+    for mark in 1..=count {
+        let time_s = 1_700_000_000 + mark * 100 + chance.below(skew);
+        write!(
+            stream,
+            "commit refs/heads/main\nmark :{mark}\ncommitter C <c@d> {time_s} +0000\ndata 0\n"
+        )
+        .unwrap();
+        if mark > 1 {
+            let parent = mark - 1 - chance.below(mark.min(3) - 1);
+            writeln!(stream, "from :{parent}").unwrap();
+            let other = 1 + chance.below(mark - 1);
+            if other != parent && chance.below(2) == 0 {
+                writeln!(stream, "merge :{other}").unwrap();
+            }
+        }
+        writeln!(stream, "M 644 inline d/{mark}\ndata 2\n{mark:02}").unwrap();
+    }
+    for number in 0..chance.below(7) {
+        let mark = 1 + chance.below(count);
+        let time_s = 1_700_000_000 + chance.below(3000);
+        match chance.below(3) {
+            0 => writeln!(stream, "reset refs/tags/light-{number}\nfrom :{mark}\n").unwrap(),
+            1 => writeln!(stream, "reset refs/remotes/far/{number}\nfrom :{mark}\n").unwrap(),
+            _ => writeln!(
+                stream,
+                "tag v{number}\nfrom :{mark}\ntagger T <t@t> {time_s} +0000\ndata 0"
+            )
+            .unwrap(),
+        }
+    }
+    stream
+}
+
+#[test]
+fn every_commit_has_the_name_that_git_gives_it() {
+    const OPTIONS: &[&[&str]] = &[
+        &[],
+        &["--tags"],
+        &["--all"],
+        &["--tags", "--first-parent"],
+        &["--long", "--abbrev=12"],
+        &["--tags", "--abbrev=0"],
+        &["--always", "--match=v1"],
+        &["--tags", "--exclude=v*", "--exclude=light-0"],
+        &["--all", "--match=far/*", "--match=main"],
+        &["--exact-match", "--tags"],
+        &["--contains"],
+        &["--contains", "--all"],
+        &["--contains", "--always", "--match=v*", "--exclude=v2"],
+    ];
+    for seed in 0..12 {
+        let mut chance = Chance::new(seed);
+        let (format, hash) = FORMATS[chance.below(FORMATS.len())];
+        let sandbox = Sandbox::with(format, hash);
+        sandbox.git_with_input(
+            &["fast-import", "--quiet", "--force"],
+            history(&mut chance).as_bytes(),
+        );
+        if chance.below(2) == 0 {
+            sandbox.git(&["pack-refs", "--all"]);
+        }
+        if chance.below(2) == 0 {
+            sandbox.git(&["commit-graph", "write", "--reachable"]);
+        }
+        let commits = sandbox.git(&["rev-list", "main"]);
+        let commits: Vec<&str> = commits.lines().collect();
+        for options in OPTIONS {
+            compare(&sandbox, options, &commits, &format!("seed {seed}"));
+            let one = chance.of(&commits);
+            compare(&sandbox, options, &[one], &format!("seed {seed}"));
+        }
+    }
+}
+
+/// Five commits in a row with a file each; nothing is tagged.
+fn row() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for number in 1..=5 {
+        let name = format!("file{number}");
+        std::fs::write(sandbox.work_tree().join(&name), &name).unwrap();
+        sandbox.git(&["add", &name]);
+        sandbox.commit_at(&name, 1_700_000_000 + number * 60);
+    }
+    sandbox
+}
+
+#[test]
+fn what_cannot_be_described_is_refused_in_git_s_words() {
+    let sandbox = row();
+    let null = "0".repeat(40);
+    let names = [
+        "HEAD",
+        "none",
+        "HEAD^{tree}",
+        "HEAD:file1",
+        null.as_str(),
+        "blob",
+    ];
+    for tag in [None, Some("light"), Some("annotated")] {
+        match tag {
+            None => {}
+            Some("light") => drop(sandbox.git(&["tag", "light", "HEAD~2"])),
+            Some(name) => drop(sandbox.git(&["tag", "-a", "-m", "x", name, "HEAD~1"])),
+        }
+        for options in [&[][..], &["--tags"], &["--always"], &["--exact-match"]] {
+            for name in names {
+                compare(&sandbox, options, &[name], "");
+            }
+        }
+        for name in names {
+            compare(&sandbox, &["--contains"], &[name], "");
+        }
+    }
+    sandbox.git(&["tag", "blob", "HEAD:file1"]);
+    compare(&sandbox, &["--tags"], &["blob", "HEAD"], "");
+    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+    compare(&sandbox, &[], &["HEAD"], "");
+    let (_, stderr) = ours(&sandbox, &[], &["blob"]);
+    assert!(stderr.ends_with("on an unborn branch\n"), "{stderr}");
+}
+
+#[test]
+fn blobs_are_found_where_they_came_in() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "first", "HEAD~3"]);
+    for number in 2..=5 {
+        let name = format!("HEAD:file{number}");
+        compare(&sandbox, &[], &[&name], "");
+    }
+    compare(&sandbox, &[], &["HEAD:file2", "HEAD:file4", "HEAD~1"], "");
+    // In git, what one search notes changes the next.
+    compare(&sandbox, &[], &["HEAD:file4", "HEAD:file2"], "");
+    sandbox.git(&["checkout", "-q", "first"]);
+    let (_, stderr) = ours(&sandbox, &[], &["main:file5"]);
+    assert!(stderr.ends_with("not reachable from HEAD\n"), "{stderr}");
+}
+
+#[test]
+fn names_of_one_commit_are_ranked() {
+    let sandbox = row();
+    sandbox.git(&["tag", "a-light"]);
+    compare(&sandbox, &["--tags"], &["HEAD", "HEAD~1"], "light");
+    sandbox.git(&["tag", "-a", "-m", "x", "older"]);
+    for (name, time_s) in [("newer", 1_800_000_000), ("z-oldest", 1_600_000_000)] {
+        let id = sandbox.id("HEAD");
+        let text = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
+        let tag = sandbox.git_with_input(&["mktag"], format!("{text}\nx\n").as_bytes());
+        sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
+    }
+    for options in [&[][..], &["--tags"], &["--all"], &["--long"]] {
+        compare(&sandbox, options, &["HEAD"], "ranked");
+    }
+    sandbox.git(&["tag", "-d", "newer", "older"]);
+    sandbox.git(&["update-ref", "refs/tags/alias", "refs/tags/z-oldest"]);
+    sandbox.git(&["tag", "-d", "z-oldest"]);
+    for options in [&[][..], &["--all"], &["--abbrev=0"]] {
+        compare(&sandbox, options, &["HEAD", "HEAD"], "misnamed");
+    }
+    sandbox.git(&["tag", "-a", "-m", "x", "nested", "alias"]);
+    sandbox.git(&["pack-refs", "--all"]);
+    compare(&sandbox, &["--long"], &["HEAD"], "nested");
+}
+
+#[test]
+fn a_lost_parent_is_said_and_passed() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
+    let lost = sandbox.id("HEAD~3").to_string();
+    let (folder, file) = lost.split_at(2);
+    let path = sandbox.git_dir().join("objects").join(folder).join(file);
+    std::fs::remove_file(path).unwrap();
+    compare(&sandbox, &[], &["HEAD"], "");
+    let (_, stderr) = ours(&sandbox, &["--tags", "--match=ti"], &["HEAD"]);
+    assert!(stderr.as_bytes().find("No names found").is_some());
+}
+
+#[test]
+fn a_broken_tag_is_a_name_of_nothing() {
+    let sandbox = row();
+    compare(&sandbox, &[], &["HEAD"], "none");
+    let folder = sandbox.git_dir().join("refs/tags");
+    std::fs::write(folder.join("broken"), "no id\n").unwrap();
+    compare(&sandbox, &[], &["HEAD"], "broken");
+    std::fs::write(folder.join("broken"), "ref: refs/tags/none\n").unwrap();
+    compare(&sandbox, &[], &["HEAD"], "dangling");
+    compare(&sandbox, &["--contains"], &["HEAD"], "dangling");
+}
+
+/// Whether the working tree is dirty to us and to git.
+fn dirt(sandbox: &Sandbox) -> (bool, bool) {
+    let repository = sandbox.repository();
+    let refs = Refs::open(&repository).unwrap();
+    let objects = Objects::open_with(&repository, &refs).unwrap();
+    let place = Place {
+        repository: &repository,
+        refs: &refs,
+        objects: &objects,
+    };
+    let own = sandbox.repository();
+    let settings = settings_of(&own).unwrap();
+    let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
+    let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
+    let theirs = sandbox.git(&["describe", "--always", "--dirty"]);
+    (ours, theirs.ends_with("-dirty"))
+}
+
+#[test]
+fn the_working_tree_is_dirty_where_git_says_so() {
+    let write = |sandbox: &Sandbox, name: &str, text: &str| {
+        std::fs::write(sandbox.work_tree().join(name), text).unwrap();
+    };
+    let remove = |sandbox: &Sandbox, name: &str| {
+        std::fs::remove_file(sandbox.work_tree().join(name)).unwrap();
+    };
+    type State<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
+    let states: [State<'_>; 9] = [
+        ("clean", false, &|_| {}),
+        ("untracked", false, &|s| write(s, "new", "x")),
+        ("modified", true, &|s| write(s, "file1", "x")),
+        ("staged and taken back", true, &|s| {
+            write(s, "file1", "x");
+            s.git(&["add", "file1"]);
+            write(s, "file1", "file1");
+        }),
+        ("deleted", true, &|s| remove(s, "file1")),
+        ("only in the index", false, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "new"]);
+            remove(s, "new");
+        }),
+        ("intended", true, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "-N", "new"]);
+        }),
+        ("intended and gone", false, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "-N", "new"]);
+            remove(s, "new");
+        }),
+        ("an empty file gone", true, &|s| {
+            write(s, "empty", "");
+            s.git(&["add", "empty"]);
+            s.commit("empty");
+            remove(s, "empty");
+        }),
+    ];
+    for (name, expected, change) in states {
+        let sandbox = row();
+        change(&sandbox);
+        assert_eq!(dirt(&sandbox), (expected, expected), "{name}");
+    }
+}
