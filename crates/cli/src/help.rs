@@ -17,6 +17,7 @@ const COMMANDS: &str = "\
 These are the commands:
    status       Show what changed in the working tree, in the formats of 'git status'
    why          Explain what 'vigil status' says of single paths
+   cat-file     Print objects and what is known of them, as 'git cat-file'
    describe     Name a commit by the nearest tag, as 'git describe'
    state        Show, verify or drop what Vigil keeps on disk of a working copy
    gitstatusd   Answer prompts on standard input and output, as gitstatusd does

@@ -1,6 +1,7 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
 //! say.
 
+mod cat_file;
 mod config_parameter;
 mod describe;
 mod globals;
@@ -65,6 +66,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
         return say(&help::overview(1));
     };
     match command.as_slice() {
+        b"cat-file" => cat_file::run(arguments, &environment),
         b"describe" => say(&describe::run(arguments, &environment)),
         b"gitstatusd" => gitstatusd(arguments, environment),
         b"state" => say(&state::run(arguments, &environment)),

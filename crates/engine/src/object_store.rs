@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use bstr::BString;
 use gix_hash::{Kind as HashKind, ObjectId, oid};
-use gix_object::Kind;
+pub use gix_object::Kind;
 use parking_lot::RwLock;
 
 pub use self::enumerate::{PackOrder, Sorted};
@@ -45,7 +45,7 @@ const SIZE_MAX: u64 = 4 << 30;
 type Sink<'a, E> = &'a mut dyn FnMut(Info, &[u8]) -> Result<(), E>;
 
 /// Sees what contents are before they are added.
-type Begin<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>);
+type Begin<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>) -> bool;
 
 /// All packs that were ever found, by their numbers.
 type Packs = RwLock<Vec<Arc<Pack>>>;

@@ -237,6 +237,14 @@ impl Objects {
         })
     }
 
+    /// The object that stands for `id` (git-replace(1)).
+    ///
+    /// # Errors
+    /// Replacements go in circles.
+    pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
+        self.history.replaced(id).map(ToOwned::to_owned)
+    }
+
     /// Whether `id` is the tree that git knows even where nobody wrote it.
     fn is_empty_tree(&self, id: &oid) -> bool {
         *id == *ObjectId::empty_tree(self.places.hash)

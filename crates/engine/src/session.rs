@@ -6,6 +6,7 @@
 mod assemble;
 mod changes;
 mod conflicts;
+pub mod contents;
 mod doubled;
 mod excludes;
 mod ignoring;

@@ -58,6 +58,7 @@ pub(super) const TABLE: Table<Key> = Table {
 git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
    or: git describe [--all] [--tags] [--contains] [--abbrev=<n>] --dirty[=<mark>]
    or: git describe <blob>",
+    headings: &[],
     entries: &[
         flag(
             Key::Contains,

@@ -18,6 +18,8 @@ use bstr::BStr;
 pub(crate) struct Table<K: 'static> {
     /// What follows `usage: `.
     pub synopsis: &'static str,
+    /// Headings in the usage text, each before the option of that number.
+    pub headings: &'static [(usize, &'static str)],
     /// The options in the order of the usage text.
     pub entries: &'static [Entry<K>],
 }
@@ -28,7 +30,7 @@ pub(crate) struct Entry<K> {
     pub key: K,
     /// The letter after a single dash.
     pub short: Option<u8>,
-    /// The name after two dashes.
+    /// The name after two dashes; empty if there is none.
     pub long: &'static str,
     /// What may be joined to it.
     pub argument: Argument,

@@ -120,6 +120,9 @@ fn find_long<'t, K>(
     let mut last = None;
     let mut last_but_one = None;
     for entry in table.entries {
+        if entry.long.is_empty() {
+            continue;
+        }
         let (entry_stem, is_inverted) = entry.stem();
         let negated = says_no != is_inverted;
         if (says_no_twice && !is_inverted) || (negated && !entry.negatable) {
@@ -235,6 +238,7 @@ mod tests {
 
     const TABLE: Table<char> = Table {
         synopsis: "test [<options>]",
+        headings: &[],
         entries: &[
             entry('a', Some(b'a'), "alpha", Argument::None),
             entry('l', Some(b'l'), "alps", Argument::Optional("height")),

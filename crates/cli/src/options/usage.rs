@@ -17,7 +17,15 @@ const HELP_COLUMN: usize = 26;
 /// The usage text of `table`.
 pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
     let mut text = format!("usage: {}\n\n", table.synopsis);
-    for entry in table.entries {
+    for (number, entry) in table.entries.iter().enumerate() {
+        let heading = table.headings.iter().find(|(before, _)| *before == number);
+        if let Some((_, heading)) = heading {
+            if number > 0 {
+                text.push('\n');
+            }
+            text.push_str(heading);
+            text.push('\n');
+        }
         if entry.is_own && audience == Audience::Everyone {
             continue;
         }
@@ -37,7 +45,11 @@ pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
 fn left_side<K>(entry: &Entry<K>) -> String {
     let mut text = String::from("    ");
     if let Some(letter) = entry.short {
-        text.extend(['-', char::from(letter), ',', ' ']);
+        text.extend(['-', char::from(letter)]);
+        text.push_str(if entry.long.is_empty() { "" } else { ", " });
+    }
+    if entry.long.is_empty() {
+        return text;
     }
     let (_, is_inverted) = entry.stem();
     text.push_str(if entry.negatable && !is_inverted {
@@ -49,6 +61,10 @@ fn left_side<K>(entry: &Entry<K>) -> String {
     match entry.argument {
         Argument::None => {}
         Argument::Optional(name) => text.push_str(&format!("[=<{name}>]")),
+        // git takes a name with such signs for one that is laid out already.
+        Argument::Required(name) if name.contains(['(', ')', '<', '>', '[', ']', '|']) => {
+            text.push_str(&format!(" {name}"));
+        }
         Argument::Required(name) => text.push_str(&format!(" <{name}>")),
     }
     text

@@ -29,6 +29,7 @@ vigil state show [-v | --directories] [--format=json]
 
 const SHOW: Table<Key> = Table {
     synopsis: SYNOPSIS,
+    headings: &[],
     entries: &[
         Entry {
             key: Key::Directories,
@@ -54,6 +55,7 @@ const SHOW: Table<Key> = Table {
 /// Of the commands that have no options.
 const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
+    headings: &[],
     entries: &[],
 };
 

@@ -55,6 +55,7 @@ const fn valued(
 /// The options of git's `status`, then Vigil's own.
 pub(super) const TABLE: Table<Key> = Table {
     synopsis: "git status [<options>] [--] [<pathspec>...]",
+    headings: &[],
     entries: &[
         flag(Key::Verbose, Some(b'v'), "verbose", "be verbose"),
         flag(Key::Short, Some(b's'), "short", "show status concisely"),

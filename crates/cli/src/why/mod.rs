@@ -17,6 +17,7 @@ enum Key {
 
 const TABLE: Table<Key> = Table {
     synopsis: "vigil why [--format=json] [--] <path>...",
+    headings: &[],
     entries: &[Entry {
         key: Key::Format,
         short: None,

@@ -7,7 +7,7 @@ mod reflog;
 mod refname;
 mod regex;
 mod short;
-mod staged;
+pub mod staged;
 mod tree;
 mod zone;
 

@@ -9,7 +9,42 @@ use gix_object::Kind;
 const ENTRY_LEN: usize = 96;
 
 /// A pack's number, and where in it an object begins.
-type Key = (u32, u64);
+pub(super) type Key = (u32, u64);
+
+/// How many types are remembered.
+const KINDS_MAX: usize = 1 << 14;
+
+/// The types of objects that were asked for last, by their place.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    slots: Vec<Option<(Key, Kind)>>,
+}
+
+impl Kinds {
+    /// The type of an object, if it is remembered.
+    pub(super) fn get(&self, key: Key) -> Option<Kind> {
+        let slot = self.slots.get(Self::place(key)).copied().flatten();
+        slot.filter(|(known, _)| *known == key)
+            .map(|(_, kind)| kind)
+    }
+
+    /// Remembers the type of an object.
+    pub(super) fn put(&mut self, key: Key, kind: Kind) {
+        if self.slots.is_empty() {
+            self.slots.resize(KINDS_MAX, None);
+        }
+        if let Some(slot) = self.slots.get_mut(Self::place(key)) {
+            *slot = Some((key, kind));
+        }
+    }
+
+    fn place((pack, offset): Key) -> usize {
+        let mut mixer = Mixer::default();
+        mixer.write_u32(pack);
+        mixer.write_u64(offset);
+        mixer.finish() as usize % KINDS_MAX
+    }
+}
 
 /// Objects by their place, as many as there is room for: those that were not used for longest go first.
 #[derive(Debug)]

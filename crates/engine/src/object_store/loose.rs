@@ -69,7 +69,9 @@ impl Loose {
             if info.size > SIZE_MAX {
                 return Err(Reason::TooLarge { id: id.to_owned() }.into());
             }
-            begin(info, out);
+            if !begin(info, out) {
+                return Ok(info);
+            }
             let start = out.len();
             let size = usize::try_from(info.size).unwrap_or(usize::MAX);
             let contents = head.get(contents..).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use super::cache::Cache;
+use super::cache::{Cache, Kinds};
 use super::delta::{self, Delta, Misfit};
 use super::inflate::{HEAD_LEN, Inflater};
 use super::loose::Loose;
@@ -43,6 +43,7 @@ pub struct Reader {
 struct Work {
     inflater: Inflater,
     bases: Cache,
+    kinds: Kinds,
     chain: Vec<Link>,
     /// An inflated delta.
     delta: Vec<u8>,
@@ -95,6 +96,7 @@ impl Reader {
             work: Work {
                 inflater: Inflater::new(),
                 bases: Cache::new(CACHE_LEN_MAX),
+                kinds: Kinds::default(),
                 chain: Vec::new(),
                 delta: Vec::new(),
                 window: Vec::new(),
@@ -165,11 +167,11 @@ impl Reader {
     /// # Errors
     /// git ends, or every copy is damaged. `out` is then as it was.
     pub fn append(&mut self, location: &Location, out: &mut Vec<u8>) -> Result<Info, Error> {
-        self.read_with(location, out, |_, _| ())
+        self.read_with(location, out, |_, _| true)
     }
 
-    /// As [`Self::append`], after `begin` has had a look at what comes, and may have added something itself. It is called
-    /// again if there is damage, and `out` then is as it was before.
+    /// As [`Self::append`], after `begin` has had a look at what comes, and may have added something itself; it says
+    /// whether the contents are wanted. It is called again if there is damage, and `out` then is as it was before.
     ///
     /// # Errors
     /// As for [`Self::append`].
@@ -177,7 +179,7 @@ impl Reader {
         &mut self,
         location: &Location,
         out: &mut Vec<u8>,
-        mut begin: impl FnMut(Info, &mut Vec<u8>),
+        mut begin: impl FnMut(Info, &mut Vec<u8>) -> bool,
     ) -> Result<Info, Error> {
         self.read_dyn(location, out, true, &mut begin)
     }
@@ -405,7 +407,7 @@ impl Reader {
     ) -> Result<Info, Trouble> {
         let (number, offset) = match location.place {
             Place::EmptyTree => {
-                begin(EMPTY_TREE, out);
+                let _ = begin(EMPTY_TREE, out);
                 return Ok(EMPTY_TREE);
             }
             Place::Loose => {
@@ -477,7 +479,7 @@ impl Reader {
             pack.mark_bad(&id);
             let mut contents = Vec::new();
             let info = self.elsewhere(&id, |reader, location| {
-                reader.read_dyn(location, &mut contents, false, &mut |_, _| ())
+                reader.read_dyn(location, &mut contents, false, &mut |_, _| true)
             })?;
             if let Some(info) = info {
                 let key = (pack.number, offset);
@@ -587,6 +589,14 @@ impl Reader {
     }
 }
 
+/// Remembers the type of the first objects of a chain of deltas: the next object that is asked for often has them as
+/// bases, too.
+fn remember(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
+    for link in chain.iter().take(2) {
+        kinds.put((pack.number, link.offset), kind);
+    }
+}
+
 const EMPTY_TREE: Info = Info {
     kind: Kind::Tree,
     size: 0,
@@ -615,14 +625,21 @@ impl Work {
 
     /// The type of the object at `offset`: that of the one at the end of its chain.
     fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, Trouble> {
-        let (said, chain) = (&mut self.said, &mut self.chain);
+        let (said, chain, kinds) = (&mut self.said, &mut self.chain, &mut self.kinds);
         let count_max = pack.index(said).map_or(0, Table::count) as usize;
         chain.clear();
         let mut at = offset;
         loop {
+            if let Some(kind) = kinds.get((pack.number, at)) {
+                remember(kinds, pack, chain, kind);
+                return Ok(kind);
+            }
             let entry = pack.entry(at, said)?;
             match entry.form {
-                Form::Whole(kind) => return Ok(kind),
+                Form::Whole(kind) => {
+                    remember(kinds, pack, chain, kind);
+                    return Ok(kind);
+                }
                 Form::Unknown(number) => {
                     if chain.is_empty() || number > 0 {
                         if number >= 0 {
@@ -667,7 +684,9 @@ impl Work {
                     kind,
                     size: contents.len() as u64,
                 };
-                begin(info, out);
+                if !begin(info, out) {
+                    return Ok(info);
+                }
                 out.extend_from_slice(contents);
                 return Ok(info);
             }
@@ -683,7 +702,9 @@ impl Work {
                 let input = pack.from(start, &mut self.said)?;
                 let size = fits(size, id)?;
                 if self.chain.is_empty() {
-                    begin(info, out);
+                    if !begin(info, out) {
+                        return Ok(info);
+                    }
                     let result = self.inflater.whole(input, size, out, &mut self.said);
                     return result.map(|()| info).map_err(|_| Trouble::Damaged);
                 }
@@ -728,7 +749,9 @@ impl Work {
                     kind,
                     size: delta.size,
                 };
-                begin(info, out);
+                if !begin(info, out) {
+                    return Ok(info);
+                }
                 return match delta.apply(contents, out) {
                     Ok(()) => Ok(info),
                     Err(misfit) => {

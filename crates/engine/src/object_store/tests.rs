@@ -174,6 +174,7 @@ impl Sandbox {
             assert_eq!(store.find(id, &mut Vec::new()).unwrap().unwrap().id(), id);
             let begin = |info: Info, out: &mut Vec<u8>| {
                 writeln!(out, "{id} {} {}", info.kind, info.size).unwrap();
+                true
             };
             reader.read_with(&location, &mut found, begin).unwrap();
             found.push(b'\n');

@@ -1,0 +1,60 @@
+//! Why the command ends.
+
+use rustix::io::Errno;
+use vigil_engine::git::revision::Outcome;
+use vigil_engine::objects;
+
+use crate::reply::Reply;
+
+/// Why the command ends before its end.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// With these words.
+    Reply(Reply),
+    /// Standard output cannot be written.
+    Output(Errno),
+    /// Nobody takes answers any more, for a reason that is told elsewhere.
+    Unwanted,
+}
+
+impl From<Reply> for Failure {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<objects::Error> for Failure {
+    fn from(error: objects::Error) -> Self {
+        Self::Reply(Reply::fatal(error.to_string()))
+    }
+}
+
+impl Failure {
+    /// git ends where a name leads, though it leads nowhere.
+    pub(super) fn of_name(outcome: Outcome) -> Self {
+        Self::Reply(match outcome {
+            Outcome::Fatal(text) => Reply::fatal(text),
+            Outcome::Failed(error) => Reply::fatal(error.to_string()),
+            _ => Reply::complained(Vec::new(), Reply::FATAL),
+        })
+    }
+
+    /// Says why, and returns the exit code.
+    pub(super) fn say(self) -> u8 {
+        match self {
+            Self::Reply(reply) => crate::say(&reply),
+            Self::Output(Errno::PIPE) => vigil_linux::process::die_of_broken_pipe(),
+            Self::Unwanted => Reply::FATAL,
+            Self::Output(error) => {
+                let reason = vigil_linux::errno::text(error);
+                crate::say(&Reply::fatal(format!("write error: {reason}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The line that stands before an object in a batch (git-cat-file(1), "BATCH OUTPUT").
+
+use std::io::Write as _;
+
+use bstr::{BStr, ByteSlice};
+use vigil_engine::object_store::{Info, Kind, Storage};
+use vigil_model::ObjectId;
+use vigil_model::mode::FileMode;
+
+use crate::bytes;
+use crate::reply::Reply;
+
+/// What git prints where no format is given.
+pub(super) const DEFAULT: &str = "%(objectname) %(objecttype) %(objectsize)";
+
+/// A piece of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(Vec<u8>),
+    Name,
+    Type,
+    Size,
+    SizeOnDisk,
+    Rest,
+    DeltaBase,
+    Mode,
+}
+
+/// A format, taken apart once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Format {
+    pieces: Vec<Piece>,
+}
+
+/// What was found out of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) kind: Kind,
+    /// The size of what is printed, in bytes.
+    pub(super) size: u64,
+    /// Where the format asks for it.
+    pub(super) storage: Option<Storage>,
+}
+
+impl Facts {
+    pub(super) fn of(info: Info) -> Self {
+        Self {
+            kind: info.kind,
+            size: info.size,
+            storage: None,
+        }
+    }
+}
+
+/// What a line may tell of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object<'a> {
+    pub(super) id: ObjectId,
+    /// `None` where the format does not ask for any of them.
+    pub(super) facts: Option<&'a Facts>,
+    /// Its mode in the tree in which it was found.
+    pub(super) mode: Option<FileMode>,
+    /// What followed the name.
+    pub(super) rest: Option<&'a BStr>,
+}
+
+impl Format {
+    /// Takes `text` apart.
+    ///
+    /// # Errors
+    /// An element that there is not, in git's words.
+    pub(super) fn parse(text: &BStr) -> Result<Self, Reply> {
+        let mut pieces = Vec::new();
+        let mut literal = Vec::new();
+        let mut rest = text.as_bytes();
+        while let Some(at) = rest.find_byte(b'%') {
+            let (before, from) = rest.split_at_checked(at).unwrap_or((rest, b""));
+            literal.extend_from_slice(before);
+            let behind = from.get(1..).unwrap_or_default();
+            match behind.first() {
+                Some(b'(') => {
+                    let (piece, behind) = element(behind)?;
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(piece);
+                    rest = behind;
+                }
+                other => {
+                    literal.push(b'%');
+                    let skipped = usize::from(other == Some(&b'%'));
+                    rest = behind.get(skipped..).unwrap_or_default();
+                }
+            }
+        }
+        literal.extend_from_slice(rest);
+        if !literal.is_empty() {
+            pieces.push(Piece::Text(literal));
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Whether a line tells more than names and what the caller knows himself.
+    pub(super) fn needs_info(&self) -> bool {
+        self.pieces.iter().any(|piece| {
+            matches!(
+                piece,
+                Piece::Type | Piece::Size | Piece::SizeOnDisk | Piece::DeltaBase
+            )
+        })
+    }
+
+    /// Whether the name of an object ends at the first white space.
+    pub(super) fn splits(&self) -> bool {
+        self.pieces.contains(&Piece::Rest)
+    }
+
+    /// Whether a line tells how an object is stored.
+    pub(super) fn needs_storage(&self) -> bool {
+        let pieces = self.pieces.iter();
+        pieces
+            .clone()
+            .any(|piece| matches!(piece, Piece::SizeOnDisk | Piece::DeltaBase))
+    }
+
+    /// Appends the line of `object`, without what ends it.
+    pub(super) fn append(&self, out: &mut Vec<u8>, object: &Object<'_>) {
+        for piece in &self.pieces {
+            // Writing to memory does not fail.
+            let _ = match (piece, object.facts) {
+                (Piece::Text(text), _) => {
+                    out.extend_from_slice(text);
+                    Ok(())
+                }
+                (Piece::Name, _) => write!(out, "{}", object.id),
+                (Piece::Type, Some(facts)) => write!(out, "{}", facts.kind),
+                (Piece::Size, Some(facts)) => write!(out, "{}", facts.size),
+                (Piece::SizeOnDisk, Some(facts)) => {
+                    write!(
+                        out,
+                        "{}",
+                        facts.storage.map_or(0, |storage| storage.disk_size)
+                    )
+                }
+                (Piece::DeltaBase, Some(facts)) => {
+                    let base = facts.storage.and_then(|storage| storage.delta_base);
+                    write!(out, "{}", base.unwrap_or(object.id.kind().null()))
+                }
+                (Piece::Rest, _) => {
+                    out.extend_from_slice(object.rest.unwrap_or_default());
+                    Ok(())
+                }
+                (Piece::Mode, _) => match object.mode {
+                    Some(mode) => write!(out, "{:06o}", mode.0),
+                    None => Ok(()),
+                },
+                (_, None) => Ok(()),
+            };
+        }
+    }
+}
+
+/// The element at the start of `text`, which begins with `(`, and what is behind it.
+fn element(text: &[u8]) -> Result<(Piece, &[u8]), Reply> {
+    let Some(end) = text.find_byte(b')') else {
+        let complaint = bytes![
+            "bad cat-file format: element '",
+            text,
+            "' does not end in ')'"
+        ];
+        return Err(Reply::fatal(complaint));
+    };
+    let name = text.get(1..end).unwrap_or_default();
+    let behind = text.get(end.saturating_add(1)..).unwrap_or_default();
+    let piece = match name {
+        b"objectname" => Piece::Name,
+        b"objecttype" => Piece::Type,
+        b"objectsize" => Piece::Size,
+        b"objectsize:disk" => Piece::SizeOnDisk,
+        b"rest" => Piece::Rest,
+        b"deltabase" => Piece::DeltaBase,
+        b"objectmode" => Piece::Mode,
+        _ => {
+            let complaint = bytes!["bad cat-file format: %(", name, ")"];
+            return Err(Reply::fatal(complaint));
+        }
+    };
+    Ok((piece, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Vec<Piece>, String> {
+        match Format::parse(text.into()) {
+            Ok(format) => Ok(format.pieces),
+            Err(reply) => Err(String::from_utf8(reply.stderr).unwrap()),
+        }
+    }
+
+    #[test]
+    fn a_format_is_taken_apart() {
+        let text = |text: &str| Piece::Text(text.into());
+        assert_eq!(parse(""), Ok(vec![]));
+        assert_eq!(
+            parse("%(objectname)%(rest) 100%% %x %"),
+            Ok(vec![Piece::Name, Piece::Rest, text(" 100% %x %")])
+        );
+        assert_eq!(parse("a%%(objecttype)"), Ok(vec![text("a%(objecttype)")]));
+    }
+
+    #[test]
+    fn unknown_elements_are_refused_in_git_s_words() {
+        assert_eq!(
+            parse("%(nonsense) x"),
+            Err("fatal: bad cat-file format: %(nonsense)\n".into())
+        );
+        assert_eq!(
+            parse("x %(objectname"),
+            Err("fatal: bad cat-file format: element '(objectname' does not end in ')'\n".into())
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! What is asked, line by line, as it comes.
+
+use bstr::{BStr, ByteSlice};
+use rustix::io::Errno;
+
+/// How much is read at a time, in bytes.
+const READ_LEN: usize = 64 << 10;
+
+/// The lines of standard input.
+pub(super) struct Input {
+    delimiter: u8,
+    buf: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// Up to where no delimiter was found.
+    searched: usize,
+    is_at_end: bool,
+}
+
+impl Input {
+    /// Lines that end in `delimiter`.
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self {
+            delimiter,
+            buf: Vec::new(),
+            start: 0,
+            searched: 0,
+            is_at_end: false,
+        }
+    }
+
+    /// Whether a whole line is here already, so that [`Self::next`] does not wait.
+    pub(super) fn has_line(&mut self) -> bool {
+        self.line_end().is_some() || self.is_at_end
+    }
+
+    /// The next line without its end; `None` after the last. git treats it as a string of C, so it ends at the first NUL.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<&BStr>, Errno> {
+        let end = loop {
+            match self.line_end() {
+                Some(end) => break end,
+                None if self.is_at_end && self.start == self.buf.len() => return Ok(None),
+                None if self.is_at_end => break self.buf.len(),
+                None => self.read()?,
+            }
+        };
+        let line = self.buf.get(self.start..end).unwrap_or_default();
+        let is_ended = end < self.buf.len();
+        self.start = end.saturating_add(1).min(self.buf.len());
+        self.searched = self.start;
+        let line = match self.delimiter {
+            b'\n' if is_ended => line.strip_suffix(b"\r").unwrap_or(line),
+            _ => line,
+        };
+        let len = line.find_byte(0).unwrap_or(line.len());
+        Ok(Some(line.get(..len).unwrap_or_default().as_bstr()))
+    }
+
+    fn line_end(&mut self) -> Option<usize> {
+        let rest = self.buf.get(self.searched..).unwrap_or_default();
+        let found = rest.find_byte(self.delimiter);
+        let end = found.map(|at| self.searched.saturating_add(at));
+        self.searched = end.unwrap_or(self.buf.len());
+        end
+    }
+
+    fn read(&mut self) -> Result<(), Errno> {
+        self.buf.drain(..self.start);
+        self.searched = self.searched.saturating_sub(self.start);
+        self.start = 0;
+        self.buf.reserve(READ_LEN);
+        let stdin = rustix::stdio::stdin();
+        let read = loop {
+            match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf)) {
+                Err(Errno::INTR) => {}
+                read => break read?,
+            }
+        };
+        self.is_at_end = read == 0;
+        Ok(())
+    }
+}

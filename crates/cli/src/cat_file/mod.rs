@@ -1,0 +1,108 @@
+//! `vigil cat-file`: objects, as `git cat-file` prints them, each looked up once and written at once.
+
+mod all;
+mod arguments;
+mod batch;
+mod failure;
+mod filter;
+mod format;
+mod input;
+mod output;
+mod single;
+mod sources;
+mod tell;
+
+use bstr::{BString, ByteSlice};
+use vigil_engine::environment::Environment;
+use vigil_engine::object_store::Reader;
+
+use crate::options::{Audience, usage};
+use crate::reply::Reply;
+
+use arguments::{Arguments, BatchArguments, TABLE, Task};
+use batch::Lines;
+use failure::Failure;
+use format::Format;
+use output::{Output, Sink};
+use sources::Sources;
+use tell::Teller;
+
+/// Runs the command with what follows its name on the command line. Returns the exit code.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
+    match arguments {
+        [only] if only == "-h" => {
+            let text = usage(&TABLE, Audience::Everyone);
+            return crate::say(&Reply::printed(text, Reply::USAGE));
+        }
+        [first, ..] if first == "--help" => {
+            return crate::say(&Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        }
+        _ => {}
+    }
+    answer(arguments, environment).unwrap_or_else(Failure::say)
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
+    let sources = Sources::open(environment)?;
+    say(sources.repository.config.said());
+    let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
+    if use_mailmap {
+        sources.load_mailmap()?;
+    }
+    match task {
+        Task::Single { single, name, path } => single::print(
+            &sources,
+            &sources,
+            single,
+            name.as_bstr(),
+            path.as_ref().map(|path| path.as_bstr()),
+            use_mailmap,
+        ),
+        Task::Batch(arguments) => in_batch(&arguments, &sources, use_mailmap).map(|()| 0),
+    }
+}
+
+fn in_batch(
+    arguments: &BatchArguments,
+    sources: &Sources,
+    use_mailmap: bool,
+) -> Result<(), Failure> {
+    let format = Format::parse(arguments.format.as_bstr())?;
+    let store = &sources.store;
+    let teller = Teller {
+        arguments,
+        format: &format,
+        reader: Reader::new(store),
+        output: Output::new(Sink::Stdout),
+        rewriter: Some(sources),
+        use_mailmap,
+    };
+    if !arguments.all_objects {
+        return Lines::new(arguments, sources, teller).run();
+    }
+    if sources.has_promisor() {
+        let text =
+            "warning: This repository uses promisor remotes. Some objects may not be loaded.";
+        say(&[text]);
+    }
+    all::print(arguments, &format, store, teller, threads())
+}
+
+/// Whole lines on standard error.
+fn say(lines: &[impl AsRef<[u8]>]) {
+    if lines.is_empty() {
+        return;
+    }
+    let mut text = Vec::new();
+    for line in lines {
+        text.extend_from_slice(line.as_ref());
+        text.push(b'\n');
+    }
+    // Nobody is left to be told if standard error cannot be written.
+    let _ = crate::write(rustix::stdio::stderr(), &text);
+}
+
+/// How many threads read objects.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

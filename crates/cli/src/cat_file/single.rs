@@ -1,0 +1,287 @@
+//! What is asked of one object.
+
+use std::io::Write as _;
+
+use bstr::{BStr, ByteSlice};
+use vigil_engine::git::revision::{self, Outcome};
+use vigil_engine::git::staged::tree_entries;
+use vigil_engine::object_store::{Info, Kind, Location, Reader, StreamError};
+use vigil_model::ObjectId;
+use vigil_model::quote::{QuoteRule, append_quoted};
+
+use super::arguments::{Single, Transform};
+use super::failure::Failure;
+use super::output::{Output, Sink};
+use super::say;
+use super::sources::Sources;
+use super::tell::{Rewriter, heard};
+use crate::bytes;
+use crate::reply::Reply;
+
+/// Blobs above this size, in bytes, are written as they are inflated.
+const STREAM_MIN: u64 = 1 << 20;
+
+/// One object, and what was asked of it.
+struct One<'a> {
+    sources: &'a Sources,
+    reader: Reader,
+    output: Output,
+    name: &'a BStr,
+    /// As it was named: another object may stand for it.
+    id: ObjectId,
+}
+
+/// Answers what `single` asks of the object `name`; `path` is what counts for transformations. Returns the exit code.
+///
+/// # Errors
+/// Why git ends.
+pub(super) fn print(
+    sources: &Sources,
+    rewriter: &dyn Rewriter,
+    single: Single,
+    name: &BStr,
+    path: Option<&BStr>,
+    use_mailmap: bool,
+) -> Result<u8, Failure> {
+    let is_transformed = matches!(single, Single::Transformed(_));
+    let options = revision::Options {
+        explains: true,
+        explained_from: sources.repository.prefix.clone(),
+        requires_path: path.is_none() && is_transformed,
+        ..revision::Options::default()
+    };
+    let answer = sources.resolve(name, &options);
+    say(&answer.said);
+    let found = match answer.outcome {
+        Outcome::Found(found) => found,
+        other @ (Outcome::Fatal(_) | Outcome::Silent | Outcome::Failed(_)) => {
+            return Err(Failure::of_name(other));
+        }
+        _ => return Err(not_valid(name).into()),
+    };
+    let mut one = One {
+        sources,
+        reader: Reader::new(&sources.store),
+        output: Output::new(Sink::Stdout),
+        name,
+        id: found.id,
+    };
+    let result = match single {
+        Single::Exists => {
+            let id = one.id;
+            let location = one.find(&id)?;
+            return Ok(u8::from(location.is_none()));
+        }
+        Single::Type => one.kind(),
+        Single::Size => one.size(rewriter, use_mailmap),
+        Single::Pretty => one.pretty(rewriter, use_mailmap),
+        Single::Contents(kind) => one.contents(kind, rewriter, use_mailmap),
+        Single::Transformed(transform) => {
+            let path = path.or(found.path.as_ref().map(|path| path.as_bstr()));
+            let is_file = found.mode.is_none_or(|mode| mode.is_file());
+            one.transformed(
+                transform,
+                rewriter,
+                path.unwrap_or_default(),
+                is_file,
+                use_mailmap,
+            )
+        }
+    };
+    one.output.flush()?;
+    result.map(|()| 0)
+}
+
+fn not_valid(name: &BStr) -> Reply {
+    Reply::fatal(bytes!["Not a valid object name ", name])
+}
+
+impl One<'_> {
+    fn find(&mut self, id: &ObjectId) -> Result<Option<Location>, Failure> {
+        let found = self.reader.find(id);
+        Ok(heard(&mut self.reader, found)?.flatten())
+    }
+
+    /// What stands for the object `id`.
+    fn located(&mut self, id: &ObjectId) -> Result<Option<(Location, Info)>, Failure> {
+        let id = self.sources.objects.replaced(id)?;
+        let Some(location) = self.find(&id)? else {
+            return Ok(None);
+        };
+        let info = self.reader.info(&location);
+        let info = heard(&mut self.reader, info)?;
+        Ok(info.map(|info| (location, info)))
+    }
+
+    fn kind(&mut self) -> Result<(), Failure> {
+        let id = self.id;
+        let Some((_, info)) = self.located(&id)? else {
+            return Err(Reply::fatal("git cat-file: could not get object info").into());
+        };
+        let _ = writeln!(self.output.buf, "{}", info.kind);
+        Ok(())
+    }
+
+    fn size(&mut self, rewriter: &dyn Rewriter, use_mailmap: bool) -> Result<(), Failure> {
+        let id = self.id;
+        let Some((location, info)) = self.located(&id)? else {
+            return Err(Reply::fatal("git cat-file: could not get object info").into());
+        };
+        let mut size = info.size;
+        if use_mailmap && matches!(info.kind, Kind::Commit | Kind::Tag) {
+            let contents = self.read(&location)?.unwrap_or_default();
+            size = rewriter.with_mailmap(contents)?.len() as u64;
+        }
+        let _ = writeln!(self.output.buf, "{size}");
+        Ok(())
+    }
+
+    fn pretty(&mut self, rewriter: &dyn Rewriter, use_mailmap: bool) -> Result<(), Failure> {
+        let id = self.id;
+        let Some((location, info)) = self.located(&id)? else {
+            return Err(not_valid(self.name).into());
+        };
+        match info.kind {
+            Kind::Tree => self.tree(&location),
+            Kind::Blob => self.stream(&location),
+            Kind::Commit | Kind::Tag => {
+                let Some(mut contents) = self.read(&location)? else {
+                    return Err(Reply::fatal(bytes!["Cannot read object ", self.name]).into());
+                };
+                if use_mailmap {
+                    contents = rewriter.with_mailmap(contents)?;
+                }
+                self.output.flush_with(&contents)
+            }
+        }
+    }
+
+    /// The entries of a tree, as `git ls-tree` lists them.
+    fn tree(&mut self, location: &Location) -> Result<(), Failure> {
+        let Some(contents) = self.read(location)? else {
+            return Err(Reply::fatal("not a tree object").into());
+        };
+        let rule = QuoteRule {
+            high_bytes: self.sources.quotes_high_bytes()?,
+            spaces: false,
+        };
+        for entry in tree_entries(&contents, self.id.kind()) {
+            let entry = entry.map_err(Reply::fatal)?;
+            let kind = match entry.mode {
+                mode if mode.is_tree() => "tree",
+                mode if mode.is_gitlink() => "commit",
+                _ => "blob",
+            };
+            let out = &mut self.output.buf;
+            let _ = write!(out, "{:06o} {kind} {}\t", entry.mode.0, entry.id);
+            append_quoted(out, entry.name, rule);
+            out.push(b'\n');
+            self.output.flush_if_full()?;
+        }
+        Ok(())
+    }
+
+    /// The contents of an object of the type `kind`, to which the named one leads.
+    fn contents(
+        &mut self,
+        kind: Kind,
+        rewriter: &dyn Rewriter,
+        use_mailmap: bool,
+    ) -> Result<(), Failure> {
+        let bad_file = || Reply::fatal(bytes!["git cat-file ", self.name, ": bad file"]);
+        let bad_file = bad_file();
+        let mut id = self.id;
+        // More steps than there can be, so that tags that lead in circles end.
+        for _ in 0..STEPS_MAX {
+            let Some((location, info)) = self.located(&id)? else {
+                return Err(bad_file.into());
+            };
+            if info.kind == kind && kind == Kind::Blob {
+                return self.stream(&location);
+            }
+            let Some(contents) = self.read(&location)? else {
+                return Err(bad_file.into());
+            };
+            if info.kind == kind {
+                let contents = match use_mailmap {
+                    true => rewriter.with_mailmap(contents)?,
+                    false => contents,
+                };
+                return self.output.flush_with(&contents);
+            }
+            let field: &[u8] = match info.kind {
+                Kind::Commit if kind == Kind::Tree => b"tree ",
+                Kind::Tag => b"object ",
+                _ => return Err(bad_file.into()),
+            };
+            let hex = contents
+                .strip_prefix(field)
+                .and_then(|rest| rest.lines().next());
+            match hex.and_then(|hex| ObjectId::from_hex(hex).ok()) {
+                Some(next) => id = next,
+                None => return Err(bad_file.into()),
+            }
+        }
+        Err(bad_file.into())
+    }
+
+    fn transformed(
+        &mut self,
+        transform: Transform,
+        rewriter: &dyn Rewriter,
+        path: &BStr,
+        is_file: bool,
+        use_mailmap: bool,
+    ) -> Result<(), Failure> {
+        let id = self.id;
+        let located = self.located(&id)?;
+        match (transform, located) {
+            (_, Some((location, info))) if info.kind == Kind::Blob => {
+                let contents = self.read(&location)?.unwrap_or_default();
+                let contents = rewriter.transformed(transform, is_file, &id, contents, path)?;
+                self.output.flush_with(&contents)
+            }
+            (Transform::Textconv, _) => self.pretty(rewriter, use_mailmap),
+            (Transform::Filters, Some((location, _))) => {
+                let contents = self.read(&location)?.unwrap_or_default();
+                self.output.flush_with(&contents)
+            }
+            (Transform::Filters, None) => {
+                say(&[bytes![
+                    "error: cannot read object ",
+                    id.to_string(),
+                    " '",
+                    path,
+                    "'"
+                ]]);
+                Err(Reply::complained(Vec::new(), 255).into())
+            }
+        }
+    }
+
+    fn read(&mut self, location: &Location) -> Result<Option<Vec<u8>>, Failure> {
+        let mut contents = Vec::new();
+        let read = self.reader.append(location, &mut contents);
+        let read = heard(&mut self.reader, read)?;
+        Ok(read.map(|_| contents))
+    }
+
+    fn stream(&mut self, location: &Location) -> Result<(), Failure> {
+        let output = &mut self.output;
+        let streamed = self
+            .reader
+            .stream(location, STREAM_MIN, &mut |_, piece: &[u8]| {
+                output.flush_with(piece)
+            });
+        let error = match streamed {
+            Ok(_) => return Ok(()),
+            Err(StreamError::Sink(failure)) => return Err(failure),
+            Err(StreamError::Read(error)) => error,
+        };
+        heard::<()>(&mut self.reader, Err(error))?;
+        Err(Reply::fatal(format!("unable to stream {} to stdout", self.id)).into())
+    }
+}
+
+/// How many steps there can be from one object to another.
+const STEPS_MAX: usize = 4096;

@@ -1,0 +1,190 @@
+//! What names are resolved against, and what objects are made into.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::environment::Environment;
+use vigil_engine::git::mailmap::{Loaded, Mailmap};
+use vigil_engine::git::refs::Refs;
+use vigil_engine::git::repository::{Repository, discover};
+use vigil_engine::git::revision::staged::StagedPaths;
+use vigil_engine::git::revision::{self, Answer};
+use vigil_engine::object_store::{ObjectStore, Places};
+use vigil_engine::objects::Objects;
+use vigil_engine::session::contents::Contents;
+use vigil_model::ObjectId;
+
+use super::arguments::Transform;
+use super::failure::Failure;
+use super::say;
+use super::tell::Rewriter;
+use crate::bytes;
+use crate::globals;
+use crate::reply::Reply;
+
+/// One repository.
+pub(super) struct Sources {
+    pub(super) repository: Repository,
+    refs: Refs,
+    pub(super) objects: Objects,
+    staged: StagedPaths,
+    contents: OnceCell<Contents>,
+    mailmap: OnceCell<Mailmap>,
+    pub(super) store: Arc<ObjectStore>,
+    hex_len: usize,
+}
+
+impl Sources {
+    /// The repository in which the process stands, or that `environment` names.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
+        let repository = discover(environment, &globals::standing_in(environment)?)
+            .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
+        let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
+        let objects = Objects::open_with(&repository, &refs).map_err(|error| fatal(&error))?;
+        let places = Places::of(&repository).map_err(|error| fatal(&error))?;
+        let mut said = Vec::new();
+        let store = Arc::new(ObjectStore::open(&places, &mut said));
+        say(&said);
+        Ok(Self {
+            store,
+            hex_len: repository.hash.len_in_hex(),
+            repository,
+            refs,
+            objects,
+            staged: StagedPaths::new(),
+            contents: OnceCell::new(),
+            mailmap: OnceCell::new(),
+        })
+    }
+
+    /// The id that `name` is, if it is one in full.
+    pub(super) fn full_id(&self, name: &BStr) -> Option<ObjectId> {
+        (name.len() == self.hex_len)
+            .then(|| ObjectId::from_hex(name).ok())
+            .flatten()
+    }
+
+    /// What `name` leads to.
+    pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Answer {
+        revision::resolve_in_context(
+            name,
+            options,
+            &self.repository,
+            &self.refs,
+            &self.objects,
+            &self.staged,
+        )
+    }
+
+    /// Whether paths are printed with bytes from 0x80 on escaped.
+    ///
+    /// # Errors
+    /// `core.quotePath` is no boolean.
+    pub(super) fn quotes_high_bytes(&self) -> Result<bool, Reply> {
+        let quotes = self.repository.config.boolean("core.quotePath");
+        let quotes = quotes.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        Ok(quotes != Some(false))
+    }
+
+    /// Whether the variable `name` says yes, as git reads it.
+    ///
+    /// # Errors
+    /// It is no boolean.
+    pub(super) fn boolean_of_environment(&self, name: &str) -> Result<bool, Reply> {
+        let Some(value) = self.repository.environment.get(name) else {
+            return Ok(false);
+        };
+        vigil_engine::git::config::boolean(value.as_bstr()).ok_or_else(|| {
+            Reply::fatal(bytes![
+                "bad boolean environment value '",
+                value,
+                "' for '",
+                name,
+                "'"
+            ])
+        })
+    }
+
+    /// Whether objects may be elsewhere (`remote.<name>.promisor`).
+    pub(super) fn has_promisor(&self) -> bool {
+        let config = &self.repository.config;
+        let is_set = |name: &BString| {
+            let value = config.subsection_string("remote", name.as_bstr(), "promisor");
+            value.is_some_and(|value| {
+                vigil_engine::git::config::boolean(value.as_bstr()) == Some(true)
+            })
+        };
+        config.string("extensions.partialClone").is_some()
+            || config.subsections("remote").iter().any(is_set)
+    }
+}
+
+impl Sources {
+    fn contents(&self) -> Result<&Contents, Failure> {
+        if self.contents.get().is_none() {
+            let contents = Contents::of(&self.repository, &self.objects).map_err(|error| {
+                Reply::gave_up(&error.said(), error.label(), &error.to_string())
+            })?;
+            let _ = self.contents.set(contents);
+        }
+        self.contents.get().ok_or(Failure::Unwanted)
+    }
+
+    fn mailmap(&self) -> Result<&Mailmap, Failure> {
+        if self.mailmap.get().is_none() {
+            let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.staged)
+                .map_err(|error| Reply::fatal(error.to_string()))?;
+            say(&loaded.said);
+            let _ = self.mailmap.set(loaded.mailmap);
+        }
+        self.mailmap.get().ok_or(Failure::Unwanted)
+    }
+
+    /// Reads `.mailmap`, if that was not done.
+    ///
+    /// # Errors
+    /// git ends.
+    pub(super) fn load_mailmap(&self) -> Result<(), Failure> {
+        self.mailmap().map(|_| ())
+    }
+}
+
+impl Rewriter for Sources {
+    fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure> {
+        let replaced = self.mailmap()?.replace_idents(&contents);
+        Ok(replaced.unwrap_or(contents))
+    }
+
+    fn transformed(
+        &self,
+        transform: Transform,
+        is_file: bool,
+        id: &ObjectId,
+        blob: Vec<u8>,
+        path: &BStr,
+    ) -> Result<Vec<u8>, Failure> {
+        let contents = self.contents()?;
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
+        let transformed = match transform {
+            Transform::Filters if !is_file => Ok(None),
+            Transform::Filters => contents
+                .in_working_tree(path, id, &blob)
+                .map(|made| match made {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(made) => Some(made),
+                })
+                .map_err(|error| fatal(&error)),
+            Transform::Textconv => contents
+                .for_comparison(path, is_file, id, &blob)
+                .map_err(|error| fatal(&error)),
+        };
+        say(&contents.take_messages());
+        Ok(transformed?.unwrap_or(blob))
+    }
+}

@@ -1,0 +1,349 @@
+//! What a batch prints of one object.
+
+use bstr::BStr;
+use vigil_engine::object_store::{self, Info, Kind, Location, Reader, StreamError};
+use vigil_model::ObjectId;
+use vigil_model::mode::FileMode;
+
+use super::arguments::{BatchArguments, Transform};
+use super::failure::Failure;
+use super::filter::Filter;
+use super::format::{Facts, Format, Object};
+use super::output::Output;
+use super::say;
+use crate::bytes;
+use crate::reply::Reply;
+
+/// Blobs above this size, in bytes, are written as they are inflated.
+const STREAM_MIN: u64 = 1 << 20;
+
+/// Pieces below this size, in bytes, are put together before they are written.
+const KEPT_PIECE_MAX: usize = 64 << 10;
+
+/// What is printed of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Contents,
+    Info,
+}
+
+/// What makes other contents of those of an object.
+pub(super) trait Rewriter {
+    /// The contents of a commit or tag, with the names that people have by `.mailmap`.
+    fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
+
+    /// The contents of the blob `id` as they would be at `path`, where it is a regular file or not.
+    fn transformed(
+        &self,
+        transform: Transform,
+        is_file: bool,
+        id: &ObjectId,
+        contents: Vec<u8>,
+        path: &BStr,
+    ) -> Result<Vec<u8>, Failure>;
+}
+
+/// Prints objects.
+pub(super) struct Teller<'a> {
+    pub(super) arguments: &'a BatchArguments,
+    pub(super) format: &'a Format,
+    pub(super) reader: Reader,
+    pub(super) output: Output,
+    pub(super) rewriter: Option<&'a dyn Rewriter>,
+    pub(super) use_mailmap: bool,
+}
+
+/// An object that was asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) id: ObjectId,
+    /// How it was asked for; `None` for all objects.
+    pub(super) name: Option<&'a BStr>,
+    pub(super) mode: Option<FileMode>,
+    /// What followed the name.
+    pub(super) rest: Option<&'a BStr>,
+}
+
+impl Teller<'_> {
+    /// Answers for an object, which is at `location` if it is anywhere.
+    pub(super) fn object(
+        &mut self,
+        asked: Asked<'_>,
+        location: Option<Location>,
+        what: What,
+    ) -> Result<(), Failure> {
+        let Some(location) = location else {
+            self.report_missing(asked);
+            return Ok(());
+        };
+        if asked.name.is_none()
+            && what == What::Info
+            && !self.format.needs_info()
+            && self.arguments.filter == Filter::Everything
+        {
+            // Of all objects git looks at none then.
+            append_bare_line(
+                &mut self.output.buf,
+                self.format,
+                self.arguments.output_delimiter,
+                &asked,
+            );
+            return Ok(());
+        }
+        let looks_first = self.arguments.filter != Filter::Everything
+            || self.use_mailmap
+            || self.arguments.transform.is_some()
+            || self.format.needs_storage()
+            || what == What::Info;
+        if !looks_first {
+            return self.contents(asked, &location);
+        }
+        let info = self.reader.info(&location);
+        let Some(info) = self.heard(info)? else {
+            self.report_missing(asked);
+            return Ok(());
+        };
+        if self.arguments.filter.excludes(&info) {
+            if !self.arguments.all_objects {
+                self.report(asked, "excluded");
+            }
+            return Ok(());
+        }
+        self.told(asked, &location, info, what)
+    }
+}
+
+impl Teller<'_> {
+    /// The line and the contents in one go, where nothing but the object itself decides what is printed.
+    fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
+        let delimiter = self.arguments.output_delimiter;
+        let format = &self.format;
+        let mut seen = None;
+        let mut is_declined = false;
+        let read = self
+            .reader
+            .read_with(location, &mut self.output.buf, |info, out| {
+                seen = Some(info);
+                is_declined = info.kind == Kind::Blob && info.size >= STREAM_MIN;
+                if !is_declined {
+                    append_line(out, format, delimiter, &asked, &Facts::of(info));
+                }
+                !is_declined
+            });
+        match (self.heard(read), seen) {
+            (Ok(Some(info)), _) if is_declined => self.streamed(asked, location, Facts::of(info)),
+            (Ok(Some(_)), _) => {
+                self.output.buf.push(delimiter);
+                Ok(())
+            }
+            (Ok(None), None) => {
+                self.report(asked, "missing");
+                Ok(())
+            }
+            (Ok(None), Some(info)) => Err(self.ends_behind_line(asked, info, None)),
+            (Err(failure), seen) => Err(match seen {
+                Some(info) => self.ends_behind_line(asked, info, Some(failure)),
+                None => failure,
+            }),
+        }
+    }
+
+    /// git has printed the line when it finds the contents to be damaged.
+    fn ends_behind_line(
+        &mut self,
+        asked: Asked<'_>,
+        info: Info,
+        failure: Option<Failure>,
+    ) -> Failure {
+        self.line(&asked, &Facts::of(info));
+        failure.unwrap_or_else(|| {
+            let text = match info.kind {
+                Kind::Blob => format!("unable to stream {} to stdout", asked.id),
+                _ => format!("object {} disappeared", asked.id),
+            };
+            Reply::fatal(text).into()
+        })
+    }
+
+    /// The line of an object that was looked at, and its contents if they are wanted.
+    fn told(
+        &mut self,
+        asked: Asked<'_>,
+        location: &Location,
+        info: Info,
+        what: What,
+    ) -> Result<(), Failure> {
+        let mut facts = Facts::of(info);
+        if self.format.needs_storage() {
+            let storage = self.reader.storage(location);
+            match self.heard(storage)? {
+                Some(storage) => facts.storage = Some(storage),
+                None => {
+                    self.report(asked, "missing");
+                    return Ok(());
+                }
+            }
+        }
+        let mut renamed = None;
+        if self.use_mailmap && matches!(info.kind, Kind::Commit | Kind::Tag) {
+            let mut contents = Vec::new();
+            let read = self.reader.append(location, &mut contents);
+            if self.heard(read)?.is_none() {
+                return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
+            }
+            let contents = match self.rewriter {
+                Some(rewriter) => rewriter.with_mailmap(contents)?,
+                None => contents,
+            };
+            facts.size = contents.len() as u64;
+            renamed = Some(contents);
+        }
+        if what == What::Info {
+            self.line(&asked, &facts);
+            return Ok(());
+        }
+        let delimiter = self.arguments.output_delimiter;
+        if let Some(contents) = renamed {
+            self.line(&asked, &facts);
+            self.output.buf.extend_from_slice(&contents);
+        } else if let Some(transform) = self.arguments.transform.filter(|_| info.kind == Kind::Blob)
+        {
+            self.line(&asked, &facts);
+            let Some(path) = asked.rest else {
+                return Err(Reply::fatal(format!("missing path for '{}'", asked.id)).into());
+            };
+            let mut contents = Vec::new();
+            let read = self.reader.append(location, &mut contents);
+            if self.heard(read)?.is_none() {
+                let complaint = bytes!["could not convert '", asked.id.to_string(), "' ", path];
+                return Err(Reply::fatal(complaint).into());
+            }
+            let contents = match self.rewriter {
+                Some(rewriter) => {
+                    rewriter.transformed(transform, true, &asked.id, contents, path)?
+                }
+                None => contents,
+            };
+            self.output.buf.extend_from_slice(&contents);
+        } else {
+            return self.streamed(asked, location, facts);
+        }
+        self.output.buf.push(delimiter);
+        Ok(())
+    }
+
+    /// The line and the contents, which are not kept in memory where they are large.
+    fn streamed(
+        &mut self,
+        asked: Asked<'_>,
+        location: &Location,
+        facts: Facts,
+    ) -> Result<(), Failure> {
+        self.line(&asked, &facts);
+        let output = &mut self.output;
+        let streamed =
+            self.reader.stream(
+                location,
+                STREAM_MIN,
+                &mut |_, piece: &[u8]| match piece.len() < KEPT_PIECE_MAX {
+                    true => {
+                        output.buf.extend_from_slice(piece);
+                        output.flush_if_full()
+                    }
+                    false => output.flush_with(piece),
+                },
+            );
+        match streamed {
+            Ok(_) => {}
+            Err(StreamError::Sink(error)) => return Err(error),
+            Err(StreamError::Read(error)) => {
+                let is_fatal = error.is_fatal();
+                let failure = self.heard::<()>(Err(error));
+                return Err(match failure {
+                    Err(failure) if is_fatal => failure,
+                    _ => Reply::fatal(format!("unable to stream {} to stdout", asked.id)).into(),
+                });
+            }
+        }
+        self.output.buf.push(self.arguments.output_delimiter);
+        Ok(())
+    }
+
+    fn line(&mut self, asked: &Asked<'_>, facts: &Facts) {
+        let delimiter = self.arguments.output_delimiter;
+        append_line(&mut self.output.buf, self.format, delimiter, asked, facts);
+    }
+
+    /// Says why there is no object.
+    pub(super) fn report(&mut self, asked: Asked<'_>, word: &str) {
+        let out = &mut self.output.buf;
+        match asked.name.filter(|_| word != "submodule") {
+            Some(name) => out.extend_from_slice(name),
+            None => out.extend_from_slice(asked.id.to_hex().to_string().as_bytes()),
+        }
+        out.push(b' ');
+        out.extend_from_slice(word.as_bytes());
+        out.push(self.arguments.output_delimiter);
+    }
+
+    fn report_missing(&mut self, asked: Asked<'_>) {
+        let is_submodule = asked.mode.is_some_and(FileMode::is_gitlink);
+        self.report(asked, if is_submodule { "submodule" } else { "missing" });
+    }
+
+    /// What was read, once git's words about it are said. `None` for what git goes on without.
+    pub(super) fn heard<T>(
+        &mut self,
+        result: Result<T, object_store::Error>,
+    ) -> Result<Option<T>, Failure> {
+        heard(&mut self.reader, result)
+    }
+}
+
+/// What was read, once git's words about it are said. `None` for what git goes on without.
+pub(super) fn heard<T>(
+    reader: &mut Reader,
+    result: Result<T, object_store::Error>,
+) -> Result<Option<T>, Failure> {
+    match result {
+        Ok(read) => {
+            say(&reader.take_said());
+            Ok(Some(read))
+        }
+        Err(error) => {
+            say(&error.said);
+            match error.is_fatal() {
+                true => Err(Reply::fatal(error.reason.to_string()).into()),
+                false => Ok(None),
+            }
+        }
+    }
+}
+
+fn append_bare_line(out: &mut Vec<u8>, format: &Format, delimiter: u8, asked: &Asked<'_>) {
+    let object = Object {
+        id: asked.id,
+        facts: None,
+        mode: asked.mode,
+        rest: asked.rest,
+    };
+    format.append(out, &object);
+    out.push(delimiter);
+}
+
+fn append_line(
+    out: &mut Vec<u8>,
+    format: &Format,
+    delimiter: u8,
+    asked: &Asked<'_>,
+    facts: &Facts,
+) {
+    let object = Object {
+        id: asked.id,
+        facts: Some(facts),
+        mode: asked.mode,
+        rest: asked.rest,
+    };
+    format.append(out, &object);
+    out.push(delimiter);
+}

@@ -1,0 +1,84 @@
+//! The contents of blobs as they are elsewhere: in the working tree, or for a person to compare.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use gix_hash::oid;
+use vigil_model::index::Index;
+use vigil_model::tracked::Tracked;
+
+use super::SessionError;
+use super::surroundings::{self, SourceOfAttributes};
+use crate::git::attributes::Messages;
+use crate::git::attributes::{self, Attributes};
+use crate::git::convert::{self, Converter, FilterStderr};
+use crate::git::repository::Repository;
+use crate::git::textconv::{self, Drivers};
+use crate::objects::Objects;
+
+/// What transforms blobs, with the programs that it runs. They end with it.
+pub struct Contents {
+    attributes: Arc<Attributes>,
+    converter: Converter,
+    drivers: Drivers,
+    messages: Arc<Messages>,
+}
+
+impl Contents {
+    /// By the settings and attributes of `repository`, of which the index does not count.
+    ///
+    /// # Errors
+    /// A setting is bad.
+    pub fn of(repository: &Repository, objects: &Objects) -> Result<Self, SessionError> {
+        let messages = Arc::new(Messages::default());
+        let nothing = Tracked::of(&Index::empty(repository.hash));
+        let attributes = Arc::new(Attributes::new(
+            attributes::Settings::of(repository)?,
+            surroundings::blobs(&nothing, objects, SourceOfAttributes::Index),
+            messages.clone(),
+        ));
+        let settings = convert::Settings::of(repository, FilterStderr::Inherit)?;
+        Ok(Self {
+            converter: Converter::new(settings, attributes.clone()),
+            drivers: Drivers::of(&repository.config)?,
+            attributes,
+            messages,
+        })
+    }
+
+    /// The blob `id` as it would be in the working tree at `path`.
+    ///
+    /// # Errors
+    /// git ends.
+    pub fn in_working_tree<'a>(
+        &self,
+        path: &BStr,
+        id: &oid,
+        blob: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, convert::Error> {
+        self.converter.to_working_tree(path, id, blob)
+    }
+
+    /// What the diff driver of `path` makes of the blob `id`; `None` if there is none that makes anything of it.
+    ///
+    /// # Errors
+    /// git ends.
+    pub fn for_comparison(
+        &self,
+        path: &BStr,
+        is_regular: bool,
+        id: &oid,
+        blob: &[u8],
+    ) -> Result<Option<Vec<u8>>, textconv::Error> {
+        let driver = self.drivers.find(&self.attributes, path, is_regular);
+        driver
+            .map(|driver| driver.convert(&self.converter, path, id, blob))
+            .transpose()
+    }
+
+    /// Takes what git says on stderr meanwhile, line by line.
+    pub fn take_messages(&self) -> Vec<BString> {
+        self.messages.take()
+    }
+}
