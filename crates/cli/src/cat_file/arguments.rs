@@ -330,12 +330,13 @@ impl Options {
 
 /// A wrong command line: git's words without a label, an empty line, and the usage text.
 fn refuse(text: impl AsRef<[u8]>) -> Reply {
-    let stderr = bytes![
-        labelled("fatal: ", text.as_ref()),
-        b"\n",
-        usage(&TABLE, Audience::Everyone)
-    ];
+    let stderr = bytes![labelled("fatal: ", text.as_ref()), b"\n", late_usage()];
     Reply::complained(stderr, Reply::USAGE)
+}
+
+/// The usage text once options were taken: git then shows the alias as if it had a value.
+fn late_usage() -> Vec<u8> {
+    usage(&TABLE, Audience::Everyone).replace("--[no-]mailmap    ", "--[no-]mailmap ...")
 }
 
 impl Arguments {
@@ -420,10 +421,7 @@ fn single(
     }
     let Some(mode) = options.mode else {
         return match others {
-            [] => Err(Reply::complained(
-                usage(&TABLE, Audience::Everyone),
-                Reply::USAGE,
-            )),
+            [] => Err(Reply::complained(late_usage(), Reply::USAGE)),
             [kind, name] => Ok(Task::Single {
                 single: Single::Contents(kind_of(kind.as_bstr())?),
                 name: name.clone(),
