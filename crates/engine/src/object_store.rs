@@ -274,6 +274,11 @@ impl ObjectStore {
         self.hash
     }
 
+    /// Whether the object has a file of its own, whatever is in it.
+    pub fn has_file(&self, id: &oid) -> bool {
+        self.sources.iter().any(|source| source.has_file(id))
+    }
+
     /// Where the object is: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
     ///
     /// # Errors

@@ -69,8 +69,9 @@ pub(super) fn print(
     let result = match single {
         Single::Exists => {
             let id = one.id;
-            let location = one.find(&id)?;
-            return Ok(u8::from(location.is_none()));
+            // A file is enough for git, whatever is in it.
+            let exists = sources.store.has_file(&id) || one.find(&id)?.is_some();
+            return Ok(u8::from(!exists));
         }
         Single::Type => one.kind(),
         Single::Size => one.size(rewriter, use_mailmap),

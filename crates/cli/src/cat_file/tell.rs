@@ -98,7 +98,17 @@ impl Teller<'_> {
         if !looks_first {
             return self.contents(asked, &location);
         }
-        let info = self.reader.info(&location);
+        self.looked_at(asked, &location, what)
+    }
+
+    /// The type and size first, and then what they and the arguments leave to be printed.
+    fn looked_at(
+        &mut self,
+        asked: Asked<'_>,
+        location: &Location,
+        what: What,
+    ) -> Result<(), Failure> {
+        let info = self.reader.info(location);
         let Some(info) = self.heard(info)? else {
             self.report_missing(asked);
             return Ok(());
@@ -109,7 +119,7 @@ impl Teller<'_> {
             }
             return Ok(());
         }
-        self.told(asked, &location, info, what)
+        self.told(asked, location, info, what)
     }
 }
 
@@ -118,51 +128,28 @@ impl Teller<'_> {
     fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
         let delimiter = self.arguments.output_delimiter;
         let format = &self.format;
-        let mut seen = None;
         let mut is_declined = false;
         let read = self
             .reader
             .read_with(location, &mut self.output.buf, |info, out| {
-                seen = Some(info);
                 is_declined = info.kind == Kind::Blob && info.size >= STREAM_MIN;
                 if !is_declined {
                     append_line(out, format, delimiter, &asked, &Facts::of(info));
                 }
                 !is_declined
             });
-        match (self.heard(read), seen) {
-            (Ok(Some(info)), _) if is_declined => self.streamed(asked, location, Facts::of(info)),
-            (Ok(Some(_)), _) => {
+        match read {
+            Ok(info) => {
+                self.heard(Ok(()))?;
+                if is_declined {
+                    return self.streamed(asked, location, Facts::of(info));
+                }
                 self.output.buf.push(delimiter);
                 Ok(())
             }
-            (Ok(None), None) => {
-                self.report(asked, "missing");
-                Ok(())
-            }
-            (Ok(None), Some(info)) => Err(self.ends_behind_line(asked, info, None)),
-            (Err(failure), seen) => Err(match seen {
-                Some(info) => self.ends_behind_line(asked, info, Some(failure)),
-                None => failure,
-            }),
+            // What is damaged is taken step by step, so that it is said where git says it.
+            Err(_) => self.looked_at(asked, location, What::Contents),
         }
-    }
-
-    /// git has printed the line when it finds the contents to be damaged.
-    fn ends_behind_line(
-        &mut self,
-        asked: Asked<'_>,
-        info: Info,
-        failure: Option<Failure>,
-    ) -> Failure {
-        self.line(&asked, &Facts::of(info));
-        failure.unwrap_or_else(|| {
-            let text = match info.kind {
-                Kind::Blob => format!("unable to stream {} to stdout", asked.id),
-                _ => format!("object {} disappeared", asked.id),
-            };
-            Reply::fatal(text).into()
-        })
     }
 
     /// The line of an object that was looked at, and its contents if they are wanted.
@@ -225,8 +212,14 @@ impl Teller<'_> {
                 None => contents,
             };
             self.output.buf.extend_from_slice(&contents);
-        } else {
+        } else if info.kind == Kind::Blob {
             return self.streamed(asked, location, facts);
+        } else {
+            self.line(&asked, &facts);
+            let read = self.reader.append(location, &mut self.output.buf);
+            if self.heard(read)?.is_none() {
+                return Err(Reply::fatal(format!("object {} disappeared", asked.id)).into());
+            }
         }
         self.output.buf.push(delimiter);
         Ok(())

@@ -168,6 +168,13 @@ impl Source {
         format!("{}/{fan}/{rest}", self.shown)
     }
 
+    /// Whether the object has a file, which may be empty.
+    pub(super) fn has_file(&self, id: &oid) -> bool {
+        let hex = id.to_string();
+        let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
+        fs::symlink_metadata(self.folder.join(fan).join(rest)).is_ok()
+    }
+
     /// Opens the file of the object. An empty one is none.
     pub(super) fn open_loose(&self, id: &oid, said: &mut Vec<String>) -> Option<Loose> {
         let mut hex = [0; 64];

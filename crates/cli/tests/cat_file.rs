@@ -1,0 +1,381 @@
+//! `vigil cat-file` beside `git cat-file`: the same bytes, messages and exit codes.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// Two repositories: one with loose and packed objects, a mailmap, attributes, tags and links, and an empty one.
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn new(format: &str) -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let top = sandbox.top();
+        std::fs::create_dir_all(top.join("dir/sub")).unwrap();
+        sandbox.git(&[
+            "init",
+            "-q",
+            "-b",
+            "main",
+            &format!("--object-format={format}"),
+        ]);
+        for (name, contents) in [
+            ("file", "one\n".repeat(400)),
+            ("dir/data", "no end of line".to_owned()),
+            ("dir/sub/empty", String::new()),
+            (
+                ".mailmap",
+                "Right Name <right@example.com> <author@example.com>\n".to_owned(),
+            ),
+            (
+                ".gitattributes",
+                "*.id ident\n*.crlf text eol=crlf\n*.up diff=up\n".to_owned(),
+            ),
+            ("a.id", "$Id$\n".to_owned()),
+            ("a.crlf", "a\nb\n".to_owned()),
+            ("a.up", "shout\n".to_owned()),
+        ] {
+            std::fs::write(top.join(name), contents).unwrap();
+        }
+        std::os::unix::fs::symlink("../file", top.join("dir/link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", top.join("dangling")).unwrap();
+        std::os::unix::fs::symlink("../../outside", top.join("dir/out")).unwrap();
+        std::os::unix::fs::symlink("circle", top.join("circle")).unwrap();
+        sandbox.git(&["config", "diff.up.textconv", "tr a-z A-Z <"]);
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", "first"]);
+        std::fs::write(top.join("file"), format!("{}two\n", "one\n".repeat(399))).unwrap();
+        sandbox.git(&["commit", "-q", "-a", "-m", "second"]);
+        sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
+        sandbox.git(&["repack", "-q", "-a", "-d", "-f"]);
+        std::fs::write(top.join("late"), "loose\n").unwrap();
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", "third"]);
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        std::fs::create_dir_all(self.top()).unwrap();
+        command
+            .current_dir(self.top())
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LC_ALL", "C");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "Wrong Name")
+                .env(format!("GIT_{who}_EMAIL"), "author@example.com")
+                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
+        }
+        command
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Output {
+        let mut child = self
+            .command(program, arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Whoever ends before has not read all.
+        let _ = stdin.write_all(input);
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let output = self.run("git", arguments, b"");
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Whether git is as new as this: what it does with mailmaps and filters changed.
+    fn git_is_at_least(&self, minor: u32) -> bool {
+        let version = self.git(&["version"]);
+        let found = version
+            .split('.')
+            .nth(1)
+            .and_then(|text| text.parse::<u32>().ok());
+        found.is_none_or(|found| found >= minor)
+    }
+
+    /// Both programs say the same to `arguments` and `input`.
+    fn compare(&self, arguments: &[&str], input: &[u8]) {
+        let arguments = [&["cat-file"], arguments].concat();
+        let (ours, theirs) = (
+            self.run(VIGIL, &arguments, input),
+            self.run("git", &arguments, input),
+        );
+        let shown = |output: &Output| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (
+                output.status.code(),
+                text(&output.stdout),
+                text(&output.stderr),
+            )
+        };
+        assert_eq!(shown(&ours), shown(&theirs), "{arguments:?}");
+        assert!(ours.stdout == theirs.stdout, "{arguments:?}");
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let all = self.git(&[
+            "cat-file",
+            "--batch-all-objects",
+            "--batch-check=%(objectname)",
+        ]);
+        all.lines().map(str::to_owned).collect()
+    }
+}
+
+const NAMES: &[&str] = &[
+    "HEAD",
+    "v1",
+    "v1^{}",
+    "HEAD^{tree}",
+    "HEAD:file",
+    "HEAD:dir",
+    "HEAD:dir/",
+    "HEAD:no/such",
+    ":file",
+    "HEAD~2",
+    "nonsense",
+    "HEAD:dir/link",
+    "HEAD:dangling",
+    "HEAD:dir/out",
+    "HEAD:circle",
+    "HEAD:file/x",
+    "HEAD:dir/link/x",
+    "",
+];
+
+#[test]
+fn batches_print_what_git_prints() {
+    for format in ["sha1", "sha256"] {
+        let sandbox = Sandbox::new(format);
+        let ids = sandbox.ids();
+        let null = "0".repeat(ids[0].len());
+        let mut names: Vec<&str> = NAMES.to_vec();
+        names.extend(ids.iter().map(String::as_str));
+        names.push(&null);
+        let lines = names.join("\n").into_bytes();
+        let in_nul = names.join("\0").into_bytes();
+        for options in [
+            &["--batch"][..],
+            &["--batch-check"],
+            &["--batch", "--buffer"],
+            &[
+                "--batch-check=%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(rest)|%%",
+            ],
+            &["--batch-check=%(objectname)"],
+            &["--batch=%(objecttype)"],
+            &["--batch", "--follow-symlinks"],
+            &["--batch-check", "--use-mailmap"],
+            &["--batch", "--use-mailmap"],
+            &["--batch=%(nothing)"],
+            &["--batch=%(objectname"],
+        ] {
+            if options.contains(&"--use-mailmap") && !sandbox.git_is_at_least(47) {
+                continue;
+            }
+            sandbox.compare(options, &lines);
+            sandbox.compare(
+                options,
+                b"HEAD\r\n\nHEAD words behind\nHEAD:file\tx\nHEAD:dir\r",
+            );
+        }
+        for options in [&["--batch", "-Z"][..], &["--batch-check", "-z"]] {
+            sandbox.compare(options, &in_nul);
+        }
+        for options in [
+            &["--batch"][..],
+            &["--batch-check"],
+            &["--batch-check=%(objectname)"],
+            &["--batch", "--unordered"],
+            &["--batch-check=%(objectname) %(deltabase)", "--unordered"],
+            &["--batch", "--use-mailmap"],
+        ] {
+            if options.contains(&"--use-mailmap") && !sandbox.git_is_at_least(47) {
+                continue;
+            }
+            sandbox.compare(&[&["--batch-all-objects"], options].concat(), b"");
+        }
+    }
+}
+
+#[test]
+fn commands_are_understood_as_git_understands_them() {
+    let sandbox = Sandbox::new("sha1");
+    for input in [
+        "contents HEAD\ninfo HEAD:file\ninfo nonsense\n",
+        "info HEAD\nflush\ncontents v1\n",
+        "mailmap true\ncontents HEAD\nmailmap no\ncontents HEAD\n",
+        "mailmap perhaps\n",
+        "info HEAD\n\ninfo v1\n",
+        " info HEAD\n",
+        "info\n",
+        "flush now\n",
+        "fetch HEAD\n",
+    ] {
+        if input.starts_with("mailmap") && !sandbox.git_is_at_least(55) {
+            continue;
+        }
+        sandbox.compare(&["--batch-command"], input.as_bytes());
+        sandbox.compare(&["--batch-command", "--buffer"], input.as_bytes());
+        sandbox.compare(
+            &["--batch-command=%(objecttype) %(objectsize)"],
+            input.as_bytes(),
+        );
+    }
+}
+
+#[test]
+fn single_objects_print_what_git_prints() {
+    let sandbox = Sandbox::new("sha1");
+    let ids = sandbox.ids();
+    let named = NAMES.iter().copied().filter(|name| !name.is_empty());
+    for name in named.chain(ids.iter().map(String::as_str)) {
+        for options in [
+            &["-t"][..],
+            &["-s"],
+            &["-e"],
+            &["-p"],
+            &["blob"],
+            &["tree"],
+            &["commit"],
+            &["tag"],
+            &["--textconv"],
+            &["--filters"],
+            &["-p", "--use-mailmap"],
+        ] {
+            sandbox.compare(&[options, &[name]].concat(), b"");
+        }
+    }
+    for path in ["a.id", "a.crlf", "a.up", "file"] {
+        for transform in ["--filters", "--textconv"] {
+            sandbox.compare(&[transform, &format!("HEAD:{path}")], b"");
+            sandbox.compare(&[transform, &format!("--path={path}"), "HEAD:file"], b"");
+            let line = format!("HEAD:a.up {path}\nHEAD {path}\nHEAD:file\n");
+            sandbox.compare(&["--batch", transform], line.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn wrong_command_lines_end_as_with_git() {
+    let sandbox = Sandbox::new("sha1");
+    let code = |program, arguments: &[&str]| {
+        let arguments = [&["cat-file"], arguments].concat();
+        sandbox.run(program, &arguments, b"").status.code()
+    };
+    for arguments in [
+        &[][..],
+        &["-h"],
+        &["-p"],
+        &["-t", "HEAD", "v1"],
+        &["x"],
+        &["a", "b", "c"],
+        &["nothing", "HEAD"],
+        &["--batch", "HEAD"],
+        &["--batch", "--batch-check"],
+        &["--batch", "-p"],
+        &["-e", "-p", "HEAD"],
+        &["--path=x", "-p", "HEAD"],
+        &["--buffer", "-p", "HEAD"],
+        &["--unknown"],
+    ] {
+        assert_eq!(
+            code(VIGIL, arguments),
+            code("git", arguments),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// Each answer is there before the next question is asked.
+#[test]
+fn whoever_waits_is_answered_at_once() {
+    let sandbox = Sandbox::new("sha1");
+    let mut child: Child = sandbox
+        .command(VIGIL, &["cat-file", "--batch"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    for id in sandbox.ids() {
+        writeln!(stdin, "{id}").unwrap();
+        let wanted = sandbox
+            .run("git", &["cat-file", "--batch"], id.as_bytes())
+            .stdout;
+        let mut answer = vec![0; wanted.len()];
+        stdout.read_exact(&mut answer).unwrap();
+        assert!(answer == wanted, "{id}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+/// A reader that goes away ends the command as it ends git: by the signal, without a word.
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    use std::os::unix::process::ExitStatusExt;
+    let sandbox = Sandbox::new("sha1");
+    let mut child = sandbox
+        .command(VIGIL, &["cat-file", "--batch"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    let _ = stdin.write_all(b"HEAD\n");
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(13));
+    assert!(output.stderr.is_empty());
+}
+
+/// What is damaged is as damaged as git says, and what is behind it is answered where git answers it.
+#[test]
+fn damage_is_told_as_git_tells_it() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "HEAD:late"]).trim().to_owned();
+    let path: PathBuf = Path::new(&sandbox.top())
+        .join(".git/objects")
+        .join(&id[..2])
+        .join(&id[2..]);
+    let whole = std::fs::read(&path).unwrap();
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    let question = format!("{id}\nHEAD\n");
+    for damaged in [&b""[..], b"garbage", &whole[..whole.len() / 2]] {
+        std::fs::write(&path, damaged).unwrap();
+        for options in [&["--batch"][..], &["--batch-check"]] {
+            sandbox.compare(options, question.as_bytes());
+        }
+        for option in ["-t", "-s", "-p", "-e"] {
+            sandbox.compare(&[option, &id], b"");
+        }
+    }
+}
