@@ -86,11 +86,11 @@ pub(crate) enum Raw {
 }
 
 /// How many symbolic references are followed before git gives up.
-const SYMBOLIC_DEPTH_MAX: usize = 5;
+pub(super) const SYMBOLIC_DEPTH_MAX: usize = 5;
 
 /// git's rules for short names, in order of precedence: the parts before and after the short name
 /// (gitrevisions(7), "refname").
-const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
+pub(super) const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
     (b"", b""),
     (b"refs/", b""),
     (b"refs/tags/", b""),

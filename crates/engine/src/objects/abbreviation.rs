@@ -1,9 +1,7 @@
 //! Abbreviated ids (gitrevisions(7); `core.abbrev` in git-config(1)).
 
-use std::collections::HashSet;
-
-use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, Prefix, oid};
+use bstr::{BStr, BString};
+use gix_hash::oid;
 
 use super::{Error, Objects, guarded};
 use crate::git::config::Config;
@@ -29,7 +27,7 @@ impl Objects {
             return Ok(hex.into());
         }
         let mut length = wanted;
-        for other in self.with_prefix(prefix_of(&hex, wanted))? {
+        for other in self.all_starting_with(prefix_of(&hex, wanted)) {
             if *other == *id {
                 continue;
             }
@@ -42,29 +40,6 @@ impl Objects {
             length = length.max(shared.saturating_add(1));
         }
         Ok(prefix_of(&hex, length).to_owned())
-    }
-
-    /// The objects whose ids start with the hexadecimal digits `prefix`, at least four of them.
-    pub(crate) fn with_prefix(&self, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
-        let Some(prefix) = prefix
-            .to_str()
-            .ok()
-            .and_then(|digits| Prefix::from_hex(digits).ok())
-        else {
-            return Ok(Vec::new());
-        };
-        let mut found = HashSet::new();
-        for store in self.stores.borrow().iter() {
-            // A store that cannot be read adds none, as for git.
-            let _ = guarded(|| {
-                store
-                    .lookup_prefix(prefix, Some(&mut found))
-                    .map_err(|error| error.to_string())
-            });
-        }
-        let mut found: Vec<ObjectId> = found.into_iter().collect();
-        found.sort_unstable();
-        Ok(found)
     }
 
     /// The number of objects in packs.

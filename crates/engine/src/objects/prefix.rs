@@ -23,6 +23,14 @@ impl Objects {
         Ok(self.all_with(prefix))
     }
 
+    /// As [`Self::starting_with`], of what is known without looking again.
+    pub(crate) fn all_starting_with(&self, digits: &BStr) -> Vec<ObjectId> {
+        let prefix = prefix_of(digits, self.places.hash);
+        prefix
+            .map(|prefix| self.all_with(prefix))
+            .unwrap_or_default()
+    }
+
     fn all_with(&self, prefix: Prefix) -> Vec<ObjectId> {
         let mut found = HashSet::new();
         for store in self.stores.borrow().iter() {

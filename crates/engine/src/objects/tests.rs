@@ -344,3 +344,30 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     );
     assert_eq!(error.to_string(), expected);
 }
+
+/// An abbreviation that two objects share is longer than what was asked for, whatever the kind of ids.
+#[test]
+fn abbreviations_tell_objects_apart() {
+    for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {
+        let sandbox = Sandbox::with(FORMATS[0].0, hash);
+        for n in 0..1500 {
+            fs::write(sandbox.work_tree().join(format!("f{n}")), n.to_string()).unwrap();
+        }
+        sandbox.git(&["add", "."]);
+        let objects = open(&sandbox);
+        let ids = all_ids(&sandbox);
+        let mut longer = 0;
+        for (id, _) in &ids {
+            let digits = &id.to_string()[..4];
+            let alike = ids
+                .iter()
+                .filter(|(other, _)| other.to_string().starts_with(digits));
+            if alike.count() > 1 {
+                let wanted = sandbox.git(&["rev-parse", "--short=4", &id.to_string()]);
+                assert_eq!(objects.abbreviate_to(id, 4).unwrap(), wanted.trim_end());
+                longer += 1;
+            }
+        }
+        assert!(longer > 0, "{hash}");
+    }
+}

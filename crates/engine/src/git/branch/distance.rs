@@ -1,11 +1,12 @@
 //! How many commits only one of two has in its history (`git rev-list --count --left-right a...b`).
 
 use std::collections::{BinaryHeap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use gix_commitgraph::Graph;
 use gix_hash::{ObjectId, oid};
 
+use crate::id_hasher::IdHasher;
 use crate::objects::{Error, Objects};
 
 const LEFT: u8 = 1;
@@ -244,22 +245,6 @@ impl Walk<'_> {
         // Kept only for a commit that is walked through again.
         parents.extend_from_slice(&commit.parents);
         Ok(())
-    }
-}
-
-/// Ids are evenly spread already: their first bytes are hash enough.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        if let Some(first) = bytes.first_chunk::<8>() {
-            self.0 = u64::from_le_bytes(*first);
-        }
     }
 }
 

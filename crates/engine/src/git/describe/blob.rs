@@ -7,10 +7,11 @@ use bstr::BString;
 use gix_hash::ObjectId;
 use gix_object::{Kind, TreeRefIter};
 
-use super::commits::{Commits, IdHasher, Number};
+use super::commits::{Commits, Number};
 use super::walk::{Queue, SEEN};
 use super::{Describer, Error};
 use crate::git::revision;
+use crate::id_hasher::IdHasher;
 use crate::objects::Objects;
 
 /// In git, walks through history and the search for names note their findings in the same bits, and some of one are left

@@ -1,12 +1,13 @@
 //! The commits that walks come by, each read once: from the commit-graph where it has them, else from their objects.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use bstr::BString;
 use gix_commitgraph::{Graph, Position};
 use gix_hash::{ObjectId, oid};
 
+use crate::id_hasher::IdHasher;
 use crate::objects::{Error, Objects};
 
 /// A commit's place in [`Commits`].
@@ -279,20 +280,4 @@ fn next_number(all: &[Commit]) -> Number {
 
 fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// Ids are evenly spread already: their first bytes are hash enough.
-#[derive(Default)]
-pub(super) struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        if let Some(first) = bytes.first_chunk::<8>() {
-            self.0 = u64::from_le_bytes(*first);
-        }
-    }
 }

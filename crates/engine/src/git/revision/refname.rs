@@ -10,7 +10,7 @@ use super::reflog::Log;
 use crate::git::advice::Advice;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::config::Config;
-use crate::git::refs::{Raw, name};
+use crate::git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use crate::git::repository::Repository;
 use crate::status::Head;
 
@@ -30,19 +30,6 @@ const REFERENCE_LIKE_AN_ID: Advice = Advice {
     ],
     is_explained: false,
 };
-
-/// git's rules for short names: what goes before and after them (gitrevisions(7), "refname").
-const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
-    (b"", b""),
-    (b"refs/", b""),
-    (b"refs/tags/", b""),
-    (b"refs/heads/", b""),
-    (b"refs/remotes/", b""),
-    (b"refs/remotes/", b"/HEAD"),
-];
-
-/// How many symbolic references are followed.
-const SYMBOLIC_DEPTH_MAX: usize = 5;
 
 /// How often what a form stands for is itself interpreted.
 const INTERPRETED_MAX: usize = 8;

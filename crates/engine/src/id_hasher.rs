@@ -1,0 +1,19 @@
+//! Tables by the ids of objects.
+
+use std::hash::Hasher;
+
+/// Ids are evenly spread already: their first bytes are hash enough.
+#[derive(Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk::<8>() {
+            self.0 = u64::from_le_bytes(*first);
+        }
+    }
+}
