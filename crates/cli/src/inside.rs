@@ -1,4 +1,4 @@
-//! What Vigil's own commands have in common: they stand in a working copy, and ask its engine.
+//! What commands have in common: they stand in a repository, and Vigil's own ones ask its engine of the working copy.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,14 +14,21 @@ use crate::options::Given;
 use crate::output::Presentation;
 use crate::reply::Reply;
 
-/// The repository in which the caller stands.
+/// The repository in which the caller stands, or that `environment` names.
+///
+/// # Errors
+/// There is none, or git refuses it.
+pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
+    discover(environment, &globals::standing_in(environment)?)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))
+}
+
+/// The repository in whose working tree the caller stands, and the process with him at its top.
 ///
 /// # Errors
 /// As for `vigil status`.
 pub(crate) fn repository(environment: &Environment) -> Result<Repository, Reply> {
-    let standing_in = globals::standing_in(environment)?;
-    let repository = discover(environment, &standing_in)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let repository = find(environment)?;
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let top = repository
         .require_work_tree()

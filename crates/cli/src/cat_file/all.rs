@@ -1,7 +1,7 @@
 //! All objects there are (`--batch-all-objects`): read by several threads, and written in order.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vigil_engine::object_store::{self, Location, ObjectStore, Reader};
 use vigil_model::ObjectId;
@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::format::Format;
 use super::output::{Output, Sink, write_all};
 use super::say;
-use super::tell::{Asked, Teller, What, heard};
+use super::tell::{Asked, Teller, What};
 
 /// How many objects a thread takes at a time.
 const CHUNK_LEN: usize = 256;
@@ -37,12 +37,11 @@ type Locations = Box<dyn Iterator<Item = Result<Location, object_store::Error>> 
 pub(super) fn print(
     arguments: &BatchArguments,
     format: &Format,
-    store: &std::sync::Arc<ObjectStore>,
-    teller: Teller<'_>,
+    store: &Arc<ObjectStore>,
+    mut teller: Teller<'_>,
     threads: usize,
 ) -> Result<(), Failure> {
     let mut said = Vec::new();
-    let mut reader = Reader::new(store);
     let locations: Result<Locations, _> = match arguments.unordered {
         true => store
             .pack_order(&mut said)
@@ -52,15 +51,13 @@ pub(super) fn print(
             .map(|all| Box::new(all) as Locations),
     };
     say(&said);
-    let Some(locations) = heard(&mut reader, locations)? else {
+    let Some(locations) = teller.heard(locations)? else {
         return Ok(());
     };
-    match teller.rewriter.is_some() && (teller.use_mailmap || arguments.transform.is_some()) {
-        true => one_by_one(locations, teller, &mut reader),
-        false => {
-            drop(teller);
-            in_threads(arguments, format, &reader, locations, threads)
-        }
+    // Only one thread knows how to rewrite contents.
+    match teller.use_mailmap || arguments.transform.is_some() {
+        true => tell(&mut teller, locations),
+        false => in_threads(arguments, format, store, locations, threads),
     }
 }
 
@@ -80,27 +77,6 @@ fn asked<'a>(id: ObjectId) -> Asked<'a> {
     }
 }
 
-fn one_by_one(
-    locations: Locations,
-    mut teller: Teller<'_>,
-    reader: &mut Reader,
-) -> Result<(), Failure> {
-    let what = what(teller.arguments);
-    let mut result = Ok(());
-    for location in locations {
-        let Some(location) = heard(reader, location)? else {
-            continue;
-        };
-        result = teller.object(asked(location.id().to_owned()), Some(location), what);
-        if result.is_err() {
-            break;
-        }
-        teller.output.flush_if_full()?;
-    }
-    teller.output.flush()?;
-    result
-}
-
 /// The objects, and where the pieces go that are made of them: both in order.
 struct Queue {
     locations: Locations,
@@ -111,7 +87,7 @@ struct Queue {
 fn in_threads(
     arguments: &BatchArguments,
     format: &Format,
-    reader: &Reader,
+    store: &Arc<ObjectStore>,
     locations: Locations,
     threads: usize,
 ) -> Result<(), Failure> {
@@ -123,7 +99,7 @@ fn in_threads(
     });
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let mut reader = Reader::new(reader.store());
+            let mut reader = Reader::new(store);
             reader.limit_bases(BASES_LEN_MAX);
             let queue = &queue;
             scope.spawn(move || work(arguments, format, reader, queue));
@@ -177,7 +153,7 @@ fn work(arguments: &BatchArguments, format: &Format, mut reader: Reader, queue: 
             rewriter: None,
             use_mailmap: false,
         };
-        let result = tell(&mut teller, &mut chunk);
+        let result = tell(&mut teller, chunk.drain(..));
         reader = teller.reader;
         drop(teller.output);
         // Nobody wants to know where the writer has ended.
@@ -185,13 +161,14 @@ fn work(arguments: &BatchArguments, format: &Format, mut reader: Reader, queue: 
     }
 }
 
+/// Prints objects, as far as git does.
 fn tell(
     teller: &mut Teller<'_>,
-    chunk: &mut Vec<Result<Location, object_store::Error>>,
+    locations: impl Iterator<Item = Result<Location, object_store::Error>>,
 ) -> Result<(), Failure> {
     let what = what(teller.arguments);
     let mut result = Ok(());
-    for location in chunk.drain(..) {
+    for location in locations {
         result = match teller.heard(location) {
             Ok(Some(location)) => {
                 teller.object(asked(location.id().to_owned()), Some(location), what)

@@ -15,6 +15,7 @@ mod tell;
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::object_store::Reader;
+use vigil_engine::scan::cores;
 
 use crate::options::{Audience, usage};
 use crate::reply::Reply;
@@ -85,7 +86,7 @@ fn in_batch(
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
         say(&[text]);
     }
-    all::print(arguments, &format, store, teller, threads())
+    all::print(arguments, &format, store, teller, cores())
 }
 
 /// Whole lines on standard error.
@@ -100,9 +101,4 @@ fn say(lines: &[impl AsRef<[u8]>]) {
     }
     // Nobody is left to be told if standard error cannot be written.
     let _ = crate::write(rustix::stdio::stderr(), &text);
-}
-
-/// How many threads read objects.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

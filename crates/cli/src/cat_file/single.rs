@@ -14,12 +14,9 @@ use super::failure::Failure;
 use super::output::{Output, Sink};
 use super::say;
 use super::sources::Sources;
-use super::tell::{Rewriter, heard};
+use super::tell::{Rewriter, STREAM_MIN, heard};
 use crate::bytes;
 use crate::reply::Reply;
-
-/// Blobs above this size, in bytes, are written as they are inflated.
-const STREAM_MIN: u64 = 1 << 20;
 
 /// One object, and what was asked of it.
 struct One<'a> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
+use vigil_engine::git::config;
 use vigil_engine::git::mailmap::{Loaded, Mailmap};
 use vigil_engine::git::refs::Refs;
-use vigil_engine::git::repository::{Repository, discover};
+use vigil_engine::git::repository::Repository;
 use vigil_engine::git::revision::staged::StagedPaths;
 use vigil_engine::git::revision::{self, Answer};
 use vigil_engine::object_store::{ObjectStore, Places};
@@ -20,8 +21,7 @@ use super::arguments::Transform;
 use super::failure::Failure;
 use super::say;
 use super::tell::Rewriter;
-use crate::bytes;
-use crate::globals;
+use crate::inside;
 use crate::reply::Reply;
 
 /// One repository.
@@ -42,8 +42,7 @@ impl Sources {
     /// # Errors
     /// There is none, or it cannot be read.
     pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
-        let repository = discover(environment, &globals::standing_in(environment)?)
-            .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        let repository = inside::find(environment)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_with(&repository, &refs).map_err(|error| fatal(&error))?;
@@ -97,18 +96,8 @@ impl Sources {
     /// # Errors
     /// It is no boolean.
     pub(super) fn boolean_of_environment(&self, name: &str) -> Result<bool, Reply> {
-        let Some(value) = self.repository.environment.get(name) else {
-            return Ok(false);
-        };
-        vigil_engine::git::config::boolean(value.as_bstr()).ok_or_else(|| {
-            Reply::fatal(bytes![
-                "bad boolean environment value '",
-                value,
-                "' for '",
-                name,
-                "'"
-            ])
-        })
+        config::environment_boolean(&self.repository.environment, name, false)
+            .map_err(|error| Reply::fatal(error.to_string()))
     }
 
     /// Whether objects may be elsewhere (`remote.<name>.promisor`).
@@ -116,9 +105,7 @@ impl Sources {
         let config = &self.repository.config;
         let is_set = |name: &BString| {
             let value = config.subsection_string("remote", name.as_bstr(), "promisor");
-            value.is_some_and(|value| {
-                vigil_engine::git::config::boolean(value.as_bstr()) == Some(true)
-            })
+            value.is_some_and(|value| config::boolean(value.as_bstr()) == Some(true))
         };
         config.string("extensions.partialClone").is_some()
             || config.subsections("remote").iter().any(is_set)

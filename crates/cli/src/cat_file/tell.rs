@@ -15,7 +15,7 @@ use crate::bytes;
 use crate::reply::Reply;
 
 /// Blobs above this size, in bytes, are written as they are inflated.
-const STREAM_MIN: u64 = 1 << 20;
+pub(super) const STREAM_MIN: u64 = 1 << 20;
 
 /// Pieces below this size, in bytes, are put together before they are written.
 const KEPT_PIECE_MAX: usize = 64 << 10;

@@ -9,12 +9,11 @@ use vigil_engine::git::describe::{
     Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
 };
 use vigil_engine::git::refs::Refs;
+use vigil_engine::git::repository::Repository;
 use vigil_engine::git::repository::settings::Settings;
-use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::objects::Objects;
 use vigil_engine::session::{Session, SessionError};
 
-use crate::globals;
 use crate::inside;
 use crate::options::{Audience, usage};
 use crate::reply::{Reply, labelled};
@@ -38,17 +37,11 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         _ => {}
     }
-    let repository = find(environment)?;
+    let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
     let reply =
         answer_in(&repository, arguments, environment).unwrap_or_else(|complaint| complaint);
     Ok(reply.after(&said))
-}
-
-/// The repository in which the caller stands.
-fn find(environment: &Environment) -> Result<Repository, Reply> {
-    discover(environment, &globals::standing_in(environment)?)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))
 }
 
 /// Answers for `repository`, whatever was said while it was found.

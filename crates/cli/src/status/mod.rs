@@ -14,12 +14,12 @@ use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::operation::comment_prefix;
+use vigil_engine::git::repository::Repository;
 use vigil_engine::git::repository::settings::Settings;
-use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
 
 use crate::bytes;
-use crate::globals;
+use crate::inside;
 use crate::options::{Audience, usage};
 use crate::output::{self, Format};
 use crate::reply::Reply;
@@ -64,8 +64,7 @@ fn answer(
         [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0)),
         _ => {}
     }
-    let repository = discover(environment, &globals::standing_in(environment)?)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
     let reply = answer_in(repository, arguments, session).unwrap_or_else(|complaint| complaint);
     Ok(reply.after(&said))

@@ -197,14 +197,8 @@ fn long(
     is_colored: bool,
     environment: &Environment,
 ) -> Result<LongPresentation, Reply> {
-    let gives_advice = match environment.get("GIT_ADVICE") {
-        None => true,
-        Some(value) => config::boolean(value).ok_or_else(|| {
-            Reply::fatal(format!(
-                "bad boolean environment value '{value}' for 'GIT_ADVICE'"
-            ))
-        })?,
-    };
+    let gives_advice = config::environment_boolean(environment, "GIT_ADVICE", true)
+        .map_err(|error| Reply::fatal(error.to_string()))?;
     Ok(LongPresentation {
         hints: gives_advice && print.hints,
         advises_on_untracked: gives_advice && print.advises_on_untracked,

@@ -16,7 +16,7 @@ pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
 
-pub use self::value::BadNumber;
+pub use self::value::{BadNumber, environment_boolean};
 
 /// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
 ///

@@ -272,7 +272,7 @@ where
 }
 
 /// How many cores there are. Asked once: the answer is read from a dozen files.
-pub(crate) fn cores() -> usize {
+pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

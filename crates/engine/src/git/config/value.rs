@@ -154,8 +154,11 @@ pub(crate) fn xdg_config(environment: &Environment, name: &str) -> Option<BStrin
     )
 }
 
-/// A boolean environment variable. The error is git's text, without "fatal: ".
-pub(crate) fn environment_boolean(
+/// A boolean environment variable, `default` where it is not set.
+///
+/// # Errors
+/// Another value: the text is git's, without "fatal: ".
+pub fn environment_boolean(
     environment: &Environment,
     name: &str,
     default: bool,
