@@ -107,7 +107,7 @@ pub struct LoadedTree {
 }
 
 /// Reads the tracked files of the index at `path` and never has the index in memory as a whole; `None` if it is not there,
-/// or cannot be read so because it is split or sparse. Errors are those of [`load`].
+/// or cannot be read so because it is split. Errors are those of [`load`].
 pub fn load_tree(path: &Path, shown_from: &Path, hash: Kind) -> Result<Option<LoadedTree>, Error> {
     let read_at = stamp::now();
     let reader = Reader { shown_from, hash };
@@ -118,11 +118,12 @@ pub fn load_tree(path: &Path, shown_from: &Path, hash: Kind) -> Result<Option<Lo
     };
     let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
     let (parsed, builder, stat) = reader.read(path, &file, builder)?;
-    if parsed.link.is_some() || parsed.index.is_sparse() {
+    if parsed.link.is_some() {
         return Ok(None);
     }
     let mut file = IndexFile::absent(path, read_at);
     file.own.stamp = Some(Stamp::from(&stat));
+    file.is_sparse = parsed.index.is_sparse();
     file.notice(&parsed);
     Ok(Some(LoadedTree {
         tracked: Tracked::new(hash, Arc::new(builder.finish())),
@@ -161,6 +162,7 @@ pub fn load(
     loaded.file.notice(&parsed);
     loaded.file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
     let Some(link) = &parsed.link else {
+        loaded.file.is_sparse = parsed.index.is_sparse();
         loaded.index = parsed.index;
         return Ok(loaded);
     };
@@ -188,6 +190,7 @@ pub fn load(
     });
     loaded.index = Index::merge_split(shared.index, parsed.index, link)
         .map_err(|reason| reader.malformed(path, reason))?;
+    loaded.file.is_sparse = loaded.index.is_sparse();
     Ok(loaded)
 }
 

@@ -1,10 +1,11 @@
 //! The index as a session has it: the tracked files always, the whole only while something needs it.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
 use vigil_model::clock::distrusted_from;
@@ -45,6 +46,7 @@ pub(super) struct IndexState {
 }
 
 /// An index that was written as a sparse one.
+#[derive(Default)]
 pub(super) struct WrittenSparse {
     /// A directory that is one entry is in the working tree: git then works with all entries.
     pub(super) has_present_directory: bool,
@@ -96,20 +98,22 @@ impl IndexState {
 
     /// Frees what can be read again.
     pub(super) fn let_go(&mut self) {
-        if self.written_sparse.is_none() {
+        if self.is_as_written() {
             self.whole.take();
         }
     }
 
-    /// Whether a directory that the sparse index does not list is in the working tree now.
-    fn has_new_sparse_directory(&self, top: Option<&Path>) -> bool {
-        let Some(top) = top.filter(|_| self.tracked.sums().sparse_directories > 0) else {
-            return false;
-        };
-        self.whole.get().is_some_and(|index| {
-            let mut entries = index.entries().iter();
-            entries.any(|entry| entry.is_sparse_directory() && is_present(top, index.path(entry)))
-        })
+    /// Whether the entries are those of the file: no directory that is one entry there was expanded.
+    pub(super) fn is_as_written(&self) -> bool {
+        let written = self.written_sparse.as_ref();
+        written.is_none_or(|written| written.expanded.is_empty())
+    }
+
+    /// Whether the directories that are one entry are still the right ones, with `top` as it is now.
+    fn is_expanded_rightly(&self, top: Option<&Path>) -> bool {
+        let written = self.written_sparse.as_ref();
+        let has_present = written.is_some_and(|written| written.has_present_directory);
+        !has_present && !has_present_directory(&self.tracked, top)
     }
 }
 
@@ -120,13 +124,14 @@ impl Session {
         let top = self.repository.work_tree.as_deref();
         if let Some(state) = &self.index
             && state.file.is_current()
-            && !state.has_new_sparse_directory(top)
+            && state.is_expanded_rightly(top)
         {
             return Ok(());
         }
         let recorded = self.recorded_tree();
         if let Some(recorded) = &recorded
             && recorded.is_current(&self.repository.index_path)
+            && !has_present_directory(&recorded.tracked, top)
         {
             self.check_threads(&recorded.file)?;
             let state = self.recorded_state(recorded);
@@ -139,6 +144,8 @@ impl Session {
         if self.index.is_none()
             && recorded.is_none()
             && let Some(loaded) = self.read_index(read_tree)?
+            && !has_present_directory(&loaded.tracked, top)
+            && !has_crowded_directory(&loaded.tracked)
         {
             self.check_threads(&loaded.file)?;
             let state = self.first_state(loaded);
@@ -149,7 +156,7 @@ impl Session {
         let mut loaded = self.read_index(read)?;
         self.check_threads(&loaded.file)?;
         let mut written_sparse = None;
-        if loaded.index.is_sparse() {
+        if loaded.file.is_sparse {
             let top = self.top()?;
             let mut has_present_directory = false;
             let mut expanded = Vec::new();
@@ -208,11 +215,11 @@ impl Session {
     fn first_state(&self, loaded: LoadedTree) -> IndexState {
         let dirs = loaded.tracked.directories() as usize;
         IndexState {
-            file: loaded.file,
             whole: OnceLock::new(),
             tracked: loaded.tracked,
             tree: loaded.tree,
-            written_sparse: None,
+            written_sparse: loaded.file.is_sparse.then(WrittenSparse::default),
+            file: loaded.file,
             memory: self.state.is_some().then(|| ScanMemory::new(dirs)),
             staged: None,
             recorded_staged: None,
@@ -229,7 +236,7 @@ impl Session {
             whole: OnceLock::new(),
             tracked: recorded.tracked.clone(),
             tree: None,
-            written_sparse: None,
+            written_sparse: recorded.file.is_sparse.then(WrittenSparse::default),
             memory: Some(state.memory(&recorded.tracked)),
             staged: None,
             recorded_staged: state.staged(),
@@ -240,11 +247,8 @@ impl Session {
 
     /// Makes the tree of `index` from the one that is there, so that what was remembered of it goes on.
     fn take_over(&mut self, next: &mut IndexState, index: &Index, recorded: Option<Recorded>) {
-        let earlier = self
-            .index
-            .take()
-            .filter(|state| state.written_sparse.is_none());
-        if next.written_sparse.is_some() {
+        let earlier = self.index.take().filter(IndexState::is_as_written);
+        if !next.is_as_written() {
             next.tracked = Tracked::of(index);
             return;
         }
@@ -306,7 +310,7 @@ impl Session {
         let is_moved = index.is_moved
             || index.moved.as_ref().is_none_or(|moved| !moved.is_empty())
             || index.memory.as_ref().is_some_and(ScanMemory::has_moved);
-        if !is_moved || index.written_sparse.is_some() || index.tracked.check().is_err() {
+        if !is_moved || !index.is_as_written() || index.tracked.check().is_err() {
             return Ok(Published::Unchanged);
         }
         if state.is_superseded() {
@@ -406,6 +410,35 @@ fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
                 .is_ok()
         });
     }
+}
+
+/// Whether a directory that is one entry of a sparse index is in the working tree.
+fn has_present_directory(tracked: &Tracked, top: Option<&Path>) -> bool {
+    let Some(top) = top else {
+        return false;
+    };
+    any_sparse_directory(tracked, |path| is_present(top, path))
+}
+
+/// Whether [`crowded_sparse_directories`] finds any.
+fn has_crowded_directory(tracked: &Tracked) -> bool {
+    any_sparse_directory(tracked, |path| {
+        let name = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
+        let number = tracked.find_directory(name);
+        number.is_none_or(|number| tracked.directory(number).sums().entries > 1)
+    })
+}
+
+/// Whether there is a directory that is one entry, with a `/` at the end of its path, that is `wanted`.
+fn any_sparse_directory(tracked: &Tracked, wanted: impl Fn(&BStr) -> bool) -> bool {
+    let visited = tracked.visit(
+        |sums| sums.sparse_directories > 0,
+        |_, path, file| match file.mode().is_tree() && wanted(path) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        },
+    );
+    visited.is_break()
 }
 
 /// The sparse directories below which the index has entries of their own, as a conflict leaves them.

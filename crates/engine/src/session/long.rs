@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
+use vigil_model::tracked::Tracked;
 
 use super::index::IndexState;
 use super::{Session, SessionError, is_present};
@@ -56,12 +57,12 @@ impl Session {
         if !self.settings.sparse_checkout || state.tracked.sums().entries == 0 {
             return Ok(None);
         }
-        let index = state.whole(&self.repository)?;
-        let top = self.top()?;
-        let expects_present = self.settings.expects_files_outside;
         if stays_sparse {
             return Ok(Some(SparseState::SparseIndex));
         }
+        let index = state.whole(&self.repository)?;
+        let top = self.top()?;
+        let expects_present = self.settings.expects_files_outside;
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
         // that it is sparse.
         let expanded;
@@ -103,24 +104,26 @@ impl Session {
         let Some(checkout) = checkout else {
             return Ok(None);
         };
-        let index = state.whole(&self.repository)?;
-        Ok({
-            let has_present = match &state.written_sparse {
-                Some(written) => written.has_present_directory,
-                None => has_present_sparse_directory(index, &checkout, top),
-            };
-            (expects_present || !has_present).then_some(Collapsed {
-                index,
-                checkout,
-                has_present_directory: has_present,
-                is_written: state.written_sparse.is_some(),
-                expanded: state
-                    .written_sparse
-                    .as_ref()
-                    .map(|written| written.expanded.as_slice())
-                    .unwrap_or_default(),
-            })
-        })
+        let (entries, has_present) = match &state.written_sparse {
+            Some(written) => {
+                let expanded = written.expanded.as_slice();
+                let entries = Entries::Written {
+                    tracked: &state.tracked,
+                    expanded,
+                };
+                (entries, written.has_present_directory)
+            }
+            None => {
+                let index = state.whole(&self.repository)?;
+                let has_present = has_present_sparse_directory(index, &checkout, top);
+                (Entries::Full(index), has_present)
+            }
+        };
+        Ok((expects_present || !has_present).then_some(Collapsed {
+            entries,
+            checkout,
+            has_present_directory: has_present,
+        }))
     }
 
     /// The rules of the checkout, if git makes the index of `state` a sparse one by them.
@@ -151,14 +154,21 @@ impl Session {
 
 /// A sparse index with which git works.
 pub(super) struct Collapsed<'s> {
-    index: &'s Index,
+    entries: Entries<'s>,
     checkout: SparseCheckout,
-    /// It was written as a sparse one, and git collapses no more of it.
-    is_written: bool,
     /// A directory that is one entry is in the working tree nevertheless.
     has_present_directory: bool,
-    /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
-    expanded: &'s [BString],
+}
+
+enum Entries<'s> {
+    /// All files: git collapses them.
+    Full(&'s Index),
+    /// It was written as a sparse one, and git collapses no more of it.
+    Written {
+        tracked: &'s Tracked,
+        /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+        expanded: &'s [BString],
+    },
 }
 
 impl Collapsed<'_> {
@@ -169,30 +179,37 @@ impl Collapsed<'_> {
         request: &StatusRequest,
         is_searched: impl Fn(&BStr) -> bool,
     ) -> bool {
-        let mut expanded = self.expanded.iter();
-        !self.has_present_directory
-            || request.untracked == UntrackedMode::No
-            || self.is_written
-                && !expanded.any(|dir| is_searched(dir.strip_suffix(b"/").unwrap_or(dir).as_bstr()))
+        if !self.has_present_directory || request.untracked == UntrackedMode::No {
+            return true;
+        }
+        match &self.entries {
+            Entries::Full(_) => false,
+            Entries::Written { expanded, .. } => !expanded
+                .iter()
+                .any(|dir| is_searched(dir.strip_suffix(b"/").unwrap_or(dir).as_bstr())),
+        }
     }
 
     /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
     pub(super) fn directory_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
-        if !self.is_written {
-            return collapsed_above(self.index, &self.checkout, path);
-        }
-        if let Some(directory) = self.expanded.iter().find(|dir| path.starts_with(dir)) {
+        let (tracked, expanded) = match self.entries {
+            Entries::Full(index) => return collapsed_above(index, &self.checkout, path),
+            Entries::Written { tracked, expanded } => (tracked, expanded),
+        };
+        if let Some(directory) = expanded.iter().find(|dir| path.starts_with(dir)) {
             return path.get(..directory.len()).map(BStr::new);
         }
-        let index = self.index;
         path.find_iter("/").find_map(|slash| {
             let directory = path.get(..=slash)?.as_bstr();
             let name = path.get(..slash)?.as_bstr();
-            let is_one = match index.entries().get(index.range_of_directory(name))? {
+            let is_one = match tracked.find_directory(name) {
                 // Where a file has its name, the directory is walked.
-                [] => !self.checkout.in_checkout(directory) && index.find(name, 0).is_none(),
-                [only] => only.is_sparse_directory() && index.path(only) == directory,
-                _ => false,
+                None => !self.checkout.in_checkout(directory) && tracked.find(name, 0).is_none(),
+                Some(number) => {
+                    let below = tracked.directory(number);
+                    let only = below.file(0).filter(|_| below.sums().entries == 1);
+                    only.is_some_and(|only| only.mode().is_tree())
+                }
             };
             is_one.then_some(directory)
         })

@@ -183,7 +183,7 @@ impl Session {
         problems: &mut Vec<Problem>,
     ) -> Result<Option<usize>, SessionError> {
         self.refresh_index()?;
-        let Some(state) = self.index.as_ref().filter(|it| it.written_sparse.is_none()) else {
+        let Some(state) = self.index.as_ref().filter(|it| it.is_as_written()) else {
             return Ok(None);
         };
         let index = state.whole(&self.repository)?;

@@ -16,6 +16,7 @@ pub(super) fn write(file: &IndexFile) -> Vec<u8> {
     let mut out = Writer::default();
     write_seen(&file.own, &mut out);
     out.optional(file.shared.as_ref(), |out, shared| write_seen(shared, out));
+    out.u32(u32::from(file.is_sparse));
     out.u32(u32::try_from(file.notices.len()).unwrap_or(u32::MAX));
     for notice in &file.notices {
         out.bytes(notice.as_bytes());
@@ -38,6 +39,7 @@ pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
     let mut bytes = Reader(block);
     let own = read_seen(&mut bytes)?;
     let shared = bytes.optional(read_seen)?;
+    let is_sparse = bytes.u32()? != 0;
     let count = bytes.u32()?;
     let notices = (0..count)
         .map(|_| String::from_utf8(bytes.bytes()?.into()).ok())
@@ -45,6 +47,7 @@ pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
     Some(IndexFile {
         own,
         shared,
+        is_sparse,
         notices,
         untracked_cache_origin: bytes.optional(Reader::bytes)?,
         read_at: Timestamp {
@@ -75,6 +78,7 @@ mod tests {
         let file = IndexFile {
             own: seen("/a/.git/index", 3),
             shared: Some(seen("/a/.git/sharedindex.1", 4)),
+            is_sparse: true,
             notices: vec!["ignoring XYZW extension".to_owned()],
             untracked_cache_origin: Some("here".into()),
             read_at: Timestamp { s: -5, ns: 7 },

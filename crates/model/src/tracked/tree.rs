@@ -145,10 +145,7 @@ impl Tracked {
 
     /// What is counted in the whole tree.
     pub fn sums(&self) -> Sums {
-        self.directory(ROOT)
-            .block
-            .map(|block| block.sums())
-            .unwrap_or_default()
+        self.directory(ROOT).sums()
     }
 
     /// One more than the greatest number of a directory.
@@ -399,6 +396,11 @@ impl<'t> Directory<'t> {
         };
         files.current = files.open();
         files
+    }
+
+    /// What is counted in and below it.
+    pub fn sums(&self) -> Sums {
+        self.block.map(|block| block.sums()).unwrap_or_default()
     }
 
     /// Where the first file called `name`, or a greater one, is.

@@ -32,6 +32,8 @@ pub struct IndexFile {
     pub own: SeenFile,
     /// The shared index, where the index is split.
     pub shared: Option<SeenFile>,
+    /// Whether it was written as a sparse one: directories may be one entry.
+    pub is_sparse: bool,
     /// What git would say on stderr, with no prefix.
     pub notices: Vec<String>,
     /// Where the untracked cache was made, if there is one: working tree and system, in a sentence.
@@ -49,6 +51,7 @@ impl IndexFile {
                 stamp: None,
             },
             shared: None,
+            is_sparse: false,
             notices: Vec::new(),
             untracked_cache_origin: None,
             read_at,

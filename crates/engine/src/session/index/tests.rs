@@ -333,3 +333,46 @@ fn without_regard_to_case_other_names_matter_everywhere() {
     right_answer(&oracle);
     settle(&oracle);
 }
+
+#[test]
+fn a_sparse_index_is_recorded_as_it_was_written() {
+    let oracle = repository();
+    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    oracle.write("a/new", "");
+    let mut long_lived = settle(&oracle);
+    let state = long_lived.index.as_ref().unwrap();
+    assert!(state.whole.get().is_none() && state.memory.is_some());
+    assert_eq!(state.tracked.sums().sparse_directories, 1);
+    let mut untracked = |expected: &[&str]| {
+        let status = long_lived.status(&StatusRequest::default()).unwrap();
+        assert_eq!(status.untracked, expected);
+        assert!(status.changes.is_empty());
+    };
+    untracked(&["a/new"]);
+
+    // In the way, the directory is expanded; and no longer once it is gone.
+    oracle.write("b/d", "recorded\n");
+    oracle.write("b/other", "");
+    let (published, session) = right_answer(&oracle);
+    assert_eq!(published, Published::Unchanged);
+    assert!(!session.index.as_ref().unwrap().is_as_written());
+    let status = long_lived.status(&StatusRequest::default()).unwrap();
+    assert_eq!(status.untracked, ["a/new", "b/other"]);
+    std::fs::remove_dir_all(oracle.top().join("b")).unwrap();
+    let session = settle(&oracle);
+    assert!(session.index.as_ref().unwrap().whole.get().is_none());
+    let status = long_lived.status(&StatusRequest::default()).unwrap();
+    assert_eq!(status.untracked, ["a/new"]);
+    assert!(long_lived.index.as_ref().unwrap().is_as_written());
+
+    for arguments in [
+        ["add", "b/c"].as_slice(),
+        &["set", "b/c"],
+        &["set", "a"],
+        &["disable"],
+    ] {
+        oracle.git(&[&["sparse-checkout"], arguments].concat());
+        right_answer(&oracle);
+        settle(&oracle);
+    }
+}

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, symlink};
 
 use vigil_model::state_layout::docket::Docket;
 use vigil_model::state_layout::table::{Root, Slot, TableRoot};
-use vigil_model::state_layout::{DATA_LEN_MAX, DataHeader};
+use vigil_model::state_layout::{DATA_LEN_MAX, DataHeader, FORMAT_VERSION};
 use zerocopy::{FromZeros, IntoBytes};
 
 use super::*;
@@ -158,11 +158,11 @@ fn a_docket_that_says_what_cannot_be_is_damaged() {
 fn another_version_or_identity_is_not_used_but_replaced() {
     let (sandbox, state) = published();
     let mut bytes = fs::read(docket_path(&sandbox)).unwrap();
-    bytes[8] = 2;
+    bytes[8] += 1;
     fs::write(docket_path(&sandbox), &bytes).unwrap();
     assert!(matches!(
         sandbox.store.open(),
-        Err(NoState::Version { version: 2, .. })
+        Err(NoState::Version { version, .. }) if version == FORMAT_VERSION + 1
     ));
     assert!(matches!(
         sandbox.publish(None, set(&BLOCKS), 3),
