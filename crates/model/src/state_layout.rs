@@ -12,7 +12,7 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The version of the format that is written, and the only one that is read.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 1;
 
 /// What blocks and their offsets are multiples of, in bytes.
 pub const UNIT: u64 = 8;

@@ -13,7 +13,7 @@ use crate::git::repository::Repository;
 use crate::state_store::Store;
 
 /// Changes with what the blocks mean.
-const FORMAT: &[u8] = b"vigil git state 1";
+const FORMAT: &[u8] = b"vigil git state 2";
 
 /// Why a working copy has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
