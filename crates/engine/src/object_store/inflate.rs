@@ -1,6 +1,9 @@
 //! Inflating, with what git says when it fails.
 
+use std::fmt;
+
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
+use libdeflater::Decompressor;
 
 /// Room behind what is expected: with less, the last part is inflated byte by byte, and small objects are nothing but a
 /// last part.
@@ -16,8 +19,10 @@ pub(super) const HEAD_LEN: usize = 32;
 const INPUT_MAX: usize = 1 << 30;
 
 /// Inflates one stream after the other.
-#[derive(Debug)]
 pub(super) struct Inflater {
+    /// For streams that are in memory as a whole and whose size is known. It does not say what is wrong with one.
+    whole: Decompressor,
+    /// For all others.
     zlib: Decompress,
     head: Vec<u8>,
 }
@@ -36,9 +41,16 @@ pub(super) struct Step {
     pub(super) is_stuck: bool,
 }
 
+impl fmt::Debug for Inflater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inflater").finish_non_exhaustive()
+    }
+}
+
 impl Inflater {
     pub(super) fn new() -> Self {
         Self {
+            whole: Decompressor::new(),
             zlib: Decompress::new(true),
             head: Vec::with_capacity(HEAD_LEN),
         }
@@ -96,12 +108,30 @@ impl Inflater {
         said: &mut Vec<String>,
     ) -> Result<(), Failed> {
         let start = out.len();
+        if self.whole_at_once(input, size, out) {
+            return Ok(());
+        }
         self.restart();
         let result = self.whole_onto(input, size, out, said);
         if result.is_err() {
             out.truncate(start);
         }
         result
+    }
+
+    /// Whether that went well; if it did not, `out` is as it was.
+    fn whole_at_once(&mut self, input: &[u8], size: usize, out: &mut Vec<u8>) -> bool {
+        if size > RESERVE_MAX {
+            return false;
+        }
+        let start = out.len();
+        out.resize(start + size, 0);
+        let space = out.get_mut(start..).unwrap_or_default();
+        let is_whole = self.whole.zlib_decompress(input, space) == Ok(size);
+        if !is_whole {
+            out.truncate(start);
+        }
+        is_whole
     }
 
     fn whole_onto(
