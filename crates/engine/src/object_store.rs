@@ -16,6 +16,8 @@ mod inflate;
 mod loose;
 mod midx;
 mod pack;
+mod plan;
+mod planned;
 mod reader;
 mod source;
 mod table;

@@ -11,6 +11,7 @@ mod output;
 mod single;
 mod sources;
 mod tell;
+mod threads;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;

@@ -1,6 +1,6 @@
 //! What is answered: in as few writes as whoever waits for it allows.
 
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::io::IoSlice;
 
@@ -13,12 +13,32 @@ const KEPT_MAX: usize = 256 << 10;
 pub(super) enum Sink {
     Stdout,
     /// To the thread that writes.
-    Thread(SyncSender<Vec<u8>>),
+    Thread {
+        to: SyncSender<Piece>,
+        /// Buffers that were written.
+        empty: Receiver<Vec<u8>>,
+    },
+}
+
+/// What goes to the thread that writes.
+pub(super) enum Piece {
+    Filled(Filled),
+    Failed(Failure),
+}
+
+/// Answers in a row.
+#[derive(Default)]
+pub(super) struct Filled {
+    pub(super) bytes: Vec<u8>,
+    /// Where the answer about each object ends. What is behind the last one is part of an answer that goes on.
+    pub(super) ends: Vec<usize>,
 }
 
 /// Answers that are to be written.
 pub(super) struct Output {
     pub(super) buf: Vec<u8>,
+    /// Where the answers for another thread end.
+    ends: Vec<usize>,
     sink: Sink,
 }
 
@@ -26,7 +46,15 @@ impl Output {
     pub(super) fn new(sink: Sink) -> Self {
         Self {
             buf: Vec::with_capacity(KEPT_MAX),
+            ends: Vec::new(),
             sink,
+        }
+    }
+
+    /// Says that all was added that is told of an object.
+    pub(super) fn end_object(&mut self) {
+        if matches!(self.sink, Sink::Thread { .. }) {
+            self.ends.push(self.buf.len());
         }
     }
 
@@ -46,21 +74,27 @@ impl Output {
     /// # Errors
     /// Standard output cannot be written, or nobody takes it any more.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
-        if self.buf.is_empty() {
+        if self.buf.is_empty() && self.ends.is_empty() {
             return Ok(());
         }
         match &self.sink {
             Sink::Stdout => {
-                let written = write_all(&self.buf, b"");
+                let written = write_all(&mut [IoSlice::new(&self.buf)]);
                 self.buf.clear();
                 // One large object leaves no large buffer behind.
                 self.buf.shrink_to(KEPT_MAX.saturating_mul(8));
                 written
             }
-            Sink::Thread(sender) => {
-                let next = Vec::with_capacity(KEPT_MAX.saturating_add(KEPT_MAX / 4));
-                let full = std::mem::replace(&mut self.buf, next);
-                sender.send(full).map_err(|_| Failure::Unwanted)
+            Sink::Thread { to, empty } => {
+                let is_usable = |buf: &Vec<u8>| buf.capacity() <= KEPT_MAX.saturating_mul(4);
+                let next = empty.try_recv().ok().filter(is_usable);
+                let next = next.unwrap_or_else(|| Vec::with_capacity(KEPT_MAX + KEPT_MAX / 4));
+                let filled = Filled {
+                    bytes: std::mem::replace(&mut self.buf, next),
+                    ends: std::mem::take(&mut self.ends),
+                };
+                to.send(Piece::Filled(filled))
+                    .map_err(|_| Failure::Unwanted)
             }
         }
     }
@@ -72,11 +106,11 @@ impl Output {
     pub(super) fn flush_with(&mut self, piece: &[u8]) -> Result<(), Failure> {
         match &self.sink {
             Sink::Stdout => {
-                let written = write_all(&self.buf, piece);
+                let written = write_all(&mut [IoSlice::new(&self.buf), IoSlice::new(piece)]);
                 self.buf.clear();
                 written
             }
-            Sink::Thread(_) => {
+            Sink::Thread { .. } => {
                 self.buf.extend_from_slice(piece);
                 self.flush()
             }
@@ -84,22 +118,20 @@ impl Output {
     }
 }
 
-/// Writes `first` and `second`, in one call if the other end takes as much.
+/// Writes all `parts`, in one call if the other end takes as much.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(super) fn write_all(mut first: &[u8], mut second: &[u8]) -> Result<(), Failure> {
-    while !first.is_empty() || !second.is_empty() {
-        let pieces = [IoSlice::new(first), IoSlice::new(second)];
-        let written = rustix::io::retry_on_intr(|| match second.is_empty() {
-            true => rustix::io::write(rustix::stdio::stdout(), first),
-            false => rustix::io::writev(rustix::stdio::stdout(), &pieces),
+pub(super) fn write_all(parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
+    let mut parts = parts;
+    IoSlice::advance_slices(&mut parts, 0);
+    while !parts.is_empty() {
+        let stdout = rustix::stdio::stdout();
+        let written = rustix::io::retry_on_intr(|| match &*parts {
+            [only] => rustix::io::write(stdout, only),
+            parts => rustix::io::writev(stdout, parts),
         })?;
-        let of_first = written.min(first.len());
-        first = first.get(of_first..).unwrap_or_default();
-        second = second
-            .get(written.saturating_sub(of_first)..)
-            .unwrap_or_default();
+        IoSlice::advance_slices(&mut parts, written);
     }
     Ok(())
 }

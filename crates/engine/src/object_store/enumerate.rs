@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gix_hash::{ObjectId, oid};
 
 use super::pack::Pack;
+use super::plan::{Readers, ReadingOrder};
 use super::source::Layer;
 use super::table::Table;
 use super::{Error, Location, ObjectStore, Place, Reason};
@@ -64,6 +65,26 @@ impl List {
     }
 }
 
+impl List {
+    /// Which thread is to read the object `id`, which comes next and is at `place`.
+    fn thread(&self, id: &oid, place: Place) -> Option<usize> {
+        let Place::Packed { pack: number, .. } = place else {
+            return None;
+        };
+        match &self.ids {
+            Ids::Loose(_) => None,
+            Ids::Pack(pack) => Some(pack.plan()?.thread(self.next)),
+            Ids::Layer(layer) => {
+                let mut packs = layer.packs.iter().flatten();
+                let pack = packs.find(|pack| pack.number == number)?;
+                let plan = pack.plan()?;
+                let place = pack.index(&mut Vec::new())?.first_not_below(id).ok()?;
+                Some(plan.thread(place))
+            }
+        }
+    }
+}
+
 /// Lists that are gone through together.
 #[derive(Debug, Default)]
 struct Merge {
@@ -114,6 +135,35 @@ pub struct Sorted {
     having: Vec<usize>,
     uses: u64,
     said: Vec<String>,
+    /// Which thread is to read the object that came last.
+    thread: Option<usize>,
+}
+
+impl Sorted {
+    /// As [`PackOrder::planned_for`].
+    #[must_use]
+    pub fn planned_for(self, threads: usize) -> Self {
+        let packs = self.merge.lists.iter().flat_map(|list| match &list.ids {
+            Ids::Layer(layer) => layer.packs.iter().flatten().cloned().collect(),
+            Ids::Pack(pack) => vec![pack.clone()],
+            Ids::Loose(_) => Vec::new(),
+        });
+        let packs: Vec<Arc<Pack>> = packs.collect();
+        let objects = packs.iter().map(|pack| pack.count()).sum();
+        for pack in packs {
+            pack.make_plan(Readers {
+                order: ReadingOrder::Ids,
+                threads,
+                objects,
+            });
+        }
+        self
+    }
+
+    /// As [`PackOrder::thread`].
+    pub fn thread(&self) -> Option<usize> {
+        self.thread
+    }
 }
 
 impl Iterator for Sorted {
@@ -124,6 +174,7 @@ impl Iterator for Sorted {
         having.clear();
         let id = self.merge.next(&mut having)?;
         let lists = &mut self.merge.lists;
+        self.thread = None;
         having.sort_by_key(|number| lists.get(*number).map(List::rank));
         let mut result = (id == ObjectId::empty_tree(id.kind())).then_some(Ok(Location {
             id,
@@ -141,6 +192,7 @@ impl Iterator for Sorted {
                         self.uses += 1;
                         list.used = self.uses;
                     }
+                    self.thread = list.thread(&id, place);
                     let source = list.source;
                     result = Some(Ok(Location { id, source, place }));
                 }
@@ -168,6 +220,26 @@ pub struct PackOrder {
     packs: std::vec::IntoIter<Ordered>,
     pack: Option<Ordered>,
     next: usize,
+    /// For how many threads there are to be plans.
+    threads: Option<usize>,
+}
+
+impl PackOrder {
+    /// Has large packs planned for so many threads, whose readers follow plans ([`Reader::follow_plans`](super::Reader::follow_plans)).
+    #[must_use]
+    pub fn planned_for(self, threads: usize) -> Self {
+        Self {
+            threads: Some(threads),
+            ..self
+        }
+    }
+
+    /// Which thread is to read the object that came last. `None` if any may.
+    pub fn thread(&self) -> Option<usize> {
+        let plan = self.pack.as_ref()?.pack.plan()?;
+        let ordinal = self.next.checked_sub(1)?;
+        Some(plan.thread(u32::try_from(ordinal).ok()?))
+    }
 }
 
 /// A pack to be gone through.
@@ -187,14 +259,22 @@ impl Iterator for PackOrder {
             return Some(Ok(location));
         }
         loop {
+            let mut said = Vec::new();
             let ordered = match &self.pack {
                 Some(ordered) => ordered,
                 None => {
                     self.next = 0;
-                    self.pack.insert(self.packs.next()?)
+                    let ordered = self.pack.insert(self.packs.next()?);
+                    if let Some(threads) = self.threads {
+                        ordered.pack.make_plan(Readers {
+                            order: ReadingOrder::Offsets,
+                            threads,
+                            objects: ordered.pack.count(),
+                        });
+                    }
+                    ordered
                 }
             };
-            let mut said = Vec::new();
             match ordered.next(&mut self.next, &mut said) {
                 Ok(Some(location)) => return Some(Ok(location)),
                 Ok(None) => self.pack = None,
@@ -247,6 +327,7 @@ impl ObjectStore {
             having: Vec::new(),
             uses,
             said: Vec::new(),
+            thread: None,
         })
     }
 
@@ -296,6 +377,7 @@ impl ObjectStore {
             packs: packs.into_iter(),
             pack: None,
             next: 0,
+            threads: None,
         })
     }
 

@@ -16,10 +16,14 @@ use vigil_linux::errno;
 use vigil_linux::map::Map;
 
 use super::index::Index;
+use super::plan::{Plan, Readers};
 use super::table::{Table, number};
 use super::{Reason, Trouble};
 
 const HEADER_LEN: usize = 12;
+
+/// A reverse index begins so: its signature, its version, and a number that stands for the kind of ids.
+const REVERSE_HEADER: [u8; 12] = *b"RIDX\0\0\0\x01\0\0\0\0";
 
 /// A pack and its index.
 #[derive(Debug)]
@@ -36,6 +40,7 @@ pub(super) struct Pack {
     contents: OnceLock<Map>,
     /// The places in the index in the order of offsets.
     by_offset: OnceLock<Vec<u32>>,
+    plan: OnceLock<Option<Plan>>,
     /// Objects that turned out to be damaged, and whether there are any.
     bad: Mutex<Vec<ObjectId>>,
     has_bad: AtomicBool,
@@ -88,6 +93,7 @@ impl Pack {
             index: OnceLock::new(),
             contents: OnceLock::new(),
             by_offset: OnceLock::new(),
+            plan: OnceLock::new(),
             bad: Mutex::default(),
             has_bad: AtomicBool::new(false),
         }
@@ -114,6 +120,11 @@ impl Pack {
                 None
             }
         }
+    }
+
+    /// How many objects the index has; none if it cannot be used.
+    pub(super) fn count(&self) -> usize {
+        self.index(&mut Vec::new()).map_or(0, Index::count) as usize
     }
 
     /// The bytes of the pack, if it is one and belongs to its index; it is tried anew each time, as git does.
@@ -287,13 +298,60 @@ impl Pack {
         let Some(index) = self.index(said) else {
             return Ok(&[]);
         };
-        let mut offsets = Vec::with_capacity(index.count() as usize);
-        for place in 0..index.count() {
-            offsets.push((index.offset(place, &self.shown)?, place));
-        }
-        offsets.sort_unstable();
-        let places = offsets.into_iter().map(|(_, place)| place).collect();
+        let places = match self.reverse_index(index) {
+            Some(places) => places,
+            None => {
+                let mut offsets = Vec::with_capacity(index.count() as usize);
+                for place in 0..index.count() {
+                    offsets.push((index.offset(place, &self.shown)?, place));
+                }
+                offsets.sort_unstable();
+                offsets.into_iter().map(|(_, place)| place).collect()
+            }
+        };
         Ok(self.by_offset.get_or_init(|| places))
+    }
+
+    /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),
+    /// "pack-*.rev files"). `None` where there is no such file, or it is not about this index.
+    fn reverse_index(&self, index: &Index) -> Option<Vec<u32>> {
+        let bytes = std::fs::read(self.path.with_extension("rev")).ok()?;
+        let (header, rest) = bytes.split_at_checked(REVERSE_HEADER.len())?;
+        let len = (index.count() as usize).checked_mul(4)?;
+        let (rows, _) = rest.split_at_checked(len)?;
+        let known_hash = match self.hash {
+            HashKind::Sha256 => 2,
+            _ => 1,
+        };
+        if header.get(..8)? != REVERSE_HEADER.get(..8)? || number(header, 8)? != known_hash {
+            return None;
+        }
+        let mut places = Vec::with_capacity(index.count() as usize);
+        let mut before = 0;
+        for row in rows.chunks_exact(4) {
+            let place = number(row, 0)?;
+            // That each offset is greater than the one before says that all of them are there.
+            let offset = index.offset(place, &self.shown).ok()?;
+            if place >= index.count() || offset <= before {
+                return None;
+            }
+            before = offset;
+            places.push(place);
+        }
+        Some(places)
+    }
+
+    /// Plans for all objects being read. Where that goes wrong there is no plan, and what is wrong is said where it is met.
+    pub(super) fn make_plan(&self, readers: Readers) {
+        self.plan.get_or_init(|| {
+            let plan = Plan::make(self, readers, &mut Vec::new());
+            plan.ok().flatten()
+        });
+    }
+
+    /// The plan, if one was made and it is worth it.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.plan.get()?.as_ref()
     }
 
     /// Where in [`Self::by_offset`] the object that begins at `offset` is.

@@ -10,6 +10,7 @@ use super::delta::{self, Delta, Misfit};
 use super::inflate::{HEAD_LEN, Inflater};
 use super::loose::Loose;
 use super::pack::{Form, Pack};
+use super::planned::Planned;
 use super::table::Table;
 use super::{
     Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, SIZE_MAX, Sink, Stage,
@@ -32,6 +33,7 @@ pub struct Reader {
     /// Those of the store, as far as they were needed.
     packs: Vec<Arc<Pack>>,
     work: Work,
+    planned: Option<Planned>,
     /// The file that the last lookup opened.
     opened: Option<(ObjectId, Loose)>,
     lookups: u64,
@@ -103,10 +105,17 @@ impl Reader {
                 piece: Vec::new(),
                 said: Vec::new(),
             },
+            planned: None,
             opened: None,
             lookups: 0,
             depth: 0,
         }
+    }
+
+    /// Reads what is planned ([`PackOrder::planned_for`](super::PackOrder::planned_for)) by the plan, with about `len_max`
+    /// bytes for the bases of deltas. Objects are then to be read in the order in which they come there.
+    pub fn follow_plans(&mut self, len_max: usize) {
+        self.planned = Some(Planned::new(len_max));
     }
 
     /// Bounds what the bases of deltas take to about `len_max` bytes (`core.deltaBaseCacheLimit`), and forgets them.
@@ -351,6 +360,10 @@ impl Reader {
             } => {
                 let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
                 let size = self.work.packed_size(&pack, offset)?;
+                let planned = self.planned.as_mut();
+                if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
+                    return Ok(Info { kind, size });
+                }
                 let kind = match self.work.packed_kind(&pack, offset) {
                     Ok(kind) => kind,
                     Err(Trouble::Bases(offsets)) => self.kind_elsewhere(&pack, &offsets)?,
@@ -429,6 +442,15 @@ impl Reader {
         };
         self.pack(number).ok_or(Trouble::Damaged)?;
         let start = out.len();
+        if let Some(planned) = &mut self.planned
+            && let Some(pack) = self.packs.get(number as usize)
+        {
+            let inflater = &mut self.work.inflater;
+            if let Some(info) = planned.read(pack, offset, inflater, out, begin) {
+                return Ok(info);
+            }
+            out.truncate(start);
+        }
         loop {
             let Self { packs, work, .. } = &mut *self;
             let pack = packs.get(number as usize).ok_or(Trouble::Damaged)?;

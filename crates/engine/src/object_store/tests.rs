@@ -10,6 +10,8 @@ use gix_hash::Kind as HashKind;
 
 use super::*;
 
+mod planned;
+
 /// A repository that git made.
 struct Sandbox {
     directory: tempfile::TempDir,

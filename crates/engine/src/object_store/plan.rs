@@ -1,0 +1,311 @@
+//! What is known of a pack before all of its objects are read in a certain order: which bases of deltas come up again,
+//! and when.
+//!
+//! Objects are numbered here in that order. A family is an object that is whole with all that are deltas against it, or
+//! against one of the family. One thread reads all of a family, so that no base is made by two.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gix_object::Kind;
+
+use super::Reason;
+use super::pack::{Form, Pack};
+use super::table::Table;
+
+/// No object.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Packs with fewer objects are read without a plan.
+const COUNT_MIN: u32 = 32;
+
+/// How many headers are worth a thread.
+const HEADERS_MIN: usize = 1 << 12;
+
+/// How far from each other objects may be that one thread reads one after the other.
+const NEAR_MAX: usize = 1 << 12;
+
+/// About what it costs to read an object, in the time that a byte of contents takes: that much, and more by size.
+const OBJECT_COST: u64 = 10_000;
+/// About what inflating a byte costs.
+const INFLATING_COST: u64 = 16;
+
+/// In which order the objects of a pack are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadingOrder {
+    /// As they lie there, with no object of another pack between them.
+    Offsets,
+    Ids,
+}
+
+/// For whom a plan is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Readers {
+    pub(super) order: ReadingOrder,
+    pub(super) threads: usize,
+    /// How many objects there are in all packs that are read at the same time.
+    pub(super) objects: usize,
+}
+
+/// The plan of a pack.
+#[derive(Debug)]
+pub(super) struct Plan {
+    readers: Readers,
+    /// Where each object begins in the pack.
+    offsets: Vec<u64>,
+    /// What each object is a delta against.
+    bases: Vec<u32>,
+    /// The next object with the same base.
+    siblings: Vec<u32>,
+    /// The first object that has this one as its base, of those that may not have been read.
+    uses: Vec<AtomicU32>,
+    families: Vec<Family>,
+}
+
+/// What all objects of a family have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct Family {
+    /// `None` where the chain of deltas is broken.
+    kind: Option<Kind>,
+    /// Which thread reads them.
+    thread: u8,
+}
+
+/// What the header of an object says.
+#[derive(Clone, Copy)]
+struct Header {
+    /// What is stored by itself.
+    kind: Option<Kind>,
+    size: u32,
+    base: u32,
+}
+
+impl Header {
+    const BROKEN: Self = Self {
+        kind: None,
+        size: 0,
+        base: NONE,
+    };
+}
+
+impl Plan {
+    /// The plan of `pack`. `None` where it is not worth making one. What is damaged is planned for as little as what is
+    /// stored by itself.
+    pub(super) fn make(
+        pack: &Pack,
+        readers: Readers,
+        said: &mut Vec<String>,
+    ) -> Result<Option<Self>, Reason> {
+        let Some(index) = pack.index(said).filter(|index| index.count() >= COUNT_MIN) else {
+            return Ok(None);
+        };
+        if pack.contents(said).is_none() {
+            return Ok(None);
+        }
+        let threads = readers.threads.clamp(1, u8::MAX.into());
+        let places = pack.by_offset(said)?;
+        let offsets = places.iter().map(|&place| index.offset(place, &pack.shown));
+        let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
+        let headers = read_headers(pack, &offsets, threads);
+        let families = share_out(&headers, threads);
+        let bases: Vec<u32> = headers.into_iter().map(|header| header.base).collect();
+        let (offsets, families, bases) = match readers.order {
+            ReadingOrder::Offsets => (offsets, families, bases),
+            ReadingOrder::Ids => {
+                let number = |base: u32| places.get(base as usize).copied().unwrap_or(NONE);
+                let bases = bases.into_iter().map(number).collect();
+                (
+                    by_id(places, offsets),
+                    by_id(places, families),
+                    by_id(places, bases),
+                )
+            }
+        };
+        let (siblings, uses) = list_uses(&bases);
+        Ok(Some(Self {
+            readers,
+            offsets,
+            bases,
+            siblings,
+            uses,
+            families,
+        }))
+    }
+
+    /// The number of objects.
+    pub(super) fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Whether no other pack is read until all of this one was.
+    pub(super) fn is_alone(&self) -> bool {
+        self.readers.order == ReadingOrder::Offsets
+    }
+
+    /// This pack's part of what there is for all that are read at the same time.
+    pub(super) fn part_of(&self, whole: usize) -> usize {
+        let part = whole as u128 * self.count() as u128 / self.readers.objects.max(1) as u128;
+        usize::try_from(part).unwrap_or(whole).min(whole)
+    }
+
+    /// Which thread reads the object.
+    pub(super) fn thread(&self, number: u32) -> usize {
+        let family = self.families.get(number as usize);
+        family.map_or(0, |family| family.thread.into())
+    }
+
+    /// The type of the object, unless the chain of deltas is broken.
+    pub(super) fn kind(&self, number: u32) -> Option<Kind> {
+        self.families.get(number as usize)?.kind
+    }
+
+    /// Where the object begins in the pack.
+    pub(super) fn offset(&self, number: u32) -> Option<u64> {
+        self.offsets.get(number as usize).copied()
+    }
+
+    /// The object that begins at `offset`, looked for from number `near` on.
+    pub(super) fn find(&self, offset: u64, near: u32) -> Option<u32> {
+        let rest = self.offsets.get(near as usize..)?;
+        let mut next = rest.iter().take(NEAR_MAX);
+        let place = match next.position(|at| *at == offset) {
+            Some(place) => place,
+            None if self.is_alone() => rest.binary_search(&offset).ok()?,
+            None => return None,
+        };
+        Some(near + u32::try_from(place).ok()?)
+    }
+
+    /// What the object is a delta against. `None` if it is none, or if nobody knows.
+    pub(super) fn base(&self, number: u32) -> Option<u32> {
+        let base = self.bases.get(number as usize).copied();
+        base.filter(|base| *base != NONE)
+    }
+
+    /// The first object after `now` that has this one as its base, or [`NONE`].
+    ///
+    /// It is asked for by the one thread that reads the family, and for a greater `now` each time.
+    pub(super) fn next_use(&self, number: u32, now: u32) -> u32 {
+        let Some(known) = self.uses.get(number as usize) else {
+            return NONE;
+        };
+        let mut next = known.load(Ordering::Relaxed);
+        while next <= now {
+            next = self.siblings.get(next as usize).copied().unwrap_or(NONE);
+        }
+        known.store(next, Ordering::Relaxed);
+        next
+    }
+}
+
+/// The headers of all objects, which the threads read together.
+fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
+    let mut headers = vec![Header::BROKEN; offsets.len()];
+    let part_len = offsets.len().div_ceil(threads).max(HEADERS_MIN);
+    let read = |part: &mut [Header], start: usize| {
+        for (header, ordinal) in part.iter_mut().zip(start..) {
+            *header = read_header(pack, offsets, ordinal);
+        }
+    };
+    if part_len >= offsets.len() {
+        read(&mut headers, 0);
+        return headers;
+    }
+    std::thread::scope(|scope| {
+        for (part, start) in headers.chunks_mut(part_len).zip((0..).step_by(part_len)) {
+            scope.spawn(move || read(part, start));
+        }
+    });
+    headers
+}
+
+fn read_header(pack: &Pack, offsets: &[u64], ordinal: usize) -> Header {
+    let mut header = Header::BROKEN;
+    // What is wrong is said when the object is read.
+    let mut said = Vec::new();
+    let Some(&offset) = offsets.get(ordinal) else {
+        return header;
+    };
+    let Ok(entry) = pack.entry(offset, &mut said) else {
+        return header;
+    };
+    header.size = u32::try_from(entry.size).unwrap_or(u32::MAX);
+    match entry.form {
+        Form::Whole(kind) => header.kind = Some(kind),
+        Form::OffsetDelta | Form::IdDelta => {
+            if let Ok(Some((base, _))) = pack.base(&entry, offset, &mut said) {
+                // A base is before what is made from it; where it is not, there is no plan for that object.
+                let before = offsets.get(..ordinal).unwrap_or_default();
+                header.base = find_before(before, base).unwrap_or(NONE);
+            }
+        }
+        Form::Unknown(_) => {}
+    }
+    header
+}
+
+/// Where `offset` is in ascending `offsets`; most often it is near their end.
+fn find_before(offsets: &[u64], offset: u64) -> Option<u32> {
+    let mut step = 1usize;
+    loop {
+        let start = offsets.len().saturating_sub(step);
+        let near = offsets.get(start..)?;
+        if start == 0 || near.first().is_some_and(|first| *first <= offset) {
+            let place = near.binary_search(&offset).ok()?;
+            return u32::try_from(start + place).ok();
+        }
+        step *= 2;
+    }
+}
+
+/// What is in the order of offsets, in the order of ids: `places` is where each is there.
+fn by_id<T: Copy + Default>(places: &[u32], values: Vec<T>) -> Vec<T> {
+    let mut sorted = vec![T::default(); values.len()];
+    for (value, &place) in values.into_iter().zip(places) {
+        if let Some(to) = sorted.get_mut(place as usize) {
+            *to = value;
+        }
+    }
+    sorted
+}
+
+/// The next object with the same base for each object, and the first one of which it is the base.
+fn list_uses(bases: &[u32]) -> (Vec<u32>, Vec<AtomicU32>) {
+    let mut siblings = vec![NONE; bases.len()];
+    let mut uses = vec![NONE; bases.len()];
+    let mut number = u32::try_from(bases.len()).unwrap_or(NONE);
+    for (base, sibling) in bases.iter().zip(&mut siblings).rev() {
+        number = number.saturating_sub(1);
+        if let Some(first) = uses.get_mut(*base as usize) {
+            *sibling = std::mem::replace(first, number);
+        }
+    }
+    (siblings, uses.into_iter().map(AtomicU32::new).collect())
+}
+
+/// Gives each family to the thread that has the least to do by then.
+fn share_out(headers: &[Header], threads: usize) -> Vec<Family> {
+    let mut loads = vec![0u64; threads];
+    let mut families: Vec<Family> = Vec::with_capacity(headers.len());
+    // The size of an object is not in its header if it is a delta; that of its base is about the same.
+    let mut sizes: Vec<u32> = Vec::with_capacity(headers.len());
+    for header in headers {
+        let base = header.base as usize;
+        let (family, size) = match (families.get(base), sizes.get(base)) {
+            (Some(&family), Some(&size)) => (family, size),
+            _ => {
+                let least = loads.iter().zip(0u8..).min();
+                let family = Family {
+                    kind: header.kind,
+                    thread: least.map_or(0, |(_, thread)| thread),
+                };
+                (family, header.size)
+            }
+        };
+        if let Some(load) = loads.get_mut(usize::from(family.thread)) {
+            *load += OBJECT_COST + u64::from(size) + u64::from(header.size) * INFLATING_COST;
+        }
+        families.push(family);
+        sizes.push(size);
+    }
+    families
+}

@@ -1,0 +1,359 @@
+//! Reading the objects of a pack by a [`Plan`]: bases are kept that come up again, and those that come up last go first
+//! where there is no room for all. That is as few as can be inflated twice.
+
+use std::collections::{BinaryHeap, HashMap};
+
+use gix_object::Kind;
+
+use super::delta::Delta;
+use super::inflate::{Inflater, RESERVE_MAX};
+use super::pack::{Form, Pack};
+use super::plan::{NONE, Plan};
+use super::{Begin, Info};
+
+/// What a kept base costs beside its contents, in bytes.
+const KEPT_COST: usize = 128;
+
+/// Packs that are read by their plans.
+#[derive(Debug)]
+pub(super) struct Planned {
+    packs: HashMap<u32, PlannedPack>,
+    len_max: usize,
+}
+
+impl Planned {
+    /// Room for about `len_max` bytes of bases.
+    pub(super) fn new(len_max: usize) -> Self {
+        Self {
+            packs: HashMap::new(),
+            len_max,
+        }
+    }
+
+    /// Adds the contents of the object at `offset` to `out`, after `begin` has seen what they are. `None` if there is no
+    /// plan or anything is wrong: then `out` is to be cut, and the object read without a plan.
+    pub(super) fn read(
+        &mut self,
+        pack: &Pack,
+        offset: u64,
+        inflater: &mut Inflater,
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+    ) -> Option<Info> {
+        let plan = pack.plan()?;
+        let planned = self.turn_to(pack, plan, offset)?;
+        let info = planned.read(pack, plan, inflater, out, begin);
+        planned.said.clear();
+        info
+    }
+
+    /// The type of the object at `offset`. `None` if there is no plan or anything is wrong.
+    pub(super) fn kind(&mut self, pack: &Pack, offset: u64) -> Option<Kind> {
+        let plan = pack.plan()?;
+        plan.kind(self.turn_to(pack, plan, offset)?.now)
+    }
+
+    fn turn_to(&mut self, pack: &Pack, plan: &Plan, offset: u64) -> Option<&mut PlannedPack> {
+        if plan.is_alone() && !self.packs.contains_key(&pack.number) {
+            self.packs.clear();
+        }
+        let planned = self.packs.entry(pack.number);
+        let planned = planned.or_insert_with(|| PlannedPack::new(plan, self.len_max));
+        planned.now = plan.find(offset, planned.now)?;
+        Some(planned)
+    }
+}
+
+/// Which bases of a pack are kept, and what is used over and over.
+#[derive(Debug)]
+struct PlannedPack {
+    /// The object that is read, or was read last.
+    now: u32,
+    /// Where each object is in `kept`, or [`NONE`].
+    places: Vec<u32>,
+    kept: Vec<Kept>,
+    /// Places in `kept` that are empty.
+    free: Vec<u32>,
+    /// When bases come up, and which: also what holds no more.
+    uses: BinaryHeap<(u32, u32)>,
+    len: usize,
+    len_max: usize,
+    chain: Vec<Link>,
+    delta: Vec<u8>,
+    said: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    number: u32,
+    kind: Kind,
+    /// When it comes up again.
+    next: u32,
+    contents: Vec<u8>,
+}
+
+/// A delta on the way from an object to one that is whole or kept.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    number: u32,
+    /// Where the compressed delta begins.
+    start: u64,
+    /// The size of the delta, in bytes.
+    size: u64,
+}
+
+/// What a delta is applied to.
+enum Base {
+    Kept(u32),
+    Own { number: u32, contents: Vec<u8> },
+}
+
+/// Where a chain of deltas ends.
+enum End {
+    Kept(u32),
+    Whole {
+        number: u32,
+        kind: Kind,
+        start: u64,
+        size: u64,
+    },
+}
+
+impl PlannedPack {
+    fn new(plan: &Plan, len_max: usize) -> Self {
+        Self {
+            now: 0,
+            places: vec![NONE; plan.count()],
+            kept: Vec::new(),
+            free: Vec::new(),
+            uses: BinaryHeap::new(),
+            len: 0,
+            len_max: plan.part_of(len_max),
+            chain: Vec::new(),
+            delta: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
+    fn read(
+        &mut self,
+        pack: &Pack,
+        plan: &Plan,
+        inflater: &mut Inflater,
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+    ) -> Option<Info> {
+        let now = self.now;
+        let (kind, mut base) = match self.walk(pack, plan)? {
+            End::Kept(place) => (self.kept.get(place as usize)?.kind, Base::Kept(place)),
+            End::Whole {
+                number,
+                kind,
+                start,
+                size,
+            } => {
+                let len = fits(size)?;
+                let input = pack.from(start, &mut self.said).ok()?;
+                if self.chain.is_empty() {
+                    let info = Info { kind, size };
+                    if begin(info, out) {
+                        let at = out.len();
+                        inflater.whole(input, len, out, &mut self.said).ok()?;
+                        self.keep_copy(plan, now, kind, out.get(at..)?);
+                    }
+                    return Some(info);
+                }
+                let mut contents = Vec::new();
+                let inflated = inflater.whole(input, len, &mut contents, &mut self.said);
+                inflated.ok()?;
+                (kind, Base::Own { number, contents })
+            }
+        };
+        while let Some(link) = self.chain.pop() {
+            let input = pack.from(link.start, &mut self.said).ok()?;
+            self.delta.clear();
+            let len = fits(link.size)?;
+            let inflated = inflater.whole(input, len, &mut self.delta, &mut self.said);
+            inflated.ok()?;
+            let delta = Delta::parse(&self.delta)?;
+            let contents = match &base {
+                Base::Kept(place) => &self.kept.get(*place as usize)?.contents,
+                Base::Own { contents, .. } => contents,
+            };
+            let size = delta.size;
+            if link.number == now {
+                let info = Info { kind, size };
+                fits(size)?;
+                let is_wanted = begin(info, out);
+                let at = out.len();
+                if is_wanted {
+                    delta.apply(contents, out).ok()?;
+                }
+                self.settle(plan, kind, base);
+                if is_wanted {
+                    self.keep_copy(plan, now, kind, out.get(at..)?);
+                }
+                return Some(info);
+            }
+            let mut result = Vec::with_capacity(fits(size)?);
+            delta.apply(contents, &mut result).ok()?;
+            self.settle(plan, kind, base);
+            base = Base::Own {
+                number: link.number,
+                contents: result,
+            };
+        }
+        // The object itself is kept.
+        let Base::Kept(place) = base else {
+            return None;
+        };
+        let contents = &self.kept.get(place as usize)?.contents;
+        let size = contents.len() as u64;
+        let info = Info { kind, size };
+        if begin(info, out) {
+            out.extend_from_slice(contents);
+        }
+        Some(info)
+    }
+
+    /// Follows the chain of deltas to what is kept or whole.
+    fn walk(&mut self, pack: &Pack, plan: &Plan) -> Option<End> {
+        self.chain.clear();
+        let mut number = self.now;
+        loop {
+            let place = self.places.get(number as usize).copied()?;
+            if place != NONE {
+                return Some(End::Kept(place));
+            }
+            let offset = plan.offset(number)?;
+            let entry = pack.entry(offset, &mut self.said).ok()?;
+            match entry.form {
+                Form::Whole(kind) => {
+                    return Some(End::Whole {
+                        number,
+                        kind,
+                        start: entry.end,
+                        size: entry.size,
+                    });
+                }
+                Form::OffsetDelta | Form::IdDelta => {}
+                Form::Unknown(_) => return None,
+            }
+            let (base_offset, start) = pack.base(&entry, offset, &mut self.said).ok()??;
+            let base = plan.base(number)?;
+            if plan.offset(base) != Some(base_offset) {
+                return None;
+            }
+            // Where the order is another one, nothing else tells that a chain goes in circles.
+            if self.chain.len() >= plan.count() {
+                return None;
+            }
+            self.chain.push(Link {
+                number,
+                start,
+                size: entry.size,
+            });
+            number = base;
+        }
+    }
+
+    /// Lets go of a base that was used, or keeps it until it comes up again.
+    fn settle(&mut self, plan: &Plan, kind: Kind, base: Base) {
+        match base {
+            Base::Own { number, contents } => {
+                let next = plan.next_use(number, self.now);
+                if next != NONE {
+                    self.keep(number, kind, next, contents);
+                }
+            }
+            Base::Kept(place) => {
+                let Some(kept) = self.kept.get_mut(place as usize) else {
+                    return;
+                };
+                let next = plan.next_use(kept.number, self.now);
+                if next == NONE {
+                    self.drop(place);
+                } else if next != kept.next {
+                    kept.next = next;
+                    self.uses.push((next, kept.number));
+                }
+            }
+        }
+    }
+
+    /// Keeps a copy of the object that was read, if it comes up as a base.
+    fn keep_copy(&mut self, plan: &Plan, number: u32, kind: Kind, contents: &[u8]) {
+        let next = plan.next_use(number, self.now);
+        if next != NONE {
+            self.keep(number, kind, next, contents.to_vec());
+        }
+    }
+
+    fn keep(&mut self, number: u32, kind: Kind, next: u32, contents: Vec<u8>) {
+        let Some(known) = self.places.get_mut(number as usize) else {
+            return;
+        };
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => u32::try_from(self.kept.len()).unwrap_or(NONE),
+        };
+        if *known != NONE || place == NONE {
+            return;
+        }
+        *known = place;
+        self.len += contents.capacity() + KEPT_COST;
+        self.uses.push((next, number));
+        let kept = Kept {
+            number,
+            kind,
+            next,
+            contents,
+        };
+        match self.kept.get_mut(place as usize) {
+            Some(empty) => *empty = kept,
+            None => self.kept.push(kept),
+        }
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        while self.len > self.len_max
+            && let Some((next, number)) = self.uses.pop()
+        {
+            let place = self.places.get(number as usize).copied().unwrap_or(NONE);
+            let kept = self.kept.get(place as usize);
+            if kept.is_some_and(|kept| kept.next == next) {
+                self.drop(place);
+            }
+        }
+        // What holds no more is not to fill the memory.
+        let kept = self.kept.len() - self.free.len();
+        if self.uses.len() > 4 * kept + 4096 {
+            let (kept, places) = (&self.kept, &self.places);
+            self.uses.retain(|(next, number)| {
+                let place = places.get(*number as usize).copied().unwrap_or(NONE);
+                let kept = kept.get(place as usize);
+                kept.is_some_and(|kept| kept.next == *next)
+            });
+        }
+    }
+
+    fn drop(&mut self, place: u32) {
+        if let Some(kept) = self.kept.get_mut(place as usize) {
+            self.len -= kept.contents.capacity() + KEPT_COST;
+            kept.contents = Vec::new();
+            kept.next = NONE;
+            if let Some(place) = self.places.get_mut(kept.number as usize) {
+                *place = NONE;
+            }
+            self.free.push(place);
+        }
+    }
+}
+
+/// A size that may be had at once.
+fn fits(size: u64) -> Option<usize> {
+    usize::try_from(size)
+        .ok()
+        .filter(|size| *size <= RESERVE_MAX)
+}
