@@ -51,7 +51,7 @@ impl<'a> Lines<'a> {
 
     fn names(&mut self, what: What) -> Result<(), Failure> {
         let splits = self.teller.format.splits() || self.arguments.transform.is_some();
-        let mut input = Input::new(self.arguments.input_delimiter);
+        let mut input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
         while let Some(line) = self.next_line(&mut input)? {
             let (name, rest) = match splits {
                 true => split(line.as_bstr()),
@@ -72,7 +72,7 @@ impl<'a> Lines<'a> {
     }
 
     fn commands(&mut self) -> Result<(), Failure> {
-        let mut input = Input::new(self.arguments.input_delimiter);
+        let mut input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
         let mut queued: Vec<BString> = Vec::new();
         while let Some(line) = self.next_line(&mut input)? {
             match Command::parse(line.as_bstr())? {

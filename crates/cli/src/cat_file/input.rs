@@ -1,10 +1,21 @@
 //! What is asked, line by line, as it comes.
 
+use std::time::{Duration, Instant};
+
 use bstr::{BStr, ByteSlice};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use vigil_engine::scan;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
+
+/// How long the next line is looked out for without sleeping: about what it costs to be woken up.
+const AWAKE_MAX: Duration = Duration::from_micros(50);
+/// How often that may be in vain in a row before whoever asks counts as slow.
+const VAIN_MAX: u32 = 4;
+/// Each so many lines, it is found out whether a slow one is quicker now.
+const SLOW_STEP: u32 = 64;
 
 /// The lines of standard input.
 pub(super) struct Input {
@@ -15,17 +26,20 @@ pub(super) struct Input {
     /// Up to where no delimiter was found.
     searched: usize,
     is_at_end: bool,
+    lookout: Option<Lookout>,
 }
 
 impl Input {
-    /// Lines that end in `delimiter`.
-    pub(super) fn new(delimiter: u8) -> Self {
+    /// Lines that end in `delimiter`. `is_conversation` says that somebody waits for each answer before the next question.
+    pub(super) fn new(delimiter: u8, is_conversation: bool) -> Self {
         Self {
             delimiter,
             buf: Vec::new(),
             start: 0,
             searched: 0,
             is_at_end: false,
+            // With one core, who is to ask next would have to wait until nobody looks out for it.
+            lookout: (is_conversation && scan::cores() > 1).then(Lookout::default),
         }
     }
 
@@ -72,6 +86,9 @@ impl Input {
         self.searched = self.searched.saturating_sub(self.start);
         self.start = 0;
         self.buf.reserve(READ_LEN);
+        if let Some(lookout) = &mut self.lookout {
+            lookout.wait();
+        }
         let stdin = rustix::stdio::stdin();
         let read = loop {
             match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf)) {
@@ -81,5 +98,33 @@ impl Input {
         };
         self.is_at_end = read == 0;
         Ok(())
+    }
+}
+
+/// Stays awake for a while for whoever asks one question after the other: to sleep and be woken up takes longer than an
+/// answer does.
+#[derive(Default)]
+struct Lookout {
+    /// How often nothing came in a row.
+    vain: u32,
+}
+
+impl Lookout {
+    /// Waits for input, but not for long.
+    fn wait(&mut self) {
+        if self.vain > VAIN_MAX && !self.vain.is_multiple_of(SLOW_STEP) {
+            self.vain = self.vain.wrapping_add(1);
+            return;
+        }
+        let start = Instant::now();
+        let stdin = rustix::stdio::stdin();
+        let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+        while poll(&mut watched, Some(&Timespec::default())) == Ok(0) {
+            if start.elapsed() >= AWAKE_MAX {
+                self.vain = self.vain.wrapping_add(1);
+                return;
+            }
+        }
+        self.vain = 0;
     }
 }
