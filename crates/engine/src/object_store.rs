@@ -292,10 +292,7 @@ impl ObjectStore {
     pub fn list(&self, said: &mut Vec<String>) -> Result<(), Error> {
         let mut sources = self.sources.iter();
         let listed = sources.try_for_each(|source| source.list(&self.packs, said));
-        listed.map_err(|reason| Error {
-            said: std::mem::take(said),
-            reason,
-        })
+        listed.map_err(error(said))
     }
 
     /// How many objects are in packs; what is in several counts for each. 0 where an index cannot be read.
@@ -317,11 +314,7 @@ impl ObjectStore {
                 }
                 Ok(true)
             });
-            let is_counted = listed.map_err(|reason| Error {
-                said: std::mem::take(said),
-                reason,
-            })?;
-            if !is_counted {
+            if !listed.map_err(error(said))? {
                 return Ok(0);
             }
         }
@@ -338,13 +331,9 @@ impl ObjectStore {
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git ends.
     pub fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Location>, Error> {
-        match self.search(id, Stage::Packs(0), said) {
-            Ok(found) => Ok(found.map(|found| found.location)),
-            Err(reason) => Err(Error {
-                said: std::mem::take(said),
-                reason,
-            }),
-        }
+        let found = self.search(id, Stage::Packs(0), said);
+        let found = found.map_err(error(said))?;
+        Ok(found.map(|found| found.location))
     }
 
     /// The first copy from `stage` on.
@@ -400,5 +389,13 @@ impl ObjectStore {
             }
             stage = next;
         }
+    }
+}
+
+/// A reason with what git said before.
+fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
+    |reason| Error {
+        said: std::mem::take(said),
+        reason,
     }
 }
