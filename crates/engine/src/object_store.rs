@@ -37,6 +37,7 @@ use self::loose::Loose;
 use self::pack::Pack;
 pub use self::reader::{Reader, StreamError};
 use self::source::Source;
+use self::table::Table;
 use crate::git::config;
 use crate::git::repository::Repository;
 
@@ -276,6 +277,52 @@ impl ObjectStore {
         self.hash
     }
 
+    /// Whether packs or alternates that were found may be gone: something may then be found that git does not find.
+    pub fn has_lost(&self) -> bool {
+        self.sources.iter().any(Source::has_lost)
+    }
+
+    /// Whether the alternates may be others now.
+    pub fn has_other_alternates(&self) -> bool {
+        self.sources.iter().any(Source::has_other_alternates)
+    }
+
+    /// Looks for packs that are new on disk. Adds to `said` what git says, line by line.
+    ///
+    /// # Errors
+    /// A multi-pack-index is so damaged that git ends.
+    pub fn list(&self, said: &mut Vec<String>) -> Result<(), Error> {
+        let mut sources = self.sources.iter();
+        let listed = sources.try_for_each(|source| source.list(&self.packs, said));
+        listed.map_err(error(said))
+    }
+
+    /// How many objects are in packs; what is in several counts for each. 0 where an index cannot be read.
+    ///
+    /// # Errors
+    /// A multi-pack-index is so damaged that git ends.
+    pub fn packed_count(&self, said: &mut Vec<String>) -> Result<u64, Error> {
+        let mut count = 0;
+        for source in &self.sources {
+            let listed = source.with_listing(&self.packs, said, |listing, said| {
+                for layer in &listing.midxes {
+                    count += u64::from(layer.midx.count());
+                }
+                for pack in &listing.order {
+                    let Some(index) = pack.index(said) else {
+                        return Ok(false);
+                    };
+                    count += u64::from(index.count());
+                }
+                Ok(true)
+            });
+            if !listed.map_err(error(said))? {
+                return Ok(0);
+            }
+        }
+        Ok(count)
+    }
+
     /// Whether the object has a file of its own, whatever is in it.
     pub fn has_file(&self, id: &oid) -> bool {
         self.sources.iter().any(|source| source.has_file(id))
@@ -286,13 +333,9 @@ impl ObjectStore {
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git ends.
     pub fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Location>, Error> {
-        match self.search(id, Stage::Packs(0), said) {
-            Ok(found) => Ok(found.map(|found| found.location)),
-            Err(reason) => Err(Error {
-                said: std::mem::take(said),
-                reason,
-            }),
-        }
+        let found = self.search(id, Stage::Packs(0), said);
+        let found = found.map_err(error(said))?;
+        Ok(found.map(|found| found.location))
     }
 
     /// The first copy from `stage` on.
@@ -348,5 +391,13 @@ impl ObjectStore {
             }
             stage = next;
         }
+    }
+}
+
+/// A reason with what git said before.
+fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
+    |reason| Error {
+        said: std::mem::take(said),
+        reason,
     }
 }

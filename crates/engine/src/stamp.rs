@@ -155,6 +155,12 @@ impl Observation {
         })
     }
 
+    /// A look made by others, who saw `stat`, or nothing, after the time `before`.
+    pub(crate) fn at(before: Timestamp, stat: Option<&Stat>) -> Self {
+        let stamp = stat.map(Stamp::from);
+        Self { stamp, before }
+    }
+
     /// Whether there was anything.
     pub(crate) fn exists(&self) -> bool {
         self.stamp.is_some()

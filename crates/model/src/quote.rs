@@ -57,6 +57,41 @@ fn escape(byte: u8, rule: QuoteRule) -> Escape {
     }
 }
 
+/// Takes a C-quoted string from the start of `text`; gives it and what follows, or `None` if there is none.
+pub fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    let mut out = Vec::new();
+    loop {
+        let (&byte, after) = rest.split_first()?;
+        rest = after;
+        match byte {
+            b'"' => return Some((out, rest)),
+            b'\\' => {
+                let (&escape, after) = rest.split_first()?;
+                rest = after;
+                out.push(match escape {
+                    b'a' => 0x07,
+                    b'b' => 0x08,
+                    b'f' => 0x0c,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'v' => 0x0b,
+                    b'\\' | b'"' => escape,
+                    b'0'..=b'3' => {
+                        let (&[middle, low], after) = rest.split_first_chunk::<2>()?;
+                        rest = after;
+                        let digit = |byte: u8| matches!(byte, b'0'..=b'7').then(|| byte & 7);
+                        (digit(escape)? << 6) | (digit(middle)? << 3) | digit(low)?
+                    }
+                    _ => return None,
+                });
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +127,15 @@ mod tests {
     fn a_space_only_adds_the_quotes() {
         assert_eq!(quoted(b"a b", true, true), b"\"a b\"");
         assert_eq!(quoted(b"a b\t", true, true), b"\"a b\\t\"");
+    }
+
+    #[test]
+    fn what_is_quoted_may_hold_blanks() {
+        assert_eq!(
+            unquote(b"\"a b\\t\\101\" rest"),
+            Some((b"a b\tA".to_vec(), &b" rest"[..]))
+        );
+        assert_eq!(unquote(b"\"a"), None);
+        assert_eq!(unquote(b"\"\\4\""), None);
     }
 }

@@ -12,7 +12,7 @@ use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::git::revision::staged::StagedPaths;
 use vigil_engine::git::revision::{self, Answer};
-use vigil_engine::object_store::{ObjectStore, Places};
+use vigil_engine::object_store::ObjectStore;
 use vigil_engine::objects::Objects;
 use vigil_engine::session::contents::Contents;
 use vigil_model::ObjectId;
@@ -46,9 +46,8 @@ impl Sources {
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_with(&repository, &refs).map_err(|error| fatal(&error))?;
-        let places = Places::of(&repository).map_err(|error| fatal(&error))?;
         let mut said = Vec::new();
-        let store = Arc::new(ObjectStore::open(&places, &mut said));
+        let store = objects.store(&mut said);
         say(&said);
         Ok(Self {
             store,

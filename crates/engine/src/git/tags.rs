@@ -105,13 +105,9 @@ impl Known {
 fn commit_of(objects: &Objects, id: &oid) -> Result<Option<ObjectId>, Error> {
     match objects.peel(id) {
         Ok(Some((id, Kind::Commit))) => Ok(Some(id)),
-        Ok(_)
-        | Err(
-            objects::Error::Malformed { .. }
-            | objects::Error::CorruptLoose { .. }
-            | objects::Error::CorruptPacked { .. }
-            | objects::Error::Unreadable { .. },
-        ) => Ok(None),
+        Ok(_) | Err(objects::Error::Malformed { .. } | objects::Error::Unreadable { .. }) => {
+            Ok(None)
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,31 +1,42 @@
 //! The folders with objects: the repository's own, those that the environment names, and those that
 //! `info/alternates` names, from folder to folder (gitrepository-layout(5)).
 
+use std::borrow::Cow;
 use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{stat_fd, stat_path};
+use vigil_model::quote::unquote;
 
 use super::Places;
-use super::source::Source;
+use super::source::{ALTERNATES, Source};
+use crate::file;
 use crate::git::repository::paths::{bytes_of, path_of, real_path};
+use crate::stamp::{Observation, now};
+
+/// The longest list of alternates that is read, in bytes.
+const LIST_LEN_MAX: u64 = 1 << 24;
 
 /// How far alternates of alternates are followed.
 const DEPTH_MAX: usize = 5;
 
 /// The folders in the order in which they are asked.
 pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
-    let mut folders = Folders {
-        own: real_path(&places.working_directory, bytes_of(&places.folder)).ok(),
-        folders: vec![places.folder.clone()],
-    };
-    let listed = places.alternates.split(|byte| *byte == b':');
-    let listed = listed.filter(|path| !path.is_empty() && !path.starts_with(b"#"));
-    let mut first: Vec<PathBuf> = listed
-        .filter_map(|path| resolved(&places.working_directory, path, said))
+    let mut first: Vec<PathBuf> = paths(&places.alternates, b':')
+        .filter_map(|path| resolved(&places.working_directory, &path, said))
         .collect();
-    first.extend(alternates(&places.folder, said));
+    let (seen, own) = alternates(&places.folder, said);
+    first.extend(own);
+    let mut folders = Folders {
+        own: match first.as_slice() {
+            [] => None,
+            _ => real_path(&places.working_directory, bytes_of(&places.folder)).ok(),
+        },
+        folders: vec![(places.folder.clone(), seen)],
+    };
     for folder in first {
         folders.add(folder, 0, said);
     }
@@ -36,9 +47,10 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
             .and_then(|top| folder.strip_prefix(top).ok());
         below.unwrap_or(folder).display().to_string()
     };
-    let folders = folders.folders.into_iter().map(|folder| {
+    let uses_midx = places.uses_multi_pack_index;
+    let folders = folders.folders.into_iter().map(|(folder, seen)| {
         let shown = shown(&folder);
-        Source::new(folder, shown, places.hash, places.uses_multi_pack_index)
+        Source::new(folder, seen, shown, places.hash, uses_midx)
     });
     folders.collect()
 }
@@ -46,7 +58,8 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
 struct Folders {
     /// The repository's own, without symbolic links.
     own: Option<PathBuf>,
-    folders: Vec<PathBuf>,
+    /// Each with what its file of alternates was like.
+    folders: Vec<(PathBuf, Observation)>,
 }
 
 impl Folders {
@@ -58,11 +71,13 @@ impl Folders {
             ));
             return;
         }
-        if self.own.as_ref() == Some(&folder) || self.folders.contains(&folder) {
+        if self.own.as_ref() == Some(&folder)
+            || self.folders.iter().any(|(known, _)| *known == folder)
+        {
             return;
         }
-        self.folders.push(folder.clone());
-        let below = alternates(&folder, said);
+        let (seen, below) = alternates(&folder, said);
+        self.folders.push((folder.clone(), seen));
         if !below.is_empty() && depth + 1 > DEPTH_MAX {
             said.push(format!(
                 "error: {}: ignoring alternate object stores, nesting too deep",
@@ -76,23 +91,52 @@ impl Folders {
     }
 }
 
-/// What the file of alternates in `folder` names.
-fn alternates(folder: &Path, said: &mut Vec<String>) -> Vec<PathBuf> {
-    let Ok(list) = fs::read(folder.join("info/alternates")) else {
-        return Vec::new();
-    };
-    // Paths are bytes here, and nothing else makes it fail.
-    let paths = gix_odb::alternate::parse(&list).unwrap_or_default();
-    paths
-        .iter()
-        .filter_map(|path| {
-            if path.is_absolute() {
-                return resolved(folder, bytes_of(path), said);
+/// What the file of alternates in `folder` was like before it was read, and what it names.
+fn alternates(folder: &Path, said: &mut Vec<String>) -> (Observation, Vec<PathBuf>) {
+    let before = now();
+    let opened = file::open(&folder.join(ALTERNATES)).ok();
+    let stat = opened.as_ref().and_then(|file| stat_fd(file.as_fd()).ok());
+    let mut list = Vec::new();
+    if let Some(file) = opened
+        && file.take(LIST_LEN_MAX).read_to_end(&mut list).is_err()
+    {
+        list.clear();
+    }
+    // git has it as a C string.
+    let list = list.split(|byte| *byte == 0).next().unwrap_or_default();
+    let named = paths(list, b'\n').filter_map(|path| {
+        if path_of(&path).is_absolute() {
+            return resolved(folder, &path, said);
+        }
+        let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        resolved(&base, &path, said)
+    });
+    let named = named.collect();
+    (Observation::at(before, stat.as_ref()), named)
+}
+
+/// The paths in a list, without comments. One may be quoted; one that is quoted badly is meant as it is written.
+fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    let mut rest = list;
+    let each = std::iter::from_fn(move || -> Option<Cow<'_, [u8]>> {
+        if rest.is_empty() {
+            return None;
+        }
+        let (path, after) = match unquote(rest) {
+            Some((path, after)) => (Cow::Owned(path), after),
+            None => {
+                let end = rest.find_byte(separator).unwrap_or(rest.len());
+                let (path, after) = rest.split_at_checked(end)?;
+                let is_comment = path.starts_with(b"#");
+                let path = if is_comment { &[] } else { path };
+                (Cow::Borrowed(path), after)
             }
-            let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-            resolved(&base, bytes_of(path), said)
-        })
-        .collect()
+        };
+        // Whatever stands there, as for git.
+        rest = after.get(1..).unwrap_or_default();
+        Some(path)
+    });
+    each.filter(|path| !path.is_empty())
 }
 
 fn resolved(base: &Path, path: &[u8], said: &mut Vec<String>) -> Option<PathBuf> {

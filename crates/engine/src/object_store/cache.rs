@@ -11,38 +11,45 @@ const ENTRY_LEN: usize = 96;
 /// A pack's number, and where in it an object begins.
 pub(super) type Key = (u32, u64);
 
-/// How many types are remembered.
+/// How many types are remembered: few until many are asked for. Powers of two.
+const KINDS_MIN: usize = 1 << 7;
 const KINDS_MAX: usize = 1 << 14;
 
 /// The types of objects that were asked for last, by their place.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     slots: Vec<Option<(Key, Kind)>>,
+    /// How many were put in since there are as many slots.
+    puts: usize,
 }
 
 impl Kinds {
     /// The type of an object, if it is remembered.
     pub(super) fn get(&self, key: Key) -> Option<Kind> {
-        let slot = self.slots.get(Self::place(key)).copied().flatten();
+        let slot = self.slots.get(self.place(key)).copied().flatten();
         slot.filter(|(known, _)| *known == key)
             .map(|(_, kind)| kind)
     }
 
     /// Remembers the type of an object.
     pub(super) fn put(&mut self, key: Key, kind: Kind) {
-        if self.slots.is_empty() {
-            self.slots.resize(KINDS_MAX, None);
+        let len = self.slots.len();
+        if self.puts >= len && len < KINDS_MAX {
+            self.slots = vec![None; (len * 8).clamp(KINDS_MIN, KINDS_MAX)];
+            self.puts = 0;
         }
-        if let Some(slot) = self.slots.get_mut(Self::place(key)) {
+        self.puts += 1;
+        let place = self.place(key);
+        if let Some(slot) = self.slots.get_mut(place) {
             *slot = Some((key, kind));
         }
     }
 
-    fn place((pack, offset): Key) -> usize {
+    fn place(&self, (pack, offset): Key) -> usize {
         let mut mixer = Mixer::default();
         mixer.write_u32(pack);
         mixer.write_u64(offset);
-        mixer.finish() as usize % KINDS_MAX
+        mixer.finish() as usize & self.slots.len().wrapping_sub(1)
     }
 }
 

@@ -3,20 +3,27 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::RwLock;
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use std::sync::Arc;
-use vigil_linux::errno;
+use vigil_linux::stat::stat_fd;
+use vigil_linux::{Errno, errno};
 
 use super::loose::Loose;
 use super::midx::{self, Midx};
 use super::pack::Pack;
 use super::table::Table;
 use super::{Packs, Place, Reason};
+use crate::stamp::{Observation, now};
+
+/// Where a folder of objects names others.
+pub(super) const ALTERNATES: &str = "info/alternates";
 
 /// A folder with objects.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub(super) struct Source {
     pub(super) shown: String,
     hash: Kind,
     uses_midx: bool,
+    /// Its `info/alternates` before they were read.
+    alternates: Observation,
     listing: RwLock<Option<Listing>>,
 }
 
@@ -36,6 +45,8 @@ pub(super) struct Listing {
     pub(super) midxes: Vec<Arc<Layer>>,
     /// Packs that no multi-pack-index has, those in which something was found last first, else the youngest.
     pub(super) order: Vec<Arc<Pack>>,
+    /// The folder of packs before it was listed for the first time.
+    seen: Option<Observation>,
 }
 
 /// A multi-pack-index with its packs. `None` for one that is not there.
@@ -46,14 +57,34 @@ pub(super) struct Layer {
 }
 
 impl Source {
-    pub(super) fn new(folder: PathBuf, shown: String, hash: Kind, uses_midx: bool) -> Self {
+    pub(super) fn new(
+        folder: PathBuf,
+        alternates: Observation,
+        shown: String,
+        hash: Kind,
+        uses_midx: bool,
+    ) -> Self {
         Self {
             folder,
             shown,
             hash,
             uses_midx,
+            alternates,
             listing: RwLock::default(),
         }
+    }
+
+    /// Whether packs or alternates that were found may be gone.
+    pub(super) fn has_lost(&self) -> bool {
+        let listing = self.listing.read();
+        let seen = listing.as_ref().and_then(|listing| listing.seen);
+        seen.is_some_and(|seen| !holds(seen, &self.folder.join("pack")))
+            || (self.alternates.exists() && self.has_other_alternates())
+    }
+
+    /// Whether alternates may have been named or taken away.
+    pub(super) fn has_other_alternates(&self) -> bool {
+        !holds(self.alternates, &self.folder.join(ALTERNATES))
     }
 
     /// Calls `ask` with the packs, which are listed the first time.
@@ -102,6 +133,8 @@ impl Source {
         let shown = format!("{}/pack", self.shown);
         let mut listing = self.listing.write();
         let listing = listing.get_or_insert_default();
+        // Before anything in it is read, so that a change in between shows.
+        let opened = open_folder(&folder);
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
             for midx in midx::open(&folder, &shown, self.hash, said)? {
@@ -110,28 +143,29 @@ impl Source {
                 listing.midxes.push(Arc::new(Layer { midx, packs }));
             }
         }
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
+        let (seen, entries) = match opened {
+            Ok(opened) => opened,
+            Err(errno) => {
+                if errno != Errno::NOENT {
                     said.push(format!(
                         "error: unable to open object pack directory: {}: {}",
                         folder.display(),
-                        errno::text_of(&error)
+                        errno::text(errno)
                     ));
                 }
                 return Ok(());
             }
         };
+        listing.seen.get_or_insert(seen);
         for entry in entries.flatten() {
-            let name = entry.file_name();
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_indexed = || {
                 let mut layers = listing.midxes.iter();
                 layers.any(|layer| layer.midx.packs.iter().any(|pack| **pack == *name))
             };
             if name.as_bytes().ends_with(b".idx")
                 && !is_indexed()
-                && let Some(pack) = add(&name)
+                && let Some(pack) = add(name)
                 && !listing
                     .order
                     .iter()
@@ -272,6 +306,20 @@ impl Listing {
         let indexed = oldest_first.flat_map(|layer| layer.packs.iter().flatten());
         self.order.iter().chain(indexed)
     }
+}
+
+/// Opens a folder to list it: what it was like before, and what is in it.
+fn open_folder(folder: &Path) -> Result<(Observation, Dir), Errno> {
+    let before = now();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(CWD, folder, flags, Mode::empty())?;
+    let seen = Observation::at(before, Some(&stat_fd(opened.as_fd())?));
+    Ok((seen, Dir::new(opened)?))
+}
+
+/// What cannot be told is taken for a change.
+fn holds(seen: Observation, path: &Path) -> bool {
+    seen.holds(path).unwrap_or(false)
 }
 
 impl Layer {

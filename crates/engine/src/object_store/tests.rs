@@ -1,5 +1,7 @@
 //! Differences from git, and damage.
 
+mod alternates;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -300,37 +302,6 @@ fn many_packs_with_repeated_objects_are_read() {
     sandbox.history(50..52);
     sandbox.git(&["repack", "-q"]);
     sandbox.check();
-}
-
-#[test]
-fn alternates_are_followed() {
-    let far = Sandbox::filled(HashKind::Sha1);
-    let near = Sandbox::new(HashKind::Sha1);
-    let own = Sandbox::new(HashKind::Sha1);
-    own.history(100..102);
-    let alternates = |of: &Sandbox, path: &Path| {
-        let list = format!("# a comment\n{}\n", path.display());
-        fs::write(of.objects().join("info/alternates"), list).unwrap();
-    };
-    near.history(90..92);
-    near.git(&["repack", "-adq"]);
-    alternates(&near, &far.objects());
-    alternates(&own, &near.objects());
-    own.check_columns(3);
-    let mut places = own.places();
-    fs::remove_file(own.objects().join("info/alternates")).unwrap();
-    places.alternates = far.objects().to_str().unwrap().into();
-    let said = &mut Vec::new();
-    let store = ObjectStore::open(&places, said);
-    let head = far.git(&["rev-parse", "HEAD"]);
-    let head = ObjectId::from_hex(head.trim_ascii()).unwrap();
-    assert!(store.find(&head, said).unwrap().is_some());
-    places.alternates = "/no/such/folder".into();
-    ObjectStore::open(&places, said);
-    assert_eq!(
-        said.join("\n"),
-        "error: unable to normalize alternate object path: /no/such/folder"
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString};
 use gix_hash::oid;
 
-use super::{Error, Objects, guarded};
+use super::{Error, Objects};
 use crate::git::config::Config;
 
 /// The least length where none is configured, for repositories with few objects.
@@ -27,7 +27,7 @@ impl Objects {
             return Ok(hex.into());
         }
         let mut length = wanted;
-        for other in self.all_starting_with(prefix_of(&hex, wanted)) {
+        for other in self.all_starting_with(prefix_of(&hex, wanted))? {
             if *other == *id {
                 continue;
             }
@@ -44,16 +44,10 @@ impl Objects {
 
     /// The number of objects in packs.
     fn packed_count(&self) -> Result<u64, Error> {
-        let stores = self.stores.borrow();
-        let counts = stores.iter().map(|store| {
-            guarded(|| {
-                store
-                    .packed_object_count()
-                    .map_err(|error| error.to_string())
-            })
-            .unwrap_or(0)
-        });
-        Ok(counts.fold(0, u64::saturating_add))
+        let count = self
+            .readers
+            .ask(|reader| reader.store().packed_count(&mut Vec::new()).map(Some));
+        Ok(count?.unwrap_or_default())
     }
 }
 

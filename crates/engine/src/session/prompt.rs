@@ -40,6 +40,7 @@ impl Session {
         if let Some(state) = &mut self.index {
             state.let_go();
         }
+        self.objects.rest();
         answer
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::quote::unquote;
 
 use super::Value;
 use super::messages::{Complaints, bytes};
@@ -227,41 +228,6 @@ fn split_blank(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at_checked(end).unwrap_or((text, &[]))
 }
 
-/// Takes a C-quoted string from the start of `text`; gives it and what follows, or `None` if there is none.
-fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let mut rest = text.strip_prefix(b"\"")?;
-    let mut out = Vec::new();
-    loop {
-        let (&byte, after) = rest.split_first()?;
-        rest = after;
-        match byte {
-            b'"' => return Some((out, rest)),
-            b'\\' => {
-                let (&escape, after) = rest.split_first()?;
-                rest = after;
-                out.push(match escape {
-                    b'a' => 0x07,
-                    b'b' => 0x08,
-                    b'f' => 0x0c,
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'v' => 0x0b,
-                    b'\\' | b'"' => escape,
-                    b'0'..=b'3' => {
-                        let (&[middle, low], after) = rest.split_first_chunk::<2>()?;
-                        rest = after;
-                        let digit = |byte: u8| matches!(byte, b'0'..=b'7').then(|| byte & 7);
-                        (digit(escape)? << 6) | (digit(middle)? << 3) | digit(low)?
-                    }
-                    _ => return None,
-                });
-            }
-            _ => out.push(byte),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,15 +289,5 @@ mod tests {
             read(&("a b".to_owned() + &" ".repeat(2045)), true).1,
             ["warning: ignoring overly long attributes line 1"]
         );
-    }
-
-    #[test]
-    fn a_quoted_pattern_may_hold_blanks() {
-        assert_eq!(
-            unquote(b"\"a b\\t\\101\" rest"),
-            Some((b"a b\tA".to_vec(), &b" rest"[..]))
-        );
-        assert_eq!(unquote(b"\"a"), None);
-        assert_eq!(unquote(b"\"\\4\""), None);
     }
 }

@@ -115,7 +115,7 @@ fn object_named(
     if !is_abbreviated {
         return Ok(None);
     }
-    match objects.all_starting_with(name).as_slice() {
+    match objects.all_starting_with(name)?.as_slice() {
         [id] => Ok(Some(*id)),
         _ => Ok(None),
     }

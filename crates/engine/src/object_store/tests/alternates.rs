@@ -1,0 +1,83 @@
+//! Folders that others name.
+
+use vigil_model::quote::unquote;
+
+use super::*;
+
+#[test]
+fn alternates_are_followed() {
+    let far = Sandbox::filled(HashKind::Sha1);
+    let near = Sandbox::new(HashKind::Sha1);
+    let own = Sandbox::new(HashKind::Sha1);
+    own.history(100..102);
+    let alternates = |of: &Sandbox, path: &Path| {
+        let list = format!("# a comment\n{}\n", path.display());
+        fs::write(of.objects().join("info/alternates"), list).unwrap();
+    };
+    near.history(90..92);
+    near.git(&["repack", "-adq"]);
+    alternates(&near, &far.objects());
+    alternates(&own, &near.objects());
+    own.check_columns(3);
+    let mut places = own.places();
+    fs::remove_file(own.objects().join("info/alternates")).unwrap();
+    places.alternates = far.objects().to_str().unwrap().into();
+    let said = &mut Vec::new();
+    let store = ObjectStore::open(&places, said);
+    let head = far.git(&["rev-parse", "HEAD"]);
+    let head = ObjectId::from_hex(head.trim_ascii()).unwrap();
+    assert!(store.find(&head, said).unwrap().is_some());
+    places.alternates = "/no/such/folder".into();
+    ObjectStore::open(&places, said);
+    assert_eq!(
+        said.join("\n"),
+        "error: unable to normalize alternate object path: /no/such/folder"
+    );
+}
+
+/// Quotes, comments and what is wrong with them.
+#[test]
+fn lists_of_alternates_are_taken_apart_as_git_does() {
+    let sandbox = Sandbox::new(HashKind::Sha1);
+    let base = sandbox.objects();
+    for name in ["a", "b", "#c", "\"d", "e f"] {
+        fs::create_dir(base.join(name)).unwrap();
+    }
+    let texts: [&[u8]; 9] = [
+        b"a\nb\n",
+        b"#c\n\n\"b\"\na",
+        b"\"b\"xa\n",
+        b"\"b\"\"a\"\n",
+        b"\"\\141\"\n\"e\\040f\"",
+        b"\"d\nb\n",
+        b"\"b\\q\"\na\n",
+        b"a\0\nb\n",
+        b"\"b\na\"\n e f\ne f\n",
+    ];
+    for text in texts {
+        fs::write(base.join("info/alternates"), text).unwrap();
+        let output = sandbox.run(&["count-objects", "-v"], b"");
+        let expected = String::from_utf8(output.stdout).unwrap();
+        let expected: Vec<_> = expected
+            .lines()
+            .filter_map(|line| line.strip_prefix("alternate: "))
+            .map(|path| match unquote(path.as_bytes()) {
+                Some((path, _)) => String::from_utf8(path).unwrap().into(),
+                None => PathBuf::from(path),
+            })
+            .collect();
+        let mut said = Vec::new();
+        let store = ObjectStore::open(&sandbox.places(), &mut said);
+        let folders = store.sources.iter().skip(1);
+        let folders: Vec<_> = folders.map(|source| source.folder.clone()).collect();
+        assert_eq!(folders, expected, "{}", text.escape_ascii());
+        let expected = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.join("\n"), expected.trim_end());
+    }
+    let mut places = sandbox.places();
+    fs::remove_file(base.join("info/alternates")).unwrap();
+    fs::create_dir(sandbox.top().join("g:h")).unwrap();
+    places.alternates = "\"g:h\":.git/objects/a".into();
+    let store = ObjectStore::open(&places, &mut Vec::new());
+    assert_eq!(store.sources.len(), 3);
+}

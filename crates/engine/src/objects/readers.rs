@@ -1,0 +1,129 @@
+//! The one store of a repository's objects, and who reads from it.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::object_store::{Error, ObjectStore, Places, Reader, Reason};
+
+/// What the bases of deltas may take for each thread that reads, in bytes: some trees and commits, not contents.
+const BASES_LEN_MAX: usize = 8 << 20;
+
+/// The store, opened when it is needed first and anew when it is outdated, and a reader for each thread that reads at the
+/// same time.
+#[derive(Debug)]
+pub(super) struct Readers {
+    pub(super) places: Places,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    store: Option<Arc<ObjectStore>>,
+    /// Those that nobody uses, all of that store.
+    free: Vec<Reader>,
+}
+
+impl State {
+    fn store(&mut self, places: &Places, said: &mut Vec<String>) -> &Arc<ObjectStore> {
+        self.store
+            .get_or_insert_with(|| Arc::new(ObjectStore::open(places, said)))
+    }
+}
+
+impl Readers {
+    pub(super) fn new(places: Places) -> Self {
+        Self {
+            places,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The store. Adds to `said` what git says while it is opened, line by line.
+    pub(super) fn store(&self, said: &mut Vec<String>) -> Arc<ObjectStore> {
+        self.state.lock().store(&self.places, said).clone()
+    }
+
+    /// Asks a reader. Where that fails, or finds nothing and there are other alternates now, all is opened anew, once,
+    /// before it counts: the file may be in other packs meanwhile.
+    pub(super) fn ask<T>(
+        &self,
+        mut question: impl FnMut(&mut Reader) -> Result<Option<T>, Error>,
+    ) -> Result<Option<T>, Reason> {
+        let mut reader = self.take();
+        let mut answer = question(&mut reader);
+        let is_outdated = match &answer {
+            Ok(Some(_)) => false,
+            Ok(None) => reader.store().has_other_alternates(),
+            Err(_) => true,
+        };
+        if is_outdated {
+            self.forget(reader.store());
+            reader = self.take();
+            answer = question(&mut reader);
+        }
+        match answer {
+            Ok(found) => {
+                drop(reader.take_said());
+                self.give(reader);
+                Ok(found)
+            }
+            Err(error) => {
+                // It remembers what is damaged, and that may be mended.
+                self.forget(reader.store());
+                match error.reason {
+                    Reason::Missing { .. } => Ok(None),
+                    reason => Err(reason),
+                }
+            }
+        }
+    }
+
+    /// Lets go of what is open if some of it may be gone.
+    pub(super) fn refresh(&self) {
+        let mut state = self.state.lock();
+        if state.store.as_ref().is_some_and(|store| store.has_lost()) {
+            *state = State::default();
+        }
+    }
+
+    /// Lets go of what the readers hold that nobody uses.
+    pub(super) fn rest(&self) {
+        self.state.lock().free = Vec::new();
+    }
+
+    fn take(&self) -> Reader {
+        let mut state = self.state.lock();
+        if let Some(reader) = state.free.pop() {
+            return reader;
+        }
+        let store = state.store(&self.places, &mut Vec::new());
+        let mut reader = Reader::new(store);
+        drop(state);
+        reader.limit_bases(BASES_LEN_MAX);
+        reader
+    }
+
+    fn give(&self, reader: Reader) {
+        let mut state = self.state.lock();
+        if state.is_of(reader.store()) {
+            state.free.push(reader);
+        }
+    }
+
+    /// Lets go of `store`, unless somebody did.
+    fn forget(&self, store: &Arc<ObjectStore>) {
+        let mut state = self.state.lock();
+        if state.is_of(store) {
+            *state = State::default();
+        }
+    }
+}
+
+impl State {
+    fn is_of(&self, store: &Arc<ObjectStore>) -> bool {
+        self.store
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, store))
+    }
+}
