@@ -23,7 +23,7 @@ use self::readers::Readers;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
-use crate::object_store::{ObjectStore, Places, Reason};
+use crate::object_store::{Info, ObjectStore, Places, Reason};
 
 /// How many tags may lead from one to the next.
 const TAG_DEPTH_MAX: usize = 64;
@@ -182,14 +182,28 @@ impl Objects {
 
     /// The type of the object `id`, without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
+        Ok(self.info(id)?.map(|info| info.kind))
+    }
+
+    fn info(&self, id: &oid) -> Result<Option<Info>, Error> {
         let id = self.history.replaced(id)?;
-        let kind = self.readers.ask(|reader| {
-            let Some(location) = reader.find(id)? else {
-                return Ok(None);
-            };
-            reader.info(&location).map(|info| Some(info.kind))
+        let info = self.readers.ask(|reader| match reader.find(id)? {
+            Some(location) => reader.info(&location).map(Some),
+            None => Ok(None),
         });
-        Ok(kind?)
+        Ok(info?)
+    }
+
+    /// The size of the contents of the object `id`, in bytes, without the contents. `None` if there is no such object.
+    pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
+        Ok(self.info(id)?.map(|info| info.size))
+    }
+
+    /// The contents of the blob `id`, if it is one that can be read.
+    pub(crate) fn blob(&self, id: &oid) -> Option<Vec<u8>> {
+        let mut contents = Vec::new();
+        let kind = self.read(id, &mut contents).ok()??;
+        (kind == Kind::Blob).then_some(contents)
     }
 
     /// The object that stands for `id` (git-replace(1)).

@@ -35,7 +35,7 @@ use vigil_model::tracked::Tracked;
 
 use self::excludes::Excludes;
 use self::index::IndexState;
-use self::surroundings::{MissedAttributes, ObjectPool, SourceOfAttributes};
+use self::surroundings::{MissedAttributes, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, IndexFile};
@@ -156,7 +156,6 @@ pub struct Session {
     repository: Repository,
     settings: Settings,
     objects: Objects,
-    object_pool: ObjectPool,
     refs: Refs,
     converter: Converter,
     attributes: Arc<Attributes>,
@@ -207,7 +206,6 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let refs = Refs::open(&repository)?;
         let objects = Objects::open_with(&repository, &refs)?;
-        let object_pool = ObjectPool::new(&objects);
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
@@ -226,7 +224,6 @@ impl Session {
             repository,
             settings,
             objects,
-            object_pool,
             refs,
             converter,
             attributes,

@@ -386,7 +386,7 @@ impl Session {
         let filter = PathQuestion::new(pathspec, &self.attributes, modes);
         let host = Host {
             repository: &self.repository,
-            objects: &self.object_pool,
+            objects: &self.objects,
             converter: &self.converter,
             messages: &self.messages,
         };
@@ -444,7 +444,7 @@ impl Session {
             .collect();
         if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
             let blobs = RenameBlobs {
-                objects: &self.object_pool,
+                objects: &self.objects,
                 attributes: &self.attributes,
                 missed: &self.missed_attributes,
                 files: None,

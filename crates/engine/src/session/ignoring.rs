@@ -131,7 +131,7 @@ impl Session {
         entry
             .flags
             .is_skip_worktree()
-            .then(|| self.object_pool.blob(&entry.id))?
+            .then(|| self.objects.blob(&entry.id))?
     }
 
     /// Where `path` is on disk.

@@ -12,12 +12,12 @@ use vigil_model::clock::distrusted_from;
 use vigil_model::index::{Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
-use super::surroundings::ObjectPool;
 use super::{Session, SessionError, StagedMemory, head_id, is_present};
 use crate::git::index_file::{self, IndexFile, LoadedTree};
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
+use crate::objects::Objects;
 use crate::scan::ScanMemory;
 use crate::state::{Compared, Recorded, State, ToSave};
 use crate::state_store::{Published, Steps, StoreError};
@@ -374,9 +374,9 @@ impl Session {
         if self.index.is_some() || !is_large() {
             return read(repository);
         }
-        let (refs, pool) = (&self.refs, &self.object_pool);
+        let (refs, objects) = (&self.refs, &self.objects);
         std::thread::scope(|scope| {
-            scope.spawn(|| read_head_ahead(refs, pool));
+            scope.spawn(|| read_head_ahead(refs, objects));
             read(repository)
         })
     }
@@ -400,15 +400,12 @@ fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError
 }
 
 /// Has HEAD's tree brought into memory. Whatever is wrong with it is said when it is used.
-fn read_head_ahead(refs: &Refs, pool: &ObjectPool) {
+fn read_head_ahead(refs: &Refs, objects: &Objects) {
     if let Ok(head) = refs.head()
         && let Some(id) = head_id(&head)
     {
-        pool.with(|objects| {
-            let tree: Result<ObjectId, _> = objects.peel_to_tree(&id);
-            tree.and_then(|tree| objects.read(&tree, &mut Vec::new()))
-                .is_ok()
-        });
+        let tree = objects.peel_to_tree(&id);
+        let _ = tree.and_then(|tree| objects.read(&tree, &mut Vec::new()));
     }
 }
 

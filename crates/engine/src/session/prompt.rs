@@ -93,7 +93,6 @@ impl Session {
     /// Forgets what was read of objects for which others stand now (git-replace(1)).
     fn refresh_history(&mut self) -> Result<(), SessionError> {
         if self.objects.refresh(&self.repository, &self.refs)? {
-            self.object_pool = ObjectPool::new(&self.objects);
             self.prompt.commit = None;
             self.tags = TagIndex::default();
             if let Some(state) = &mut self.index {

@@ -69,7 +69,7 @@ impl Session {
             }
         }
         let blobs = RenameBlobs {
-            objects: &self.object_pool,
+            objects: &self.objects,
             attributes: &self.attributes,
             missed: &self.missed_attributes,
             files: Some((top, &self.converter)),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, ByteSlice};
-use parking_lot::Mutex;
 use vigil_model::ObjectId;
 use vigil_model::tracked::Tracked;
 
@@ -17,50 +16,16 @@ use crate::git::attributes::{Attributes, Messages, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::Converter;
 use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
-use crate::git::renames::{Blob, BlobSource};
+use crate::git::renames::{Blob, BlobSource, FileSide};
 use crate::git::repository::Repository;
 use crate::git::staged::{SourceError, TreeSource};
 use crate::objects::{self, Objects};
 use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
 
-/// Readers of one object database, one for each thread that asks at the same time.
-pub(super) struct ObjectPool(Mutex<Vec<Objects>>);
-
-impl ObjectPool {
-    pub(super) fn new(objects: &Objects) -> Self {
-        Self(Mutex::new(vec![objects.clone()]))
-    }
-
-    pub(super) fn with<T>(&self, ask: impl FnOnce(&Objects) -> T) -> Option<T> {
-        let mut free = self.0.lock();
-        let reader = match free.pop() {
-            // The last one stays, to be cloned.
-            Some(last) if free.is_empty() => {
-                free.push(last.clone());
-                last
-            }
-            Some(reader) => reader,
-            None => return None,
-        };
-        drop(free);
-        let answer = ask(&reader);
-        self.0.lock().push(reader);
-        Some(answer)
-    }
-
-    pub(super) fn blob(&self, id: &gix_hash::oid) -> Option<Vec<u8>> {
-        let mut contents = Vec::new();
-        let kind = self
-            .with(|objects| objects.read(id, &mut contents))?
-            .ok()??;
-        (kind == gix_object::Kind::Blob).then_some(contents)
-    }
-}
-
 /// The parts of a session that a scan needs.
 pub(super) struct Host<'a> {
     pub(super) repository: &'a Repository,
-    pub(super) objects: &'a ObjectPool,
+    pub(super) objects: &'a Objects,
     pub(super) converter: &'a Converter,
     pub(super) messages: &'a Messages,
 }
@@ -106,7 +71,7 @@ impl Surroundings for Host<'_> {
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
     tracked: Tracked,
-    objects: ObjectPool,
+    objects: Objects,
 }
 
 impl IndexBlobs for IndexedBlobs {
@@ -120,15 +85,12 @@ impl IndexBlobs for IndexedBlobs {
 /// The blobs of a tree, for attributes.
 struct TreeBlobs {
     tree: ObjectId,
-    objects: ObjectPool,
+    objects: Objects,
 }
 
 impl IndexBlobs for TreeBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let id = self
-            .objects
-            .with(|objects| objects.find_in_tree(&self.tree, path))?
-            .ok()??;
+        let id = self.objects.find_in_tree(&self.tree, path).ok()??;
         self.objects.blob(&id)
     }
 }
@@ -182,17 +144,16 @@ pub(super) enum SourceOfAttributes {
 
 /// What attributes and conversion take from the repository.
 pub(super) fn blobs(tracked: &Tracked, objects: &Objects, source: SourceOfAttributes) -> Blobs {
-    let pool = || ObjectPool::new(objects);
     Blobs {
         index: Arc::new(IndexedBlobs {
             tracked: tracked.clone(),
-            objects: pool(),
+            objects: objects.clone(),
         }),
         tree: match source {
             SourceOfAttributes::Index => None,
             SourceOfAttributes::Tree(tree) => Some(Arc::new(TreeBlobs {
                 tree,
-                objects: pool(),
+                objects: objects.clone(),
             })),
             SourceOfAttributes::Missing(missed) => Some(Arc::new(MissingTree(missed))),
         },
@@ -333,7 +294,7 @@ impl TreeSource for Objects {
 
 /// The contents that rename detection compares.
 pub(super) struct RenameBlobs<'a> {
-    pub(super) objects: &'a ObjectPool,
+    pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
     /// git asks for the attributes of whatever it reads here.
     pub(super) missed: &'a MissedAttributes,
@@ -360,34 +321,42 @@ pub(super) fn contents_on_disk(
     converter.read_file(path, &file, stat.size).ok()
 }
 
+impl RenameBlobs<'_> {
+    /// The contents in the working tree, if they count. What cannot be read, or is no file at all, is like nothing.
+    fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
+        let (FileSide::Later, Some((top, converter))) = (blob.side, self.files) else {
+            return Ok(None);
+        };
+        let path = top.join(blob.path.to_path()?);
+        Ok(Some(
+            contents_on_disk(&path, blob.path, converter).unwrap_or_default(),
+        ))
+    }
+}
+
+fn missing(blob: &Blob<'_>) -> SourceError {
+    let id = blob.id.to_owned();
+    objects::Error::Missing { id }.into()
+}
+
 impl BlobSource for RenameBlobs<'_> {
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
-        let mut contents = Vec::new();
-        self.blob(blob, &mut contents)?;
-        Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX))
+        self.missed.ask();
+        if let Some(contents) = self.on_disk(blob)? {
+            return Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX));
+        }
+        let size = self.objects.size(blob.id)?;
+        size.ok_or_else(|| missing(blob))
     }
 
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
         self.missed.ask();
-        match (blob.side, self.files) {
-            (crate::git::renames::FileSide::Later, Some((top, converter))) => {
-                let path = top.join(blob.path.to_path()?);
-                // What cannot be read, or is no file at all, is like nothing.
-                *buf = contents_on_disk(&path, blob.path, converter).unwrap_or_default();
-                Ok(())
-            }
-            _ => {
-                let found = self.objects.with(|objects| objects.read(blob.id, buf));
-                match found {
-                    Some(Ok(Some(_))) => Ok(()),
-                    Some(Err(error)) => Err(error.into()),
-                    _ => Err(objects::Error::Missing {
-                        id: blob.id.to_owned(),
-                    }
-                    .into()),
-                }
-            }
+        if let Some(contents) = self.on_disk(blob)? {
+            *buf = contents;
+            return Ok(());
         }
+        let found = self.objects.read(blob.id, buf)?;
+        found.map(|_| ()).ok_or_else(|| missing(blob))
     }
 
     fn is_binary(&self, path: &BStr) -> Option<bool> {
