@@ -1,7 +1,6 @@
 //! Human names of commits and blobs (git-describe(1)): the nearest tag, how far it is, and an abbreviated id.
 
 mod blob;
-mod commits;
 mod contains;
 mod dirty;
 mod names;
@@ -12,8 +11,8 @@ use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use self::commits::{Commits, Number};
 use self::names::{Names, Rank};
+use super::commits::{Commits, Number};
 use super::refs::{self, Refs};
 use super::repository::Repository;
 use super::revision;

@@ -5,9 +5,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::commits::{Commits, GENERATION_UNKNOWN, Number};
 use super::tag_object;
 use super::{Error, Place, Question, abbreviated};
+use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::git::revision;
 use crate::git::wildmatch::{Flags, wildmatch};
 
@@ -147,7 +147,7 @@ impl Naming<'_> {
             return skip("commit");
         };
         let number = self.commits.number_of(&id);
-        self.commits.read(number, said)?;
+        self.commits.read_or_say(number, said)?;
         if let Some(commit) = self.commits.get(number) {
             self.time_min_s = self.time_min_s.min(commit.time_s);
             self.generation_min = self.generation_min.min(commit.generation);
@@ -261,7 +261,7 @@ impl Naming<'_> {
                 let Some(parent) = self.commits.parent(number, at) else {
                     break;
                 };
-                self.commits.read(parent, said)?;
+                self.commits.read_or_say(parent, said)?;
                 if self.is_too_old(parent) {
                     continue;
                 }
