@@ -15,7 +15,7 @@ use self::names::{Names, Rank};
 use super::commits::{Commits, Number};
 use super::refs::{self, Refs};
 use super::repository::Repository;
-use super::revision;
+use super::revision::{self, Outcome};
 use crate::objects::{self, Objects};
 
 pub use self::contains::{Contained, contains};
@@ -38,6 +38,12 @@ pub enum Error {
     NotAName {
         /// The name.
         name: BString,
+    },
+    /// A name in which git finds a fault.
+    #[error("{text}")]
+    Fatal {
+        /// What git says of it.
+        text: BString,
     },
     /// A tree, or a tag of one.
     #[error("{name} is neither a commit nor blob")]
@@ -156,6 +162,27 @@ pub struct Place<'a> {
     pub objects: &'a Objects,
 }
 
+impl Place<'_> {
+    /// The object to which `name` leads; `said` takes what git says meanwhile.
+    fn find(&self, name: &BStr, said: &mut Vec<BString>) -> Result<Option<ObjectId>, Error> {
+        let answer = revision::resolve_in_context(
+            name,
+            &revision::Options::default(),
+            self.repository,
+            self.refs,
+            self.objects,
+            &revision::StagedPaths::new(),
+        );
+        said.extend(answer.said);
+        match answer.outcome {
+            Outcome::Found(found) => Ok(Some(found.id)),
+            Outcome::Fatal(text) => Err(Error::Fatal { text }),
+            Outcome::Failed(error) => Err(error.into()),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {
     question: &'a Question,
@@ -200,7 +227,7 @@ impl<'a> Describer<'a> {
             self.said.push(format!("describe {name}").into());
         }
         let place = self.place;
-        let Some(id) = revision::resolve(name, place.refs, place.objects)? else {
+        let Some(id) = place.find(name, &mut self.said)? else {
             return Err(Error::NotAName { name: name.into() });
         };
         // A path leads to a blob, which may be large.

@@ -10,7 +10,6 @@ use gix_object::{Kind, TreeRefIter};
 use super::walk::SEEN;
 use super::{Describer, Error};
 use crate::git::commits::{Commits, Number, Queue};
-use crate::git::revision;
 use crate::id_hasher::IdHasher;
 use crate::objects::Objects;
 
@@ -28,7 +27,7 @@ impl Describer<'_> {
     /// The description of the blob `id`.
     pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let place = self.place;
-        let head = revision::resolve("HEAD".into(), place.refs, place.objects)?;
+        let head = place.find("HEAD".into(), &mut self.said)?;
         let head = head.ok_or(Error::Unborn { id: *id })?;
         let Some((head, Kind::Commit)) = place.objects.peel(&head)? else {
             return Err(Error::NotReachable { id: *id });

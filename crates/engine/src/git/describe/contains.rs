@@ -8,7 +8,6 @@ use gix_object::Kind;
 use super::tag_object;
 use super::{Error, Place, Question, abbreviated};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
-use crate::git::revision;
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.
@@ -133,11 +132,12 @@ impl Naming<'_> {
         place: Place<'_>,
         said: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
+        let id = place.find(revision, said)?;
         let mut skip = |what: &str| {
             said.push(format!("Could not get {what} for {revision}. Skipping.").into());
             Ok(None)
         };
-        let Some(id) = revision::resolve(revision, place.refs, place.objects)? else {
+        let Some(id) = id else {
             return skip("sha1");
         };
         if place.objects.kind(&id)?.is_none() {
