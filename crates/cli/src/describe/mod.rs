@@ -143,7 +143,7 @@ fn say(lines: &[BString], reply: &mut Reply) {
 
 /// Ends `reply` as git does where it gives up: what was printed stays.
 fn end(error: &Error, reply: &mut Reply) {
-    let refusal = refuse(error);
+    let refusal = Reply::fatal(error.text());
     reply.stderr.extend(refusal.stderr);
     reply.code = refusal.code;
 }

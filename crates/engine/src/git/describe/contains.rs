@@ -133,18 +133,25 @@ impl Naming<'_> {
         said: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
         let id = place.find(revision, said)?;
-        let mut skip = |what: &str| {
-            said.push(format!("Could not get {what} for {revision}. Skipping.").into());
+        let mut skip = |what: &[u8]| {
+            let parts = [
+                b"Could not get ",
+                what,
+                b" for ",
+                revision.as_bytes(),
+                b". Skipping.",
+            ];
+            said.push(parts.concat().into());
             Ok(None)
         };
         let Some(id) = id else {
-            return skip("sha1");
+            return skip(b"sha1");
         };
         if place.objects.kind(&id)?.is_none() {
-            return skip("object");
+            return skip(b"object");
         }
         let Some((id, Kind::Commit)) = place.objects.peel(&id)? else {
-            return skip("commit");
+            return skip(b"commit");
         };
         let number = self.commits.number_of(&id);
         self.commits.read_or_say(number, said)?;

@@ -281,8 +281,10 @@ fn names_lead_where_they_lead_in_git() {
     sandbox.git(&["tag", "-a", "-m", "x", "tip"]);
     sandbox.git(&["tag", "-a", "-m", "x", "v", "HEAD~3"]);
     sandbox.git(&["branch", "v", "HEAD~1"]);
+    let long = "x".repeat(300);
     let names = [
         "v",
+        &long,
         "heads/v",
         "HEAD@{1}",
         "HEAD@{99}",
