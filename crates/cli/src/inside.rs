@@ -29,13 +29,21 @@ pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
 /// As for `vigil status`.
 pub(crate) fn repository(environment: &Environment) -> Result<Repository, Reply> {
     let repository = find(environment)?;
+    enter(&repository)?;
+    Ok(repository)
+}
+
+/// Takes the process to the top of the working tree of `repository`.
+///
+/// # Errors
+/// There is none, or it cannot be entered.
+pub(crate) fn enter(repository: &Repository) -> Result<(), Reply> {
     // What the engine starts stands at the top of the working tree, as what git starts does.
     let top = repository
         .require_work_tree()
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     std::env::set_current_dir(top)
-        .map_err(|_| Reply::fatal("this operation must be run in a work tree"))?;
-    Ok(repository)
+        .map_err(|_| Reply::fatal("this operation must be run in a work tree"))
 }
 
 /// A session with the working copy in which the caller stands.

@@ -68,8 +68,24 @@ impl Reply {
 
 /// `label` and `text` as one line.
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
-    [label.as_bytes(), text, b"\n"].concat()
+    let mut line = [label.as_bytes(), text].concat();
+    if REPORTS.iter().any(|report| line.starts_with(report)) {
+        line.truncate(REPORT_LENGTH_MAX);
+        for byte in &mut line {
+            if byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n') {
+                *byte = b'?';
+            }
+        }
+    }
+    line.push(b'\n');
+    line
 }
+
+/// How the lines begin in which git shows control characters as question marks.
+const REPORTS: [&[u8]; 4] = [b"fatal: ", b"error: ", b"warning: ", b"usage: "];
+
+/// How much git prints of such a line.
+const REPORT_LENGTH_MAX: usize = 4095;
 
 /// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.
 #[macro_export]
@@ -79,4 +95,22 @@ macro_rules! bytes {
         $(joined.extend_from_slice(AsRef::<[u8]>::as_ref(&$piece));)+
         joined
     }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_cut_and_cleaned_as_by_git_and_other_lines_are_not() {
+        assert_eq!(
+            labelled("fatal: ", b"a\x01\xff\tb\x7f"),
+            b"fatal: a?\xff\tb?\n"
+        );
+        assert_eq!(labelled("", b"error: a\rb\nc"), b"error: a?b\nc\n");
+        assert_eq!(labelled("", b"a\x01b"), b"a\x01b\n");
+        let long = [b'x'; 5000];
+        assert_eq!(labelled("warning: ", &long).len(), 4096);
+        assert_eq!(labelled("", &long).len(), 5001);
+    }
 }

@@ -39,17 +39,12 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    let reply =
-        answer_in(&repository, arguments, environment).unwrap_or_else(|complaint| complaint);
+    let reply = answer_in(&repository, arguments).unwrap_or_else(|complaint| complaint);
     Ok(reply.after(&said))
 }
 
 /// Answers for `repository`, whatever was said while it was found.
-fn answer_in(
-    repository: &Repository,
-    arguments: &[BString],
-    environment: &Environment,
-) -> Result<Reply, Reply> {
+fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // All of the configuration is looked at before the command line is.
     Settings::of_any_command(repository)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -84,9 +79,9 @@ fn answer_in(
         mark = match (dirty, broken) {
             (dirty, Some(broken)) => {
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
-                mark_or_broken(environment, place, dirty, broken, &mut reply.stderr)
+                mark_or_broken(place, dirty, broken, &mut reply.stderr)
             }
-            (Some(dirty), None) => match look(environment, place, &mut reply.stderr) {
+            (Some(dirty), None) => match look(place, &mut reply.stderr) {
                 Ok(is_dirty) => is_dirty.then_some(dirty),
                 Err(failed) => {
                     reply.stderr.extend(failed.reply.stderr);
@@ -143,7 +138,7 @@ fn say(lines: &[BString], reply: &mut Reply) {
 
 /// Ends `reply` as git does where it gives up: what was printed stays.
 fn end(error: &Error, reply: &mut Reply) {
-    let refusal = refuse(error);
+    let refusal = Reply::fatal(error.text());
     reply.stderr.extend(refusal.stderr);
     reply.code = refusal.code;
 }
@@ -174,18 +169,22 @@ enum Stage {
     Compare,
 }
 
-/// Whether the working tree differs from HEAD. The repository is opened once more for it, since a session needs one of
-/// its own.
+/// Whether the working tree differs from HEAD.
 ///
 /// # Errors
 /// The reply of a look that fails.
-fn look(environment: &Environment, place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
+fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     let failed = |stage| move |reply| Failed { reply, stage };
-    let repository = inside::repository(environment).map_err(failed(Stage::Both))?;
-    let settings = settings_of(&repository)
+    inside::enter(place.repository).map_err(failed(Stage::Both))?;
+    let settings = settings_of(place.repository)
         .map_err(|error| Reply::fatal_after(error.said(), &error))
         .map_err(failed(Stage::Both))?;
-    let session = Session::open_with(repository, settings, false, FilterStderr::Inherit);
+    let session = Session::open_with(
+        place.repository.clone(),
+        settings,
+        false,
+        FilterStderr::Inherit,
+    );
     let mut session = session
         .map_err(inside::refuse)
         .map_err(failed(Stage::Both))?;
@@ -224,13 +223,12 @@ fn look(environment: &Environment, place: Place<'_>, stderr: &mut Vec<u8>) -> Re
 
 /// The mark, where looking may fail.
 fn mark_or_broken(
-    environment: &Environment,
     place: Place<'_>,
     dirty: BString,
     broken: BString,
     stderr: &mut Vec<u8>,
 ) -> Option<BString> {
-    match look(environment, place, stderr) {
+    match look(place, stderr) {
         Ok(is_dirty) => is_dirty.then_some(dirty),
         Err(Failed { reply, stage }) => {
             stderr.extend_from_slice(&reply.stderr);

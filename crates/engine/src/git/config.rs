@@ -197,7 +197,7 @@ pub enum BoolOrInt {
     Int(i32),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stored {
     key: BString,
     value: Option<BString>,
@@ -207,7 +207,7 @@ struct Stored {
 }
 
 /// The merged configuration of one repository, last value wins.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     entries: Vec<Stored>,
     by_key: HashMap<BString, Vec<usize>>,

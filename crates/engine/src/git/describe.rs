@@ -1,22 +1,21 @@
 //! Human names of commits and blobs (git-describe(1)): the nearest tag, how far it is, and an abbreviated id.
 
 mod blob;
-mod commits;
 mod contains;
 mod dirty;
 mod names;
 mod tag_object;
 mod walk;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use self::commits::{Commits, Number};
 use self::names::{Names, Rank};
+use super::commits::{Commits, Number};
 use super::refs::{self, Refs};
 use super::repository::Repository;
-use super::revision;
+use super::revision::{self, Outcome};
 use crate::objects::{self, Objects};
 
 pub use self::contains::{Contained, contains};
@@ -34,17 +33,11 @@ pub enum Error {
     /// No reference counts at all.
     #[error("No names found, cannot describe anything.")]
     NoNames,
-    /// A name that leads nowhere.
-    #[error("Not a valid object name {name}")]
-    NotAName {
-        /// The name.
-        name: BString,
-    },
-    /// A tree, or a tag of one.
-    #[error("{name} is neither a commit nor blob")]
-    Neither {
-        /// The name.
-        name: BString,
+    /// A name that leads nowhere, or to what has no description.
+    #[error("{text}")]
+    Name {
+        /// What git says of it, with the name's own bytes.
+        text: BString,
     },
     /// No tag is at this very commit, and no other will do.
     #[error("no tag exactly matches '{id}'")]
@@ -65,12 +58,6 @@ pub enum Error {
     NoTags {
         /// The commit.
         id: ObjectId,
-    },
-    /// A tag object that is missing, or breaks the format.
-    #[error("annotated tag {path} not available")]
-    NoTag {
-        /// The tag's name.
-        path: BString,
     },
     /// There is no commit in which a blob could be looked for.
     #[error("cannot search for blob '{id}' on an unborn branch")]
@@ -102,6 +89,21 @@ pub enum Error {
     /// The way from a name to an object.
     #[error(transparent)]
     Revision(#[from] revision::Error),
+}
+
+impl Error {
+    fn of_name(parts: &[&[u8]]) -> Self {
+        let text = parts.concat().into();
+        Self::Name { text }
+    }
+
+    /// The text, where that of `Display` could not show all bytes of a name.
+    pub fn text(&self) -> BString {
+        match self {
+            Self::Name { text } => text.clone(),
+            other => other.to_string().into(),
+        }
+    }
 }
 
 /// What is asked, as the options of `git describe` have it.
@@ -157,6 +159,27 @@ pub struct Place<'a> {
     pub objects: &'a Objects,
 }
 
+impl Place<'_> {
+    /// The object to which `name` leads; `said` takes what git says meanwhile.
+    fn find(&self, name: &BStr, said: &mut Vec<BString>) -> Result<Option<ObjectId>, Error> {
+        let answer = revision::resolve_in_context(
+            name,
+            &revision::Options::default(),
+            self.repository,
+            self.refs,
+            self.objects,
+            &revision::StagedPaths::new(),
+        );
+        said.extend(answer.said);
+        match answer.outcome {
+            Outcome::Found(found) => Ok(Some(found.id)),
+            Outcome::Fatal(text) => Err(Error::Name { text }),
+            Outcome::Failed(error) => Err(error.into()),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {
     question: &'a Question,
@@ -198,11 +221,12 @@ impl<'a> Describer<'a> {
             self.clear_from(start);
         }
         if self.question.is_debugged {
-            self.said.push(format!("describe {name}").into());
+            self.said
+                .push([b"describe ", name.as_bytes()].concat().into());
         }
         let place = self.place;
-        let Some(id) = revision::resolve(name, place.refs, place.objects)? else {
-            return Err(Error::NotAName { name: name.into() });
+        let Some(id) = place.find(name, &mut self.said)? else {
+            return Err(Error::of_name(&[b"Not a valid object name ", name]));
         };
         // A path leads to a blob, which may be large.
         if !name.contains(&b':') && self.commits.is_commit(&id)? {
@@ -211,7 +235,7 @@ impl<'a> Describer<'a> {
         match place.objects.peel(&id)? {
             Some((id, Kind::Commit)) => self.describe_commit(&id),
             Some((blob, Kind::Blob)) if blob == id => self.describe_blob(&id),
-            _ => Err(Error::Neither { name: name.into() }),
+            _ => Err(Error::of_name(&[name, b" is neither a commit nor blob"])),
         }
     }
 
@@ -228,7 +252,11 @@ impl<'a> Describer<'a> {
             return Ok(path);
         };
         if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
-            return Err(Error::NoTag { path });
+            return Err(Error::of_name(&[
+                b"annotated tag ",
+                &path,
+                b" not available",
+            ]));
         }
         let Some(tag) = &name.tag else {
             return Ok(path);
@@ -238,8 +266,14 @@ impl<'a> Describer<'a> {
             // With `--all` git takes "tags/" off, whatever the name begins with.
             let short = if all { path.get(TAGS.len()..) } else { None };
             if short.unwrap_or(&path) != own.as_slice() {
-                let line = format!("warning: tag '{path}' is externally known as '{own}'");
-                self.said.push(line.into());
+                let parts = [
+                    b"warning: tag '",
+                    path.as_bytes(),
+                    b"' is externally known as '",
+                    own,
+                    b"'",
+                ];
+                self.said.push(parts.concat().into());
                 name.is_misnamed = true;
             }
             name.is_checked = true;

@@ -7,6 +7,7 @@ pub(crate) mod loose;
 pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod reflog;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,6 +21,7 @@ use parking_lot::Mutex;
 
 use self::loose::{Item, Loose};
 use self::packed::Packed;
+pub(crate) use self::sources::Sources;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::stamp::Observation;
@@ -274,14 +276,25 @@ impl Refs {
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
         let null = ObjectId::null(self.hash);
-        let mut emit = |name: &BStr, raw: Raw, peeled: Option<ObjectId>| -> Result<(), Error> {
+        self.for_each_raw(prefix, |name, raw, peeled| {
             match raw {
-                _ if !name::is_valid(name) => found(name, &null, None),
                 Raw::Direct(id) => found(name, &id, peeled),
                 Raw::Symbolic(_) => found(name, &self.resolve(name)?.unwrap_or(null), None),
                 Raw::Missing | Raw::Broken => found(name, &null, None),
             }
             Ok(())
+        })
+    }
+
+    /// As [`Self::for_each`], with what each reference holds; one of an invalid name is broken.
+    pub(crate) fn for_each_raw(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, Raw, Option<ObjectId>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut emit = |name: &BStr, raw, peeled| {
+            let is_valid = name::is_valid(name);
+            found(name, if is_valid { raw } else { Raw::Broken }, peeled)
         };
         match &self.store {
             Store::Files { .. } => {
@@ -359,37 +372,15 @@ impl Refs {
         }
     }
 
-    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now;
-    /// and whether one of these is symbolic, and so may lead elsewhere when none of the files changed.
-    pub(crate) fn sources_of(
-        &self,
-        prefix: &BStr,
-    ) -> Result<(Vec<(PathBuf, Observation)>, bool), Error> {
-        let observe = |path: PathBuf| match Observation::of(&path) {
-            Ok(observation) => Ok((path, observation)),
-            Err(error) => Err(Error::read(&path, error.into())),
-        };
-        let packed_path = match &self.store {
-            Store::Files { packed_path, .. } => packed_path,
-            Store::Reftable { shared, .. } => {
-                return Ok((vec![observe(shared.list_path().to_owned())?], false));
+    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now.
+    pub(crate) fn sources_of(&self, prefix: &BStr) -> Result<Sources, Error> {
+        match &self.store {
+            Store::Files { packed_path, .. } => {
+                let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
+                Sources::files(packed_path, &self.common_dir, folder)
             }
-        };
-        let mut sources = vec![observe(packed_path.clone())];
-        let mut is_symbolic = false;
-        let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
-        loose::list(&self.common_dir, folder, &mut |item| {
-            let path = match item {
-                Item::Folder(path) => path,
-                Item::File(name) => self.common_dir.join(OsStr::from_bytes(&name)),
-            };
-            sources.push(observe(path.clone()));
-            is_symbolic |= matches!(
-                loose::read(&path, self.hash),
-                Loose::Found(Raw::Symbolic(_))
-            );
-        });
-        Ok((sources.into_iter().collect::<Result<_, _>>()?, is_symbolic))
+            Store::Reftable { shared, .. } => Sources::file(shared.list_path()),
+        }
     }
 
     /// Reads `name`, following nothing.

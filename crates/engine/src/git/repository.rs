@@ -73,7 +73,7 @@ pub enum RefFormat {
 }
 
 /// A repository and the working tree in use, all folders absolute.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Repository {
     /// The repository's folder, of a linked worktree its own (`GIT_DIR`).
     pub git_dir: PathBuf,

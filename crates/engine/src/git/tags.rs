@@ -1,15 +1,14 @@
 //! Which tag names a commit exactly (`git tag --points-at`, gitstatusd's field 18).
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::hash::BuildHasherDefault;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
-use gix_object::Kind;
 
-use super::refs::{self, Refs};
+use super::refs::{self, Raw, Refs, Sources};
+use crate::id_hasher::IdHasher;
 use crate::objects::{self, Objects};
-use crate::stamp::Observation;
 
 /// Why tags could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,12 +32,15 @@ pub struct TagIndex {
 
 #[derive(Debug)]
 struct Known {
-    names: HashMap<ObjectId, BString>,
-    /// Everything the names were read from.
-    sources: Vec<(PathBuf, Observation)>,
-    /// A tag is a symbolic reference, and so may move when none of the sources does.
-    is_fleeting: bool,
+    names: HashMap<ObjectId, BString, BuildHasherDefault<IdHasher>>,
+    /// Tags that may lead elsewhere when none of the sources changed, in byte order: symbolic ones, and those whose
+    /// objects could not be read.
+    unsettled: Vec<BString>,
+    /// Everything this was read from.
+    sources: Sources,
 }
+
+const PREFIX: &str = "refs/tags/";
 
 impl TagIndex {
     /// An index that knows nothing yet.
@@ -55,59 +57,67 @@ impl TagIndex {
         commit: &oid,
     ) -> Result<Option<BString>, Error> {
         let known = match self.known.take() {
-            Some(known) if known.holds() => known,
+            Some(known) if known.sources.hold() => known,
             _ => Known::read(refs, objects)?,
         };
-        let name = known.names.get(commit).cloned();
-        self.known = Some(known);
-        Ok(name)
+        let known = self.known.insert(known);
+        let settled = known.names.get(commit);
+        for name in known.unsettled.iter().rev() {
+            if settled.is_some_and(|settled| settled > name) {
+                break;
+            }
+            let full_name = BString::from([PREFIX.as_bytes(), name].concat());
+            if let Some(id) = refs.resolve(full_name.as_bstr())?
+                && target_of(objects, &id)?.is_some_and(|target| *target == *commit)
+            {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(settled.cloned())
     }
 }
 
 impl Known {
-    fn holds(&self) -> bool {
-        !self.is_fleeting
-            && self
-                .sources
-                .iter()
-                .all(|(path, observation)| observation.holds(path).unwrap_or(false))
-    }
-
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
-        const PREFIX: &str = "refs/tags/";
         // Before the tags are read, so that a change in between shows.
-        let (sources, is_fleeting) = refs.sources_of(PREFIX.into())?;
-        let mut tags = Vec::new();
-        refs.for_each(PREFIX.into(), |name, id, peeled| {
-            let name = name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name);
-            tags.push((BString::from(name), id.to_owned(), peeled));
+        let sources = refs.sources_of(PREFIX.into())?;
+        let mut direct = Vec::new();
+        let mut unsettled = Vec::new();
+        refs.for_each_raw(PREFIX.into(), |name, raw, peeled| {
+            let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
+            match raw {
+                Raw::Direct(id) if !id.is_null() => direct.push((name, id, peeled)),
+                Raw::Symbolic(_) => unsettled.push(name),
+                Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
+            }
+            Ok(())
         })?;
-        let mut names = HashMap::with_capacity(tags.len());
+        let mut names = HashMap::with_capacity_and_hasher(direct.len(), Default::default());
         // In byte order: a later name replaces an earlier one.
-        for (name, id, peeled) in tags {
+        for (name, id, peeled) in direct {
             let target = match peeled {
                 Some(target) => Some(target),
-                None => commit_of(objects, &id)?,
+                None => target_of(objects, &id)?,
             };
-            if let Some(target) = target {
-                names.insert(target, name);
+            match target {
+                Some(target) => drop(names.insert(target, name)),
+                None => unsettled.push(name),
             }
         }
+        unsettled.sort();
         Ok(Self {
             names,
+            unsettled,
             sources,
-            is_fleeting,
         })
     }
 }
 
-/// The commit to which `id` leads. A tag that leads nowhere, or whose object is damaged, is no tag of a commit.
-fn commit_of(objects: &Objects, id: &oid) -> Result<Option<ObjectId>, Error> {
+/// The object to which `id` leads through tags; `None` where one on the way is missing or damaged.
+fn target_of(objects: &Objects, id: &oid) -> Result<Option<ObjectId>, Error> {
     match objects.peel(id) {
-        Ok(Some((id, Kind::Commit))) => Ok(Some(id)),
-        Ok(_) | Err(objects::Error::Malformed { .. } | objects::Error::Unreadable { .. }) => {
-            Ok(None)
-        }
+        Ok(found) => Ok(found.map(|(id, _)| id)),
+        Err(objects::Error::Malformed { .. } | objects::Error::Unreadable { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

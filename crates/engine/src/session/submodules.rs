@@ -34,6 +34,43 @@ struct Known {
     ignore: Option<BString>,
 }
 
+impl Known {
+    fn all(
+        repository: &Repository,
+        tracked: &Tracked,
+        objects: &Objects,
+    ) -> Result<Vec<Self>, SessionError> {
+        let mut known = Vec::new();
+        let name = BStr::new(".gitmodules");
+        if tracked.find(name, 0).is_none()
+            && (1..=3).any(|stage| tracked.find(name, stage).is_some())
+        {
+            // git does not read what is in conflict.
+            return Ok(known);
+        }
+        let Some((text, name)) = read_gitmodules(repository, tracked, objects) else {
+            return Ok(known);
+        };
+        let modules = Config::from_bytes(&text, &name)?;
+        for submodule in modules.subsections("submodule") {
+            let submodule = submodule.as_bstr();
+            let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
+                continue;
+            };
+            let ignore = repository
+                .config
+                .subsection_string("submodule", submodule, "ignore")
+                .or_else(|| modules.subsection_string("submodule", submodule, "ignore"));
+            known.push(Self {
+                name: submodule.to_owned(),
+                path,
+                ignore,
+            });
+        }
+        Ok(known)
+    }
+}
+
 /// Which changes of one submodule are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ignored {
@@ -81,34 +118,8 @@ impl SubmoduleRules {
             configured,
             without_untracked: request.untracked == UntrackedMode::No,
         };
-        let name = BStr::new(".gitmodules");
-        if rules.asked.is_some() || tracked.sums().gitlinks == 0 {
-            return Ok(rules);
-        }
-        if tracked.find(name, 0).is_none()
-            && (1..=3).any(|stage| tracked.find(name, stage).is_some())
-        {
-            // git does not read what is in conflict.
-            return Ok(rules);
-        }
-        let Some((text, name)) = read_gitmodules(repository, tracked, objects) else {
-            return Ok(rules);
-        };
-        let modules = Config::from_bytes(&text, &name)?;
-        for submodule in modules.subsections("submodule") {
-            let submodule = submodule.as_bstr();
-            let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
-                continue;
-            };
-            let ignore = repository
-                .config
-                .subsection_string("submodule", submodule, "ignore")
-                .or_else(|| modules.subsection_string("submodule", submodule, "ignore"));
-            rules.known.push(Known {
-                name: submodule.to_owned(),
-                path,
-                ignore,
-            });
+        if rules.asked.is_none() && tracked.sums().gitlinks > 0 {
+            rules.known = Known::all(repository, tracked, objects)?;
         }
         Ok(rules)
     }
@@ -141,6 +152,24 @@ impl SubmoduleRules {
     fn find(&self, path: &BStr) -> Option<&Known> {
         // The last submodule that claims the path is the one.
         self.known.iter().rev().find(|known| known.path == path)
+    }
+}
+
+impl Session {
+    /// Whether it is said of the submodule at `path` that all its changes are left out, which for some commands is true of
+    /// staged ones, too. The index has been read; the submodule need not be in it.
+    pub(crate) fn leaves_out_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
+        let Some(state) = &self.index else {
+            return Ok(false);
+        };
+        let known = Known::all(&self.repository, &state.tracked, &self.objects)?;
+        let rules = SubmoduleRules {
+            known,
+            asked: None,
+            configured: None,
+            without_untracked: true,
+        };
+        Ok(rules.ignored(path)?.all)
     }
 }
 

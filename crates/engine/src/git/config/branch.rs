@@ -12,7 +12,7 @@ use crate::git::space;
 const DEPTH_MAX: usize = 5;
 
 /// The current branch, and where to look whether it still is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Branch {
     git_dir: PathBuf,
     common_dir: PathBuf,

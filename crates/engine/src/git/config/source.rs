@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags};
@@ -16,7 +17,7 @@ use crate::stamp::{Stamp, now};
 const SIZE_MAX: u64 = 64 << 20;
 
 /// One file that was read, or looked for in vain.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     path: PathBuf,
     /// The error for a file that was not there, or could not be read.
@@ -24,7 +25,7 @@ pub(crate) struct Source {
     /// The contents, where the stamp alone proves nothing: the file changed when it was read.
     contents: Option<Vec<u8>>,
     /// The contents were found unchanged when the file had long been at rest: from then on the stamp is proof.
-    is_settled: AtomicBool,
+    is_settled: Arc<AtomicBool>,
 }
 
 impl Source {
@@ -44,7 +45,7 @@ impl Source {
             path: path.to_owned(),
             stamp,
             contents: bytes.as_ref().ok().filter(|_| !is_proof).cloned(),
-            is_settled: AtomicBool::new(false),
+            is_settled: Arc::default(),
         };
         (source, bytes)
     }

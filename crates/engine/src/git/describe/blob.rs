@@ -7,10 +7,9 @@ use bstr::BString;
 use gix_hash::ObjectId;
 use gix_object::{Kind, TreeRefIter};
 
-use super::commits::{Commits, Number};
-use super::walk::{Queue, SEEN};
+use super::walk::SEEN;
 use super::{Describer, Error};
-use crate::git::revision;
+use crate::git::commits::{Commits, Number, Queue};
 use crate::id_hasher::IdHasher;
 use crate::objects::Objects;
 
@@ -28,7 +27,7 @@ impl Describer<'_> {
     /// The description of the blob `id`.
     pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let place = self.place;
-        let head = revision::resolve("HEAD".into(), place.refs, place.objects)?;
+        let head = place.find("HEAD".into(), &mut self.said)?;
         let head = head.ok_or(Error::Unborn { id: *id })?;
         let Some((head, Kind::Commit)) = place.objects.peel(&head)? else {
             return Err(Error::NotReachable { id: *id });
@@ -66,7 +65,7 @@ impl Describer<'_> {
     fn history(&mut self, head: &ObjectId) -> Result<Vec<Number>, Error> {
         let commits = &mut self.commits;
         let start = commits.number_of(head);
-        commits.read(start, &mut self.said)?;
+        commits.read_or_say(start, &mut self.said)?;
         commits.add_flags(start, SEEN);
         let mut queue = Queue::default();
         queue.push(start, commits.time_of(start));
@@ -77,7 +76,7 @@ impl Describer<'_> {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
-                commits.read(parent, &mut self.said)?;
+                commits.read_or_say(parent, &mut self.said)?;
                 if is_left_out {
                     commits.add_flags(parent, UNINTERESTING);
                     leave_out_parents(commits, parent);

@@ -5,10 +5,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::commits::{Commits, GENERATION_UNKNOWN, Number};
 use super::tag_object;
 use super::{Error, Place, Question, abbreviated};
-use crate::git::revision;
+use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.
@@ -133,21 +132,29 @@ impl Naming<'_> {
         place: Place<'_>,
         said: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
-        let mut skip = |what: &str| {
-            said.push(format!("Could not get {what} for {revision}. Skipping.").into());
+        let id = place.find(revision, said)?;
+        let mut skip = |what: &[u8]| {
+            let parts = [
+                b"Could not get ",
+                what,
+                b" for ",
+                revision.as_bytes(),
+                b". Skipping.",
+            ];
+            said.push(parts.concat().into());
             Ok(None)
         };
-        let Some(id) = revision::resolve(revision, place.refs, place.objects)? else {
-            return skip("sha1");
+        let Some(id) = id else {
+            return skip(b"sha1");
         };
         if place.objects.kind(&id)?.is_none() {
-            return skip("object");
+            return skip(b"object");
         }
         let Some((id, Kind::Commit)) = place.objects.peel(&id)? else {
-            return skip("commit");
+            return skip(b"commit");
         };
         let number = self.commits.number_of(&id);
-        self.commits.read(number, said)?;
+        self.commits.read_or_say(number, said)?;
         if let Some(commit) = self.commits.get(number) {
             self.time_min_s = self.time_min_s.min(commit.time_s);
             self.generation_min = self.generation_min.min(commit.generation);
@@ -261,7 +268,7 @@ impl Naming<'_> {
                 let Some(parent) = self.commits.parent(number, at) else {
                     break;
                 };
-                self.commits.read(parent, said)?;
+                self.commits.read_or_say(parent, said)?;
                 if self.is_too_old(parent) {
                     continue;
                 }

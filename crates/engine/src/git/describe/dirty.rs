@@ -55,7 +55,10 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
     let status = session.status(&request)?;
     let mut is_dirty = false;
     for (path, change) in &status.changes {
-        if counts(path.as_bstr(), change, place)? {
+        let path = path.as_bstr();
+        if counts(path, change, place)?
+            && !(is_of_submodule(change) && session.leaves_out_submodule(path)?)
+        {
             is_dirty = true;
             break;
         }
@@ -86,6 +89,29 @@ fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error>
             Ok(ours.is_some() || change.worktree_mode != FileMode::NONE)
         }
     }
+}
+
+/// Whether there is a submodule on both sides, or on one and nothing on the other.
+fn is_of_submodule(change: &Change) -> bool {
+    let modes = match change {
+        Change::Tracked(change) => {
+            let now = match change.unstaged {
+                Some(_) => change.worktree_mode,
+                None => change.index_mode,
+            };
+            [change.head_mode, now]
+        }
+        Change::Unmerged(change) => {
+            let [_, ours, _] = change.stages;
+            [
+                ours.map_or(FileMode::NONE, |side| side.mode),
+                change.worktree_mode,
+            ]
+        }
+    };
+    modes
+        .iter()
+        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE)
 }
 
 fn is_in_head(path: &BStr, place: Place<'_>) -> Result<bool, Error> {

@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
-use super::commits::{ById, Commits};
 use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question};
+use crate::git::commits::{ById, Commits};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How good a name is.

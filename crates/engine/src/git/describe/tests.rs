@@ -276,6 +276,50 @@ fn a_lost_parent_is_said_and_passed() {
 }
 
 #[test]
+fn names_lead_where_they_lead_in_git() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "tip"]);
+    sandbox.git(&["tag", "-a", "-m", "x", "v", "HEAD~3"]);
+    sandbox.git(&["branch", "v", "HEAD~1"]);
+    let long = "x".repeat(300);
+    let names = [
+        "v",
+        &long,
+        "heads/v",
+        "HEAD@{1}",
+        "HEAD@{99}",
+        "@{-1}",
+        "main@{u}",
+        ":file1",
+        ":none",
+        "HEAD~2:x",
+        "HEAD~1",
+        "HEAD~3",
+        "HEAD~4",
+        "HEAD~5",
+        "v~1",
+        ":/file3",
+        ":/nowhere",
+        "v^{/file2}",
+    ];
+    for step in ["read", "recorded"] {
+        for name in names {
+            compare(&sandbox, &[], &[name], step);
+            compare(&sandbox, &["--contains"], &[name], step);
+        }
+        sandbox.git(&["commit-graph", "write", "--reachable"]);
+    }
+    // What the commit-graph has needs no object, unless its message is asked for.
+    let lost = sandbox.id("HEAD~2").to_string();
+    let (folder, file) = lost.split_at(2);
+    let path = sandbox.git_dir().join("objects").join(folder).join(file);
+    std::fs::remove_file(path).unwrap();
+    for name in ["HEAD~1", "HEAD~3", "HEAD~4", "HEAD~5", ":/file4"] {
+        compare(&sandbox, &["--always"], &[name], "lost");
+    }
+}
+
+#[test]
 fn a_broken_tag_is_a_name_of_nothing() {
     let sandbox = row();
     compare(&sandbox, &[], &["HEAD"], "none");
@@ -349,5 +393,56 @@ fn the_working_tree_is_dirty_where_git_says_so() {
         let sandbox = row();
         change(&sandbox);
         assert_eq!(dirt(&sandbox), (expected, expected), "{name}");
+    }
+}
+
+#[test]
+fn submodules_of_which_all_is_left_out_are_not_dirty() {
+    type Step<'a> = &'a dyn Fn(&Sandbox);
+    let commit: Step<'_> = &|s| {
+        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+        s.git_in(&s.work_tree().join("sub"), &args);
+    };
+    let states: [(&str, Step<'_>); 6] = [
+        ("clean", &|_| {}),
+        ("new commit", commit),
+        ("staged", &|s| {
+            commit(s);
+            s.git(&["add", "sub"]);
+        }),
+        ("added", &|s| {
+            s.git_in(&s.work_tree(), &["init", "-q", "more"]);
+            let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+            s.git_in(&s.work_tree().join("more"), &args);
+            s.git(&["add", "more"]);
+        }),
+        ("removed", &|s| {
+            drop(s.git(&["rm", "-q", "--cached", "sub"]))
+        }),
+        ("now a file", &|s| {
+            s.git(&["rm", "-q", "--cached", "sub"]);
+            std::fs::remove_dir_all(s.work_tree().join("sub")).unwrap();
+            std::fs::write(s.work_tree().join("sub"), "x").unwrap();
+            s.git(&["add", "sub"]);
+        }),
+    ];
+    for (ignore, states) in [
+        ("ignore = all", &states[..]),
+        ("ignore = dirty", &states[2..3]),
+    ] {
+        for (name, change) in states {
+            let sandbox = row();
+            sandbox.git_in(&sandbox.work_tree(), &["init", "-q", "sub"]);
+            commit(&sandbox);
+            let module =
+                |name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n{ignore}\n");
+            let modules = [module("sub"), module("more")].concat();
+            std::fs::write(sandbox.work_tree().join(".gitmodules"), modules).unwrap();
+            sandbox.git(&["add", ".gitmodules", "sub"]);
+            sandbox.commit("with a submodule");
+            change(&sandbox);
+            let (ours, theirs) = dirt(&sandbox);
+            assert_eq!(ours, theirs, "{name} {ignore}");
+        }
     }
 }

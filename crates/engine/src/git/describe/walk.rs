@@ -1,15 +1,12 @@
 //! The nearest name of a commit: a walk through its history, latest commits first, in which each name that is met
 //! becomes a candidate, and counts the commits that it does not have.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use bstr::BString;
 use gix_hash::ObjectId;
 
-use super::commits::{Commits, Number};
 use super::names::Rank;
 use super::{Describer, Error};
+use crate::git::commits::{Commits, Number, Queue};
 use crate::objects;
 
 /// A commit that was reached. The flags of candidates are the bits above.
@@ -17,32 +14,6 @@ pub(super) const SEEN: u32 = 1;
 
 /// A commit in the queue that the best candidate does not have.
 const OUTSIDE: u32 = 1 << 31;
-
-/// Commits that are still to be looked at, the latest first, and of one time in the order in which they came.
-#[derive(Default)]
-pub(super) struct Queue {
-    heap: BinaryHeap<(u64, Reverse<u64>, Number)>,
-    count: u64,
-}
-
-impl Queue {
-    pub(super) fn push(&mut self, number: Number, time_s: u64) {
-        self.heap.push((time_s, Reverse(self.count), number));
-        self.count = self.count.saturating_add(1);
-    }
-
-    pub(super) fn pop(&mut self) -> Option<Number> {
-        self.heap.pop().map(|(_, _, number)| number)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Number> {
-        self.heap.iter().map(|(_, _, number)| *number)
-    }
-}
 
 /// A name that may be the answer.
 struct Candidate {
@@ -140,7 +111,7 @@ impl Describer<'_> {
         let question = self.question;
         let commits = &mut self.commits;
         let enough = question.candidates.min(self.names.best(self.place)?.len());
-        commits.read(start, &mut self.said)?;
+        commits.read_or_say(start, &mut self.said)?;
         if let Some(commit) = commits.get_mut(start) {
             commit.flags = SEEN;
         }
@@ -204,7 +175,7 @@ impl Describer<'_> {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
-                commits.read(parent, &mut self.said)?;
+                commits.read_or_say(parent, &mut self.said)?;
                 if commits.flags_of(parent) & SEEN == 0 {
                     queue.push(parent, commits.time_of(parent));
                 }
@@ -274,7 +245,7 @@ fn finish_depth(
             let Some(parent) = commits.parent(number, at) else {
                 break;
             };
-            commits.read(parent, said)?;
+            commits.read_or_say(parent, said)?;
             let before = commits.flags_of(parent);
             commits.add_flags(parent, flags);
             let is_inside = (before | flags) & best.flag != 0;

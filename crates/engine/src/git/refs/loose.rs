@@ -23,7 +23,7 @@ pub(super) enum Loose {
     Found(Raw),
     /// Nothing or a directory is there: it may be packed.
     Absent,
-    /// A part of its name is a file: no such reference can exist.
+    /// A part of its name is a file, or too long for one: no such reference can exist.
     Impossible,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, hash: Kind) -> Loose {
     let fd = match rustix::fs::openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Loose::Absent,
-        Err(Errno::NOTDIR) => return Loose::Impossible,
+        Err(Errno::NOTDIR | Errno::NAMETOOLONG) => return Loose::Impossible,
         Err(Errno::LOOP) => {
             if let Some(target) = link_target(path) {
                 return Loose::Found(Raw::Symbolic(target));

@@ -1,15 +1,12 @@
 //! `:/text` and `^{/text}`: the youngest commit whose message matches.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
-
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use super::names::{Resolver, Stop};
 use super::regex::Regex;
-use crate::objects;
+use crate::git::commits::{Commits, Number, Queue};
 
 /// What a message is searched for.
 struct Search {
@@ -39,20 +36,14 @@ impl Search {
     }
 }
 
-/// Commits that wait, the youngest first, and of one time that which came first.
-#[derive(Default)]
-struct Queue {
-    heap: BinaryHeap<(i64, Reverse<u64>, ObjectId)>,
-    count: u64,
-    seen: HashSet<ObjectId>,
-}
+/// A commit that was reached.
+const SEEN: u32 = 1;
 
-impl Queue {
-    fn push(&mut self, time_s: i64, id: ObjectId) {
-        self.count = self.count.saturating_add(1);
-        self.heap.push((time_s, Reverse(self.count), id));
-    }
-}
+/// A commit whose message was looked at when it was read.
+const JUDGED: u32 = 2;
+
+/// Such a commit whose message matches.
+const MATCHES: u32 = 4;
 
 impl Resolver<'_> {
     /// The youngest commit that matches among all that references lead to.
@@ -88,36 +79,56 @@ impl Resolver<'_> {
         tips: &[ObjectId],
     ) -> Result<ObjectId, Stop> {
         let search = Search::parse(pattern).ok_or(Stop::Missing)?;
-        let (mut buf, mut parents) = (Vec::new(), Vec::new());
+        let mut commits = Commits::new(self.objects);
         let mut queue = Queue::default();
         for tip in tips {
-            parents.clear();
-            let time_s = self.objects.links(tip, &mut buf, &mut parents)?;
-            if queue.seen.insert(*tip) {
-                queue.push(time_s, *tip);
-            }
+            let tip = commits.number_of(tip);
+            self.reach(tip, &search, &mut commits, &mut queue)?;
         }
-        let mut ancestor = Vec::new();
-        while let Some((_, _, id)) = queue.heap.pop() {
-            parents.clear();
-            self.objects.links(&id, &mut buf, &mut parents)?;
-            if search.matches(&buf) {
-                return Ok(id);
+        let mut buf = Vec::new();
+        while let Some(number) = queue.pop() {
+            // Before the message is looked at, as in git, which tells which parents are not there.
+            for at in 0..commits.parent_count(number) {
+                if let Some(parent) = commits.parent(number, at) {
+                    self.reach(parent, &search, &mut commits, &mut queue)?;
+                }
             }
-            for parent in &parents {
-                if !queue.seen.insert(*parent) {
-                    continue;
+            let Some(commit) = commits.get(number) else {
+                continue;
+            };
+            let matches = match commit.flags & JUDGED {
+                0 => {
+                    let kind = self.objects.read(&commit.id, &mut buf)?;
+                    kind == Some(Kind::Commit) && search.matches(&buf)
                 }
-                let mut grandparents = Vec::new();
-                match self.objects.links(parent, &mut ancestor, &mut grandparents) {
-                    Ok(time_s) => queue.push(time_s, *parent),
-                    Err(objects::Error::Missing { id }) => {
-                        self.said.push(format!("error: Could not read {id}").into());
-                    }
-                    Err(error) => return Err(error.into()),
-                }
+                _ => commit.flags & MATCHES != 0,
+            };
+            if matches {
+                return Ok(commit.id);
             }
         }
         Err(Stop::Missing)
+    }
+
+    /// Puts a commit into the queue, unless it was before.
+    fn reach(
+        &mut self,
+        number: Number,
+        search: &Search,
+        commits: &mut Commits<'_>,
+        queue: &mut Queue,
+    ) -> Result<(), Stop> {
+        if commits.flags_of(number) & SEEN != 0 || !commits.read_or_say(number, &mut self.said)? {
+            return Ok(());
+        }
+        // Now that its contents are at hand, they need not be read again in its turn.
+        let found = match commits.content_of(number) {
+            Some(content) if search.matches(content) => JUDGED | MATCHES,
+            Some(_) => JUDGED,
+            None => 0,
+        };
+        commits.add_flags(number, SEEN | found);
+        queue.push(number, commits.time_of(number));
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@ use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
+use crate::git::commits::Commits;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::{config, index_file};
@@ -331,21 +332,22 @@ impl<'a> Resolver<'a> {
         parents.get(at).copied().ok_or(Stop::Missing)
     }
 
-    fn ancestor(&mut self, mut commit: ObjectId, count: usize) -> Result<ObjectId, Stop> {
-        let (mut buf, mut parents) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            parents.clear();
-            match self.objects.links(&commit, &mut buf, &mut parents) {
-                Ok(_) => {}
-                Err(objects::Error::Missing { id }) => {
-                    self.said.push(format!("error: Could not read {id}").into());
-                    return Err(Stop::Missing);
-                }
-                Err(error) => return Err(error.into()),
-            }
-            commit = parents.first().copied().ok_or(Stop::Missing)?;
+    fn ancestor(&mut self, commit: ObjectId, count: usize) -> Result<ObjectId, Stop> {
+        if count < 2 {
+            return self.parent(commit, count);
         }
-        Ok(commit)
+        // Like git, the first one is read whatever the commit-graph has.
+        let parent = self.parent(commit, 1)?;
+        let mut commits = Commits::new(self.objects);
+        let mut number = commits.number_of(&parent);
+        for _ in 1..count {
+            if !commits.read_or_say(number, &mut self.said)? {
+                return Err(Stop::Missing);
+            }
+            number = commits.parent(number, 0).ok_or(Stop::Missing)?;
+        }
+        let commit = commits.get(number).ok_or(Stop::Missing)?;
+        Ok(commit.id)
     }
 
     /// The object to which `id` leads through tags, and its type; `None` where one is missing.

@@ -110,3 +110,105 @@ fn damaged_tags_name_nothing() {
     fs::write(tags.join("malformed"), format!("{broken}\n")).unwrap();
     assert_eq!(Asker::new(&sandbox).ask(&commit), Some("good".into()));
 }
+
+#[test]
+fn tags_that_move_though_their_files_do_not_are_followed() {
+    for (format, hash) in FORMATS {
+        let sandbox = Sandbox::with(format, hash);
+        let one = sandbox.commit("one");
+        sandbox.git(&["tag", "-m", "t", "annotated"]);
+        sandbox.git(&["tag", "z", "HEAD^{tree}"]);
+        // Of a linked worktree HEAD is its own.
+        sandbox.git(&["worktree", "add", "-q", "--detach", "../linked"]);
+        let linked = sandbox.root().join("linked");
+        sandbox.git(&["symbolic-ref", "refs/tags/own", "HEAD"]);
+        let git_dir = sandbox.git_dir().join("worktrees/linked");
+        let repo = sandbox.repository_at(git_dir, linked.clone());
+        let mut asker = Asker {
+            refs: Refs::open(&repo).unwrap(),
+            objects: Objects::open(&repo).unwrap(),
+            index: TagIndex::new(),
+        };
+        assert_eq!(asker.ask(&one), Some("own".into()), "{format:?}");
+        let two = sandbox.commit("two");
+        assert_eq!(asker.ask(&one), Some("own".into()));
+        assert_eq!(asker.ask(&two), None);
+        sandbox.git_in(&linked, &["checkout", "-q", "--detach", "main"]);
+        assert_eq!(asker.ask(&one), Some("annotated".into()));
+        assert_eq!(asker.ask(&two), Some("own".into()));
+    }
+}
+
+#[test]
+fn a_tag_whose_object_arrives_later_counts_from_then_on() {
+    let sandbox = Sandbox::new();
+    let commit = sandbox.commit("one");
+    sandbox.git(&["tag", "-m", "t", "late"]);
+    let id = sandbox.id("late").to_string();
+    let objects = sandbox.git_dir().join("objects");
+    let object = objects.join(&id[..2]).join(&id[2..]);
+    let aside = sandbox.root().join("aside");
+    fs::rename(&object, &aside).unwrap();
+    let mut asker = Asker::new(&sandbox);
+    assert_eq!(asker.ask(&commit), None);
+    fs::rename(&aside, &object).unwrap();
+    assert_eq!(asker.ask(&commit), Some("late".into()));
+}
+
+#[test]
+fn a_link_to_a_tag_is_read_each_time() {
+    let sandbox = Sandbox::new();
+    let one = sandbox.commit("one");
+    let two = sandbox.commit("two");
+    let elsewhere = sandbox.root().join("elsewhere");
+    fs::write(&elsewhere, format!("{one}\n")).unwrap();
+    let tags = sandbox.git_dir().join("refs/tags");
+    fs::create_dir_all(&tags).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, tags.join("link")).unwrap();
+    let mut asker = Asker::new(&sandbox);
+    assert_eq!(asker.ask(&one), by_git(&sandbox, &one));
+    assert_eq!(asker.ask(&one), Some("link".into()));
+    fs::write(&elsewhere, format!("{two}\n")).unwrap();
+    assert_eq!(asker.ask(&two), Some("link".into()));
+}
+
+/// What changes tags, in a random order: by git, and by hand.
+#[test]
+fn tags_are_those_of_git_after_random_changes() {
+    let sandbox = Sandbox::new();
+    let commits = [sandbox.commit("one"), sandbox.commit("two")];
+    let mut asker = Asker::new(&sandbox);
+    let mut random = 12_345_u32;
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+        (random >> 16) as usize % below
+    };
+    let names = ["a", "b", "f/a", "f/g/a", "f/z", "m", "z"];
+    let tags = sandbox.git_dir().join("refs/tags");
+    for step in 0..80 {
+        let name = names[next(names.len())];
+        let id = commits[next(2)].to_string();
+        let loose = tags.join(name);
+        match next(7) {
+            0 => drop(sandbox.git(&["tag", "-f", name, &id])),
+            1 => drop(sandbox.git(&["tag", "-f", "-m", "t", name, &id])),
+            2 => drop(sandbox.git(&["update-ref", "-d", &format!("refs/tags/{name}")])),
+            3 if loose.is_file() => fs::write(&loose, format!("{id}\n")).unwrap(),
+            4 if loose.is_file() => fs::remove_file(&loose).unwrap(),
+            5 => drop(sandbox.git(&["pack-refs", "--all"])),
+            6 => {
+                // In place, and of the same length.
+                let path = sandbox.git_dir().join("packed-refs");
+                let [one, two] = commits.map(|id| format!("\n{id} "));
+                if let Ok(text) = fs::read_to_string(&path) {
+                    let text = text.replace(&one, "\n! ").replace(&two, &one);
+                    fs::write(&path, text.replace("\n! ", &two)).unwrap();
+                }
+            }
+            _ => {}
+        }
+        for id in &commits {
+            assert_eq!(asker.ask(id), by_git(&sandbox, id), "step {step}");
+        }
+    }
+}

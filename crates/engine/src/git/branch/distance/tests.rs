@@ -1,3 +1,4 @@
+use gix_hash::ObjectId;
 use proptest::prelude::*;
 
 use super::*;

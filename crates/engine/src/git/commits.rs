@@ -1,6 +1,8 @@
-//! The commits that walks come by, each read once: from the commit-graph where it has them, else from their objects.
+//! The commits that walks through history come by, each read once: from the commit-graph where it has them, else from
+//! their objects.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use bstr::BString;
@@ -49,6 +51,8 @@ pub(super) struct Commits<'a> {
     all: Vec<Commit>,
     parents: Vec<Number>,
     buf: Vec<u8>,
+    /// The commit whose contents are in `buf`.
+    in_buf: Option<Number>,
     ids: Vec<ObjectId>,
 }
 
@@ -64,6 +68,7 @@ impl<'a> Commits<'a> {
             all: Vec::new(),
             parents: Vec::new(),
             buf: Vec::new(),
+            in_buf: None,
             ids: Vec::new(),
         }
     }
@@ -72,8 +77,7 @@ impl<'a> Commits<'a> {
     pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
         let number = self.number_of(id);
         // Of what is no commit nothing is said here.
-        self.read(number, &mut Vec::new())?;
-        Ok(self.get(number).is_some_and(|commit| commit.is_read))
+        self.read_or_say(number, &mut Vec::new())
     }
 
     /// Whether the commit-graph has `id`, which then is a commit.
@@ -166,48 +170,62 @@ impl<'a> Commits<'a> {
         (at < count).then(|| self.parents.get(start.saturating_add(at)).copied())?
     }
 
-    /// Reads the commit `number`, unless it was. As for git, one that is not there has no parents and is the oldest:
-    /// `said` takes what git says of it, each time.
-    pub(super) fn read(&mut self, number: Number, said: &mut Vec<BString>) -> Result<(), Error> {
+    /// Reads the commit `number`, unless it was.
+    ///
+    /// # Errors
+    /// It is not there, or is no commit.
+    pub(super) fn read(&mut self, number: Number) -> Result<(), Error> {
         let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
             return Ok(());
         };
         let id = commit.id;
-        let position = commit.position;
-        if let Some(position) = position
+        if let Some(position) = commit.position
             && self.read_recorded(number, position)
         {
             return Ok(());
         }
+        self.in_buf = None;
         self.ids.clear();
-        let time_s = match self.objects.links(&id, &mut self.buf, &mut self.ids) {
-            Ok(time_s) => time_s,
-            Err(error) => {
-                let text = match error {
-                    Error::Missing { .. } => format!("Could not read {id}"),
-                    Error::WrongKind { .. } => format!("Object {id} not a commit"),
-                    Error::Malformed { .. } => error.to_string(),
-                    error => return Err(error),
-                };
-                said.push(format!("error: {text}").into());
-                return Ok(());
-            }
-        };
-        let tree = tree_in(&self.buf);
+        let time_s = self.objects.links(&id, &mut self.buf, &mut self.ids)?;
         let start = self.parents.len();
         let ids = std::mem::take(&mut self.ids);
         for id in &ids {
             let parent = self.number_of(id);
             self.parents.push(parent);
         }
+        let tree = tree_in(&self.buf);
         if let Some(commit) = self.get_mut(number) {
             commit.is_read = true;
             commit.time_s = u64::try_from(time_s).unwrap_or(0);
             commit.parents = (start, ids.len());
             commit.tree = tree;
         }
+        self.in_buf = Some(number);
         self.ids = ids;
         Ok(())
+    }
+
+    /// As [`Self::read`], but as for git a commit that is not there has no parents and is the oldest: `said` takes what
+    /// git says of it, each time. Returns whether it is there.
+    pub(super) fn read_or_say(
+        &mut self,
+        number: Number,
+        said: &mut Vec<BString>,
+    ) -> Result<bool, Error> {
+        let text = match self.read(number) {
+            Ok(()) => return Ok(true),
+            Err(Error::Missing { id }) => format!("Could not read {id}"),
+            Err(Error::WrongKind { id, .. }) => format!("Object {id} not a commit"),
+            Err(error @ Error::Malformed { .. }) => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        said.push(format!("error: {text}").into());
+        Ok(false)
+    }
+
+    /// The contents of the commit `number`, where it is the last that was read, and not from the commit-graph.
+    pub(super) fn content_of(&self, number: Number) -> Option<&[u8]> {
+        (self.in_buf == Some(number)).then_some(self.buf.as_slice())
     }
 
     /// Takes the commit `number` from the commit-graph; false where that is damaged there.
@@ -265,6 +283,32 @@ impl Commit {
             tree: None,
             flags: 0,
         }
+    }
+}
+
+/// Commits that are still to be looked at, the latest first, and of one time in the order in which they came.
+#[derive(Default)]
+pub(super) struct Queue {
+    heap: BinaryHeap<(u64, Reverse<u64>, Number)>,
+    count: u64,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, number: Number, time_s: u64) {
+        self.heap.push((time_s, Reverse(self.count), number));
+        self.count = self.count.saturating_add(1);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Number> {
+        self.heap.pop().map(|(_, _, number)| number)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Number> {
+        self.heap.iter().map(|(_, _, number)| *number)
     }
 }
 
