@@ -10,6 +10,7 @@ use vigil_linux::errno;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
+use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
@@ -78,6 +79,7 @@ impl Session {
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
         let searched_in = search_start.elapsed();
+        let rules = self.rules_beside_sparse_directories(request);
         let Some(state) = &self.index else {
             return Ok(status);
         };
@@ -95,7 +97,9 @@ impl Session {
         let tracked = &state.tracked;
         let question = self.question(&pathspec, tracked)?;
         let stays_sparse = sparse.as_ref().is_some_and(|sparse| {
-            sparse.stays_sparse(request, |dir| self.meets_files(dir, &question))
+            sparse.stays_sparse(request, |dir| {
+                self.is_searched(dir, &question, rules.as_ref())
+            })
         });
         if is_written_sparse && !stays_sparse {
             notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
@@ -191,29 +195,39 @@ impl Session {
         Ok(status)
     }
 
-    /// Whether the search for untracked files meets a file in the directory `dir`, or further down, that pathspecs do not
-    /// rule out by the beginning of its path: git then looks for it in the index.
-    fn meets_files(&self, dir: &BStr, question: &PathQuestion<'_>) -> bool {
+    /// The rules at the top, if the search for untracked files may come to a directory that is one entry of a sparse index
+    /// and leaves out what is ignored.
+    fn rules_beside_sparse_directories(&mut self, request: &StatusRequest) -> Option<RulesIn> {
+        let written = self.index.as_ref()?.written_sparse.as_ref();
+        let is_asked = request.ignored == IgnoredMode::No
+            && written.is_some_and(|written| !written.expanded.is_empty());
+        is_asked.then(|| self.rules_at_top())
+    }
+
+    /// Whether the search for untracked files meets anything in the directory `dir` that pathspecs do not rule out by the
+    /// beginning of its path: git then looks in the index for the ignore rules there. By `rules`, if there are any, it goes
+    /// into no directory that is ignored.
+    fn is_searched(
+        &self,
+        dir: &BStr,
+        question: &PathQuestion<'_>,
+        rules: Option<&RulesIn>,
+    ) -> bool {
         let Ok(top) = self.top() else { return true };
-        let mut pending = vec![dir.to_owned()];
-        while let Some(dir) = pending.pop() {
-            if !question.may_match_below(dir.as_bstr()) {
-                continue;
-            }
-            let on_disk = top.join(std::ffi::OsStr::from_bytes(&dir));
-            for entry in std::fs::read_dir(on_disk).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let path = vigil_model::path::join(dir.as_bstr(), BStr::new(name.as_bytes()));
-                if name == ".git" || !question.may_match_below(path.as_bstr()) {
-                    continue;
-                }
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => pending.push(path),
-                    _ => return true,
-                }
-            }
+        let is_ignored = rules.is_some_and(|rules| {
+            let rules = self.rules_below(rules.clone(), dir);
+            rules.excluded.is_some()
+        });
+        if is_ignored || !question.may_match_below(dir) {
+            return false;
         }
-        false
+        let on_disk = top.join(std::ffi::OsStr::from_bytes(dir));
+        let mut entries = std::fs::read_dir(on_disk).into_iter().flatten().flatten();
+        entries.any(|entry| {
+            let name = entry.file_name();
+            let path = vigil_model::path::join(dir, BStr::new(name.as_bytes()));
+            name != ".git" && question.may_match_below(path.as_bstr())
+        })
     }
 
     /// git reads `diff.orderFile` wherever something changed, though nothing of the order shows here.

@@ -100,7 +100,12 @@ impl Session {
 
     /// The rules in the directory `path`, empty for the top.
     pub(super) fn rules_at(&mut self, path: &BStr) -> RulesIn {
-        let mut rules = self.rules_at_top();
+        let rules = self.rules_at_top();
+        self.rules_below(rules, path)
+    }
+
+    /// The rules in the directory `path`, empty for the top, which has `rules`.
+    pub(super) fn rules_below(&self, mut rules: RulesIn, path: &BStr) -> RulesIn {
         let ends = path.find_iter(b"/").chain([path.len()]);
         for end in ends.filter(|end| *end > 0) {
             let dir = path.get(..end).unwrap_or_default().as_bstr();

@@ -60,6 +60,26 @@ cases! {
         b.empty().write("dir/sub/g", "x\n").git(&["add", "-A"]).git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]);
         b.write("dir/module/file", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
     };
+    "sparse index whose directories hold only what is ignored with its directory", |b| {
+        sparse(b);
+        b.write("other/vendor/x", "x\n").write(".gitignore", "vendor\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index whose directories hold only an empty directory", |b| {
+        sparse(b);
+        b.directory("other/empty").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index whose directories are there and empty", |b| {
+        sparse(b);
+        b.directory("other").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index whose directories are ignored and hold a file", |b| {
+        sparse(b);
+        b.write("other/new", "x\n").write(".gitignore", "other\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
+    "sparse index whose directories hold an ignored file", |b| {
+        sparse(b);
+        b.write("other/x.o", "x\n").write("other/.gitignore", "*.o\nsub\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    };
     "cache tree of more than the index has", |b| {
         b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
         b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);
