@@ -124,7 +124,8 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
         assert_eq!(asked, info);
     }
     match stream {
-        Ok(_) => assert_eq!(streamed, contents),
+        // Of an object that is no blob, what is in a file behind the end that its header tells does not count.
+        Ok(_) => assert!(streamed.starts_with(contents)),
         Err(StreamError::Sink(())) => {}
         Err(StreamError::Read(error)) => panic!("read, but not streamed: {error}"),
     }
