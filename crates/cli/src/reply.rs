@@ -66,9 +66,14 @@ impl Reply {
     }
 }
 
-/// `label` and `text` as one line.
+/// `label` and `text` as one line, as git writes it: with a question mark for what would control a terminal.
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
-    [label.as_bytes(), text, b"\n"].concat()
+    let shown = text.iter().map(|byte| match byte {
+        b'\t' | b'\n' => *byte,
+        control if control.is_ascii_control() => b'?',
+        other => *other,
+    });
+    label.bytes().chain(shown).chain(*b"\n").collect()
 }
 
 /// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.

@@ -111,6 +111,11 @@ impl Location {
         &self.id
     }
 
+    /// Whether an object of this type and with these contents has the id by which it was found.
+    pub fn is_of(&self, kind: Kind, contents: &[u8]) -> bool {
+        gix_object::compute_hash(self.id.kind(), kind, contents).is_ok_and(|id| id == self.id)
+    }
+
     /// Whether the object has a file of its own.
     pub fn is_loose(&self) -> bool {
         self.place == Place::Loose
@@ -207,6 +212,9 @@ pub enum Reason {
         /// git's words.
         text: String,
     },
+    /// A size has more digits than there can be.
+    #[error("size_t overflow: {0} {1} {2}")]
+    SizeOverflow(u64, char, u64),
     /// It is too large to be put together in memory.
     #[error("object {id} is too large")]
     TooLarge {
@@ -274,9 +282,19 @@ impl ObjectStore {
         self.hash
     }
 
-    /// Whether the object has a file of its own, whatever is in it.
-    pub fn has_file(&self, id: &oid) -> bool {
-        self.sources.iter().any(|source| source.has_file(id))
+    /// Whether there is such an object; a file of its own is enough, whatever is in it. Adds to `said` what git says, line
+    /// by line.
+    ///
+    /// # Errors
+    /// As for [`Self::find`].
+    pub fn exists(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Error> {
+        for source in &self.sources {
+            let found = source.find_packed(id, &self.packs, said);
+            if found.map_err(error(said))?.is_some() || source.has_file(id) {
+                return Ok(true);
+            }
+        }
+        Ok(self.find(id, said)?.is_some())
     }
 
     /// Where the object is: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
@@ -284,13 +302,9 @@ impl ObjectStore {
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git ends.
     pub fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Location>, Error> {
-        match self.search(id, Stage::Packs(0), said) {
-            Ok(found) => Ok(found.map(|found| found.location)),
-            Err(reason) => Err(Error {
-                said: std::mem::take(said),
-                reason,
-            }),
-        }
+        let found = self.search(id, Stage::Packs(0), said);
+        let found = found.map_err(error(said))?;
+        Ok(found.map(|found| found.location))
     }
 
     /// The first copy from `stage` on.
@@ -347,4 +361,21 @@ impl ObjectStore {
             stage = next;
         }
     }
+}
+
+/// A reason with what git said before.
+fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
+    |reason| Error {
+        said: std::mem::take(said),
+        reason,
+    }
+}
+
+/// How much git inflates and writes at a time of what it streams, in bytes. It writes nothing of a part in which it fails,
+/// nor of one right behind which it does.
+const PART_LEN: usize = 16 << 10;
+
+/// How much of `piece` can be written, whatever follows.
+fn whole_parts(piece: &[u8]) -> usize {
+    piece.len().saturating_sub(1) / PART_LEN * PART_LEN
 }

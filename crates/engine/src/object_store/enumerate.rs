@@ -9,7 +9,7 @@ use gix_hash::{ObjectId, oid};
 use super::pack::Pack;
 use super::source::Layer;
 use super::table::Table;
-use super::{Error, Location, ObjectStore, Place, Reason};
+use super::{Error, Location, ObjectStore, Place, Reason, error};
 
 /// A list of ids in ascending order, and where one is in it.
 #[derive(Debug)]
@@ -429,11 +429,4 @@ fn add_between(table: &impl Table, low: &oid, high: &oid, ids: &mut Vec<ObjectId
     let (Ok(first) | Err(first)) = table.first_not_below(low);
     let after = (first..table.count()).map_while(|position| table.id(position));
     ids.extend(after.take_while(|id| **id <= *high));
-}
-
-fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
-    |reason| Error {
-        said: std::mem::take(said),
-        reason,
-    }
 }

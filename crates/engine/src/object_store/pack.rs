@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 
-use super::index::Index;
+use super::index::{self, Index};
 use super::table::{Table, number};
 use super::{Reason, Trouble};
 
@@ -101,8 +101,8 @@ impl Pack {
         let shown = with_extension(&self.shown, "idx");
         let file = File::open(self.path.with_extension("idx")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let index = if len == 0 {
-            Err(format!("index file {shown} is too small"))
+        let index = if len < index::len_min(self.hash) {
+            Err(index::too_small(&shown))
         } else {
             let map = Map::read_only(&file, len).ok()?;
             Index::parse(map, self.hash, &shown)
@@ -291,7 +291,11 @@ impl Pack {
         for place in 0..index.count() {
             offsets.push((index.offset(place, &self.shown)?, place));
         }
-        offsets.sort_unstable();
+        // git sorts by as many pairs of bytes as the size of the pack has: offsets outside of it come anywhere.
+        let len = self.size.saturating_sub(self.hash.len_in_bytes() as u64);
+        let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
+        let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+        offsets.sort_by_key(|(offset, _)| offset & counted);
         let places = offsets.into_iter().map(|(_, place)| place).collect();
         Ok(self.by_offset.get_or_init(|| places))
     }
