@@ -17,8 +17,10 @@ Compares standard output, standard error and exit code of cat-file.
   --jobs J             threads (2)
   --max-failures N     begin no case after this many failures (5)
   --ids-only           ask by full ids alone
+  --old                damage nothing, and ask only what older gits know
+  --without LIST       shapes of repositories that do not occur, separated by commas
   --root DIR           where repositories are made (/dev/shm)
-  --limit SECONDS      how long an answer may take (20)
+  --limit SECONDS      how long an answer may take (3)
   --keep DIR           leave the repositories of failures there
 ";
 
@@ -48,12 +50,14 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         candidate: PathBuf::new(),
         oracle: "git".into(),
         parent: default_parent(),
-        limit: Duration::from_secs(20),
+        limit: Duration::from_secs(3),
         seed: 1,
         cases: 1000,
         failures_max: 5,
         jobs: 2,
         ids_only: false,
+        is_old: false,
+        without: Vec::new(),
         kept: None,
     };
     while let Some(name) = words.next() {
@@ -66,6 +70,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
             "--jobs" => settings.jobs = number(&value()?)?,
             "--max-failures" => settings.failures_max = number(&value()?)?,
             "--ids-only" => settings.ids_only = true,
+            "--old" => settings.is_old = true,
+            "--without" => settings.without = value()?.split(',').map(str::to_owned).collect(),
             "--root" => settings.parent = value()?.into(),
             "--limit" => settings.limit = Duration::from_secs(number(&value()?)?),
             "--keep" => settings.kept = Some(value()?.into()),

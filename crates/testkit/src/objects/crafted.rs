@@ -205,7 +205,7 @@ fn index(rng: &mut Rng, entries: &[Entry], checksum: &[u8]) -> Vec<u8> {
     for (number, entry) in entries.iter().enumerate() {
         // There is room for all but one of them.
         if is_wide && number > 0 {
-            index.extend((1 << 31 | wide.len() as u32 / 8).to_be_bytes());
+            index.extend(((1 << 31) | (wide.len() as u32 / 8)).to_be_bytes());
             wide.extend(entry.offset.to_be_bytes());
         } else {
             index.extend((entry.offset as u32).to_be_bytes());

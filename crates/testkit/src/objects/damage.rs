@@ -58,6 +58,20 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
+    /// Whether an index of a pack may have ids that are out of order now. git sorts them before it lists them; a candidate
+    /// may trust that they are sorted.
+    pub fn is_of_index(&self) -> bool {
+        let (Self::Bytes(path, ..)
+        | Self::Cut(path, _)
+        | Self::Longer(path, _)
+        | Self::Whole(path, _)
+        | Self::Removed(path)
+        | Self::Folder(path)
+        | Self::Link(path, _)) = self;
+        let is_index = path.extension().is_some_and(|name| name == "idx");
+        is_index && !path.ends_with("pack-crafted.idx")
+    }
+
     /// Does it to the repository at `top`. What is not there any more is left alone.
     ///
     /// # Errors
@@ -78,10 +92,11 @@ impl Damage {
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
                 }
-                if path.is_dir() {
-                    return Ok(());
+                remove(&path)?;
+                match path.is_dir() {
+                    true => Ok(()),
+                    false => fs::write(path, bytes),
                 }
-                fs::write(path, bytes)
             }
             Self::Removed(path) => remove(&top.join(path)),
             Self::Folder(path) => {
@@ -134,7 +149,10 @@ pub fn random(rng: &mut Rng, stock: &Stock) -> io::Result<Vec<Damage>> {
         "alternates" => damages.extend(alternates(rng, stock)),
         _ => {}
     }
-    let files = files(&stock.folder)?;
+    let mut files = files(&stock.folder)?;
+    if stock.is_loose_and_packed() {
+        files.retain(|files| files.iter().all(|path| !is_loose(path)));
+    }
     let count = rng.pick(&[0, 1, 1, 1, 1, 2, 2, 3]);
     for _ in 0..count {
         damages.extend(one(rng, stock, &files)?);
@@ -172,6 +190,12 @@ fn files(top: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     }
     kinds.retain(|files| !files.is_empty());
     Ok(kinds)
+}
+
+/// Whether a file is that of one object: its name is all but two digits of an id.
+fn is_loose(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 fn walk(top: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -225,7 +249,7 @@ fn one(rng: &mut Rng, stock: &Stock, files: &[Vec<PathBuf>]) -> io::Result<Optio
         67..70 => Damage::Cut(path, 0),
         70..73 => Damage::Whole(path, noise(rng)),
         73..79 => Damage::Removed(path),
-        79..81 => Damage::Folder(path),
+        79..81 if path.extension().is_some_and(|name| name == "pack") => Damage::Folder(path),
         81 => Damage::Link(path, "nowhere".into()),
         82 => Damage::Link(path.clone(), path.file_name().unwrap_or_default().into()),
         83..88 => {
@@ -279,12 +303,14 @@ fn reencoded(rng: &mut Rng, contents: &[u8]) -> Option<Vec<u8>> {
     let header = String::from_utf8_lossy(header);
     let (kind, size) = header.split_once(' ')?;
     let size: u64 = size.parse().ok()?;
-    let header = match rng.below(16) {
+    // git gives out memory that nobody wrote where a header promises too much of what it does not stream.
+    let first = if kind == "blob" { 0 } else { 2 };
+    let header = match first + rng.below(16 - first) {
         0 => format!("{kind} {}", size + 1),
-        1 => format!("{kind} {}", size.saturating_sub(1)),
+        1 => format!("{kind} {}", size + (1 << 20)),
         2 => format!("{kind} 0"),
         3 => format!("{kind} 0{size}"),
-        4 => format!("{kind} {}", size + (1 << 20)),
+        4 => format!("{kind} {}", size.saturating_sub(1)),
         5 => format!("{kind} {size}00000000000000000000000"),
         6 => format!("{kind}  {size}"),
         7 => format!("{kind} {size} "),

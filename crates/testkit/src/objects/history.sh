@@ -32,7 +32,9 @@ seq 1 15000 >big
 "$GIT" tag -a -m 'a tag of a blob' of-blob HEAD:file
 "$GIT" tag -a -m 'a tag of a tree' of-tree 'HEAD^{tree}'
 "$GIT" tag light HEAD~2
-"$GIT" config core.bigFileThreshold 60000
+# What is larger is streamed. A candidate may do so from there on without being told, and have no reverse indexes.
+"$GIT" config core.bigFileThreshold 1m
+"$GIT" config pack.writeReverseIndex false
 
 delete_packed() {
     "$GIT" prune-packed -q

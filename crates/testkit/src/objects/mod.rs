@@ -26,6 +26,8 @@ use crate::shrink::shrink;
 
 /// How many questions are asked in one case.
 const QUESTIONS: usize = 3;
+/// How many times as long a candidate may take: git's time decides only whether it hangs.
+const PATIENCE: u32 = 10;
 /// The most tries to make a failure small.
 const SHRINK_TRIES_MAX: usize = 60;
 /// How many lines are shown of each side where they differ.
@@ -54,6 +56,11 @@ pub struct Settings {
     pub jobs: usize,
     /// Whether only full ids are asked for, no names that lead to objects.
     pub ids_only: bool,
+    /// Whether the oracle is older than what the candidate is to be like (2.55): then nothing is damaged, and only what
+    /// it knows is asked.
+    pub is_old: bool,
+    /// Shapes of repositories that do not occur.
+    pub without: Vec<String>,
     /// Where the repositories of failures are left, if they are.
     pub kept: Option<PathBuf>,
 }
@@ -88,22 +95,45 @@ struct Case {
     seed: u64,
     damages: Vec<Damage>,
     questions: Vec<Question>,
+    /// Whether standard error must be the same.
+    hears: bool,
 }
 
 impl Case {
-    fn new(seed: u64, stocks: &Stocks, ids_only: bool) -> Result<(Self, Arc<Stock>), SandboxError> {
+    fn new(
+        seed: u64,
+        stocks: &Stocks,
+        settings: &Settings,
+    ) -> Result<(Self, Arc<Stock>), SandboxError> {
         let mut rng = Rng::new(seed);
-        let shape = rng.pick(&SHAPES);
+        let mut shapes = SHAPES.to_vec();
+        shapes.retain(|shape| !settings.without.iter().any(|without| without == shape));
+        // Which copy of several is meant differs between releases.
+        let is_simple = |shape: &str| shape != "crafted" && !stock::has_copies(shape);
+        shapes.retain(|shape| !settings.is_old || is_simple(shape));
+        let shape = rng.pick(&shapes);
         let hash = rng.pick(&["sha1", "sha1", "sha256"]);
         // Others want to know its objects.
         stocks.get("loose", hash)?;
         let stock = stocks.get(shape, hash)?;
-        let damages =
+        let mut damages =
             damage::random(&mut rng, &stock).map_err(while_doing("reading a repository"))?;
-        let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &stock, ids_only));
-        let questions = questions.collect();
+        if settings.is_old {
+            damages.clear();
+        }
+        let asks = question::Kinds {
+            lists: damages.is_empty()
+                || !stock.has_copies() && !damages.iter().any(Damage::is_of_index),
+            ids_only: settings.ids_only,
+        };
+        let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &stock, asks));
+        let mut questions: Vec<Question> = questions.collect();
+        if settings.is_old {
+            questions.iter_mut().for_each(Question::make_old);
+        }
         Ok((
             Self {
+                hears: damages.is_empty() || !stock.has_copies(),
                 seed,
                 damages,
                 questions,
@@ -138,11 +168,7 @@ pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Tota
             if number >= settings.cases {
                 break;
             }
-            let (case, stock) = Case::new(
-                settings.seed.wrapping_add(number),
-                &stocks,
-                settings.ids_only,
-            )?;
+            let (case, stock) = Case::new(settings.seed.wrapping_add(number), &stocks, settings)?;
             let one = ground.play(&case, &stock, output)?;
             if let Ok(mut totals) = totals.lock() {
                 totals.comparisons += one.comparisons;
@@ -192,7 +218,7 @@ impl Ground<'_> {
         let mut totals = Totals::default();
         self.prepare(stock, &case.damages)?;
         for question in &case.questions {
-            match self.ask(question)? {
+            match self.ask(question, case.hears)? {
                 Verdict::Same => totals.comparisons += 1,
                 Verdict::Unjudged => totals.unjudged += 1,
                 Verdict::Different(_) => {
@@ -224,14 +250,18 @@ impl Ground<'_> {
         prepare().map_err(while_doing("preparing a case"))
     }
 
-    fn ask(&self, question: &Question) -> Result<Verdict, SandboxError> {
-        let theirs = self.answer(&self.settings.oracle, question)?;
+    fn ask(&self, question: &Question, hears: bool) -> Result<Verdict, SandboxError> {
+        let limit = self.settings.limit;
+        let theirs = self.answer(&self.settings.oracle, question, limit)?;
         if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(PIPE)) {
             return Ok(Verdict::Unjudged);
         }
-        let ours = self.answer(&self.settings.candidate, question)?;
+        let ours = self.answer(&self.settings.candidate, question, limit * PATIENCE)?;
         let [ours, theirs] = [ours, theirs].map(|outcome| Outcome {
-            stderr: comparable(&outcome.stderr),
+            stderr: match hears {
+                true => comparable(&outcome.stderr),
+                false => Vec::new(),
+            },
             ..outcome
         });
         if ours == theirs {
@@ -254,7 +284,12 @@ impl Ground<'_> {
         Ok(Verdict::Different(text))
     }
 
-    fn answer(&self, program: &Path, question: &Question) -> Result<Outcome, SandboxError> {
+    fn answer(
+        &self,
+        program: &Path,
+        question: &Question,
+        limit: Duration,
+    ) -> Result<Outcome, SandboxError> {
         let mut command = self.sandbox.command(program, b".");
         command
             .arg("cat-file")
@@ -262,7 +297,7 @@ impl Ground<'_> {
             .current_dir(self.folder.join("work"))
             .envs(Sandbox::reading_variables())
             .envs(question.variables.iter().map(|(name, value)| (name, value)));
-        process::run(&mut command, Some(&question.input()), self.settings.limit)
+        process::run(&mut command, Some(&question.input()), limit)
             .map_err(while_doing("starting a program"))
     }
 
@@ -277,7 +312,7 @@ impl Ground<'_> {
         let mut fails = |damages: &[Damage], question: &Question| {
             let asked = self
                 .prepare(stock, damages)
-                .and_then(|()| self.ask(question));
+                .and_then(|()| self.ask(question, case.hears));
             match asked {
                 Ok(Verdict::Different(differences)) => Some(differences),
                 Ok(_) => None,

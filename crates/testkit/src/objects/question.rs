@@ -16,6 +16,15 @@ pub struct Question {
 }
 
 impl Question {
+    /// Takes away what gits before 2.50 do not know.
+    pub fn make_old(&mut self) {
+        let is_new = |argument: &String| {
+            argument.starts_with("--filter=") || argument == "--use-mailmap" || argument == "-Z"
+        };
+        self.arguments.retain(|argument| !is_new(argument));
+        self.lines.retain(|line| !line.starts_with("mailmap"));
+    }
+
     /// The standard input.
     pub fn input(&self) -> Vec<u8> {
         self.lines.concat().into_bytes()
@@ -77,19 +86,26 @@ const NAMES: [&str; 34] = [
 
 const PATHS: [&str; 6] = ["a.id", "a.crlf", "a.up", "file", "d/e/deep", "nowhere"];
 
-const FORMATS: [&str; 7] = [
-    "%(objectname)",
+/// All of what is found in one place: git does not look for what is not asked, and so misses some damage.
+const FORMATS: [&str; 4] = [
     "%(objectname) %(objecttype) %(objectsize)",
     "%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(rest)",
-    "%(objectsize:disk)",
-    "%(deltabase) %(objectname)",
-    "%(objecttype)|%(rest)|%%",
-    "%(objectsize)",
+    "%(objecttype)|%(rest)|%(objectsize)|%%",
+    "%(objectsize) %(objecttype) %(deltabase) %(objectsize:disk)",
 ];
 
-/// A question about the objects of `stock`; only by their full ids, if that is wanted.
-pub fn random(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
-    let mut question = match rng.below(100) {
+/// What may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// All objects are asked for, too.
+    pub lists: bool,
+    /// Objects are named by their full ids alone.
+    pub ids_only: bool,
+}
+
+/// A question about the objects of `stock`.
+pub fn random(rng: &mut Rng, stock: &Stock, Kinds { lists, ids_only }: Kinds) -> Question {
+    let mut question = match rng.below(if lists { 100 } else { 75 }) {
         0..30 => single(rng, stock, ids_only),
         30..75 => batch(rng, stock, ids_only),
         _ => all(rng),
@@ -150,8 +166,9 @@ fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
     let mut arguments = Vec::new();
     let name = name(rng, stock, ids_only);
     match rng.below(12) {
-        0..3 => arguments.push("-p".to_owned()),
-        3..5 => arguments.push("-t".to_owned()),
+        // Of a type git does not look at the size.
+        3..5 if stock.shape != "crafted" => arguments.push("-t".to_owned()),
+        0..5 => arguments.push("-p".to_owned()),
         5..7 => arguments.push("-s".to_owned()),
         7 => arguments.push("-e".to_owned()),
         8..11 => arguments.push(rng.pick(&["blob", "tree", "commit", "tag"]).to_owned()),
@@ -223,20 +240,27 @@ fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
         }
     }
     filter(rng, &mut arguments);
+    // With other formats it would be a part of the name.
+    let rests = !ids_only
+        || arguments
+            .iter()
+            .any(|argument| argument.contains("%(rest)"));
     let count = rng.pick(&[1, 1, 2, 3, 5, 10, 40]);
-    let lines = (0..count).map(|_| {
+    let lines = (0..count).map(|number| {
         let name = name(rng, stock, ids_only);
         let rest = match rng.below(10) {
             0 => rng.pick(&PATHS),
             _ => "",
         };
+        let rest = if rests { rest } else { "" };
         let line = match (is_command, rng.below(20)) {
-            (true, 0) => "flush".to_owned(),
+            // Alternates are read, and complained of, when an object is looked for.
+            (true, 0) if number > 0 => "flush".to_owned(),
             (true, 1) => format!("mailmap {}", rng.pick(&["true", "no", "perhaps"])),
             (true, 2..10) => format!("info {name}"),
             (true, _) => format!("contents {name}"),
-            (false, 0..17) if rest.is_empty() => name,
-            (false, 17) => format!("{name}\r"),
+            (false, _) if rest.is_empty() => name,
+            (false, 17) => format!("{name}\r {rest}"),
             (false, _) => format!("{name} {rest}"),
         };
         format!("{line}{end}")

@@ -40,6 +40,30 @@ pub struct Stock {
     pub ids: Vec<String>,
 }
 
+impl Stock {
+    /// Whether there are objects both in packs and in files of their own. git streams a blob that is packed as a delta
+    /// from its file, if it has one; a candidate may do without the file, and then meets other damage.
+    pub fn is_loose_and_packed(&self) -> bool {
+        is_loose_and_packed(self.shape)
+    }
+
+    /// Whether there are objects in several packs or files. Of these git lists those that the indexes of packs have,
+    /// looks up in a multi-pack-index and, unordered, judges each copy by itself. A candidate may trust that they all say
+    /// the same, and find another copy.
+    pub fn has_copies(&self) -> bool {
+        has_copies(self.shape)
+    }
+}
+
+/// [`Stock::has_copies`] of a shape.
+pub fn has_copies(shape: &str) -> bool {
+    is_loose_and_packed(shape) || shape == "packs" || shape.starts_with("multi")
+}
+
+fn is_loose_and_packed(shape: &str) -> bool {
+    matches!(shape, "packed-and-loose" | "replaced" | "alternates")
+}
+
 /// All that were made.
 #[derive(Debug)]
 pub struct Stocks {
