@@ -6,7 +6,7 @@ CARGO ?= cargo
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 
-.PHONY: run build test test-tools test-plugins test-repositories test-git random fuzz bench docs
+.PHONY: run build test test-tools test-plugins test-repositories test-git random random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -41,6 +41,11 @@ test-git: build
 random: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 		--vigil target/release/vigil --comparisons $(COMPARISONS)
+
+# Sound and damaged repositories of all shapes, each question about objects compared with git's answer (2.55 or newer).
+random-objects: build
+	$(CARGO) run --release --locked -p vigil-testkit --bin object-tester -- \
+		--vigil target/release/vigil --ids-only --cases $(COMPARISONS)
 
 # Each fuzz target in turn (needs a nightly toolchain and cargo-fuzz).
 fuzz:

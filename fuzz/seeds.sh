@@ -155,6 +155,52 @@ texts ident 'a $Id: x y $ b $Id$ c\n$Id: z\n$Id: w$' '$$Id: a$$Id: b$$'
 texts path_quoting '\001a b\t\001\303\251"\\' '\002x y' "\\003it's!"
 texts todo '#\377pick 1234567 one\n# comment\n\n  exec make\nlabel x\r\n' '//\377\tfixup -C abc\n// x\np'
 
+# The length of standard input in two bytes, and standard input.
+parted() {
+    cat >"$dir/part"
+    part "$dir/part"
+}
+
+for kind in sha1 sha256; do
+    with_kind() {
+        [ $kind = sha1 ] && printf '\000' || printf '\001'
+        cat
+    }
+    git init -q -b main --object-format=$kind "$dir/$kind-packs"
+    cd "$dir/$kind-packs"
+    for number in 1 2 3; do
+        for line in 1 2 3 4 5 6 7 8 9; do echo "a line with the number $line"; done >file
+        echo "$number" >>file
+        git add file
+        git commit -q -m "commit $number"
+    done
+    git tag -a -m tagged v1
+    loose=.git/objects/$(git rev-parse v1 | sed 's,^..,&/,')
+    with_kind <"$loose" | seed loose_object $kind-tag
+    git -c pack.writeReverseIndex=false repack -q -a -d -f
+    pack=$(echo .git/objects/pack/*.pack)
+    { parted <"${pack%.pack}.idx"; cat "$pack"; } | with_kind | seed pack_index $kind-v2
+    git multi-pack-index write
+    { parted <.git/objects/pack/multi-pack-index; parted <"${pack%.pack}.idx"; cat "$pack"; } |
+        with_kind | seed multi_pack_index $kind
+    git index-pack --index-version=2,0x80 -o "$dir/wide.idx" "$pack" >"$dir/checksum"
+    { parted <"$dir/wide.idx"; cat "$pack"; } | with_kind | seed pack_index $kind-wide
+    git index-pack --index-version=1 -o "$dir/old.idx" "$pack" >"$dir/checksum"
+    { parted <"$dir/old.idx"; cat "$pack"; } | with_kind | seed pack_index $kind-v1
+done
+
+# Entries: control, base, size, payload. A blob, deltas to it by its distance and by its id, and one to itself; a blob
+# whose size is a lie, and a delta to what is none.
+texts pack_entries \
+    '\000\003\000\000\000\000\012abcdefghij\006\000\000\000\000\006\012\003\220\002\001z\007\001\000\000\000\005\003\002\221\000\002' \
+    '\001\001\000\000\000\000\004tree\004\000\000\000\000\002ta\007\002\000\000\000\005\003\002\221\000\002\007\004\000\000\000\004\002\001\001x\007\003\000\000\000\004\001\002\002xy' \
+    '\000\023\000\377\377\000\003abc\006\000\000\000\000\004\003\003\220\003\013\000\000\003\000\001x\106\201\000\000\000\004\003\003\220\003\043\001\000\000\000\003abc'
+texts loose_object '\002blob 3\000abc' '\003tree 0\000' '\002blob 5\000abc' '\002commit 12345678901234567890123456789\000x'
+texts delta '\000\012abcdefghij\012\005\220\002\001z\221\010\002' '\000\003abc\003\003\200' '\000\003abc\003\000\000' \
+    '\000\003abc\003\005\217\000\000\000\000\003xyz'
+texts alternates '\377../a\n\377../b\n../c/\n\377../a\n' 'a:b/../c::#x:"c"\377# comment\n"../\\141"\n/nowhere\n\377\377\377../own' \
+    '\377../a\377../b\377../c\377../own/./../own\n../c/../c/info/..'
+
 # zeros COUNT
 zeros() {
     head -c "$1" /dev/zero

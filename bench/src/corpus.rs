@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::Done;
 use crate::arguments::Arguments;
@@ -115,7 +115,7 @@ fn strip_packaging(ignore_file: &Path) -> Done<()> {
 }
 
 /// Makes `dir` unless a note in it says that it was made completely.
-fn keep(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
+pub(crate) fn keep(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
     let note_path = dir.join(".git/vigil-bench");
     if std::fs::read_to_string(&note_path).is_ok_and(|text| text == note) {
         return clean(dir);
@@ -210,7 +210,8 @@ fn tree(files: usize) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-fn init(dir: &Path) -> Done<()> {
+/// Makes `dir` a repository of its own.
+pub(crate) fn init(dir: &Path) -> Done<()> {
     git(dir, &["init", "-q", "-b", "main"])?;
     for setting in [
         ["gc.auto", "0"],
@@ -236,7 +237,8 @@ pub(crate) fn git(dir: &Path, arguments: &[&str]) -> Done<()> {
     succeed(&mut command(dir, arguments))
 }
 
-fn command(dir: &Path, arguments: &[&str]) -> Command {
+/// git in `dir`, with fixed dates.
+pub(crate) fn command(dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(arguments);
     quiet_environment(&mut command);
@@ -260,9 +262,14 @@ pub(crate) fn quiet_environment(command: &mut Command) {
 
 fn succeed(command: &mut Command) -> Done<()> {
     let status = command.status()?;
+    succeeded(status, &format!("{command:?}"))
+}
+
+/// Whether `what` came to a good end.
+pub(crate) fn succeeded(status: ExitStatus, what: &str) -> Done<()> {
     match status.success() {
         true => Ok(()),
-        false => Err(format!("{command:?}: {status}").into()),
+        false => Err(format!("{what}: {status}").into()),
     }
 }
 

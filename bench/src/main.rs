@@ -3,9 +3,11 @@
 mod arguments;
 mod corpus;
 mod floor;
+mod history;
 mod listing;
 mod machine;
 mod measure;
+mod objects;
 mod peers;
 mod plot;
 mod report;
@@ -25,10 +27,12 @@ usage: vigil-bench listing [--rounds R]
        vigil-bench corpus DIR N
        vigil-bench floor REPO [--list] [--threads T] [--rounds R | --serve]
        vigil-bench scan [--sizes 1k,10k,100k,1m] [--rounds R] [--cold] [--no-kernel]
+       vigil-bench objects [--commits C] [--tags T] [--rounds R]
        vigil-bench all [the options of listing and scan]
-Written by listing and scan: docs/benchmarks.md, docs/*.json, docs/*.svg.
+Written by listing, scan and objects: docs/benchmarks.md, docs/*.json, docs/*.svg.
 Environment: VIGIL (the binary; else target/release/vigil), GITSTATUSD (the binary, if it is to take part),
-VIGIL_BENCH_DIR (where corpora are kept; else target/bench-corpora).";
+VIGIL_BENCH_GIT (the git that objects are compared with; else git),
+VIGIL_BENCH_REPOSITORY (one whose objects are asked for, else one is made), VIGIL_BENCH_DIR (where corpora are kept; else target/bench-corpora).";
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::new(std::env::args_os().skip(1));
@@ -47,8 +51,12 @@ fn run(arguments: &mut Arguments) -> Done<()> {
         Some("corpus") => corpus::run(arguments),
         Some("floor") => floor::run(arguments),
         Some("scan") => scan::run(arguments),
+        Some("objects") => objects::run(arguments),
+        // What answers in a dialogue at no cost.
+        Some("echo") => objects::echo(),
         Some("all") => {
             listing::run(&mut arguments.clone())?;
+            objects::run(&mut Arguments::new([]))?;
             scan::run(arguments)
         }
         _ => Err(USAGE.into()),

@@ -33,6 +33,16 @@ once at their start (`first`) and then again (`hot`).
 
 <!-- scan: begin -->
 <!-- scan: end -->
+
+## Objects and descriptions
+
+`git cat-file` and `git describe` beside Vigil's, from their start to their end with all output read; of objects
+that are asked for one after the other by one process, the median from the question to the end of the answer, with
+a process between two pipes that answers without looking at anything as its floor. Memory is the most that was seen
+of what is no file's.
+
+<!-- objects: begin -->
+<!-- objects: end -->
 ";
 
 /// Writes `value` as JSON that is easy to compare.

@@ -16,6 +16,7 @@ mod patterns;
 mod protocols;
 mod refs;
 mod state;
+mod stores;
 
 /// A parser, and what must hold of it.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,7 @@ targets! {
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
     state: state_file state_blocks;
+    stores: pack_entries pack_index multi_pack_index loose_object delta alternates;
 }
 
 /// Runs the target `name` on `data`.

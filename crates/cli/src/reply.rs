@@ -66,7 +66,7 @@ impl Reply {
     }
 }
 
-/// `label` and `text` as one line.
+/// `label` and `text` as one line, as git writes it: with a question mark for what would control a terminal.
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     let mut line = [label.as_bytes(), text].concat();
     if REPORTS.iter().any(|report| line.starts_with(report)) {

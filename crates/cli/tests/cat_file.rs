@@ -392,3 +392,153 @@ fn damage_is_told_as_git_tells_it() {
         }
     }
 }
+
+/// git hands any object to the command of a diff driver.
+#[test]
+fn what_is_no_blob_is_converted_as_well() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "v1"]);
+    for name in ["HEAD", "v1", "HEAD^{tree}", "HEAD:dir", id.trim()] {
+        for path in ["a.up", "file"] {
+            let path = format!("--path={path}");
+            sandbox.compare(&["--textconv", &path, name], b"");
+            sandbox.compare(&["--filters", &path, name], b"");
+        }
+    }
+    let missing = "12".repeat(20);
+    sandbox.compare(&["--textconv", "--path=a.up", &missing], b"");
+    sandbox.compare(&["--filters", "--path=a.id", &missing], b"");
+}
+
+#[test]
+fn control_characters_are_not_shown() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "HEAD"]);
+    let info = sandbox.top().join(".git/objects/info");
+    std::fs::create_dir_all(&info).unwrap();
+    std::fs::write(info.join("alternates"), "/no\rwhere\n").unwrap();
+    sandbox.compare(&["--batch-check"], id.as_bytes());
+}
+
+/// What git writes of a large blob ends with the last whole part before the damage.
+#[test]
+fn streams_end_where_those_of_git_end() {
+    let sandbox = Sandbox::new("sha1");
+    let mut state = 1u32;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 26) as u8 + b'0'
+    });
+    std::fs::write(
+        sandbox.top().join("noise"),
+        noise.take(3 << 20).collect::<Vec<_>>(),
+    )
+    .unwrap();
+    let id = sandbox.git(&["hash-object", "-w", "noise"]);
+    let id = id.trim();
+    let objects = sandbox.top().join(".git/objects");
+    let loose = objects.join(&id[..2]).join(&id[2..]);
+    let whole = std::fs::read(&loose).unwrap();
+    std::fs::remove_file(&loose).unwrap();
+    for at in [40, 1000, 300_000, whole.len() / 2, whole.len() - 2] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x55;
+        std::fs::write(&loose, damaged).unwrap();
+        for arguments in [&["--batch"][..], &["-p", id], &["blob", id]] {
+            let arguments = [&["cat-file"], arguments].concat();
+            let [ours, theirs] =
+                [VIGIL, "git"].map(|program| sandbox.run(program, &arguments, id.as_bytes()));
+            // What exactly is wrong with the stream is told in a library's words.
+            assert!(
+                ours.stdout == theirs.stdout,
+                "{arguments:?}, damage at {at}"
+            );
+            assert_eq!(
+                ours.status.code(),
+                theirs.status.code(),
+                "{arguments:?}, damage at {at}"
+            );
+        }
+    }
+}
+
+/// A bad index is told of where git opens it.
+#[test]
+fn existence_is_looked_for_where_git_looks() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "HEAD:late"]);
+    let packs = std::fs::read_dir(sandbox.top().join(".git/objects/pack")).unwrap();
+    let mut index = packs.map(|entry| entry.unwrap().path());
+    let index = index.find(|path| path.extension().is_some_and(|name| name == "idx"));
+    let index = index.unwrap();
+    std::fs::remove_file(&index).unwrap();
+    std::fs::write(&index, "short").unwrap();
+    sandbox.compare(&["-e", id.trim()], b"");
+}
+
+/// git gives out what it kept of a conversion, though the command would make something else by now.
+#[test]
+fn kept_conversions_are_given_out() {
+    let sandbox = Sandbox::new("sha1");
+    let path = sandbox.top().join("answer");
+    std::fs::write(&path, "before\n").unwrap();
+    let command = format!("cat {} #", path.display());
+    sandbox.git(&["config", "diff.up.textconv", &command]);
+    let both = |expected: &str| {
+        let arguments = ["cat-file", "--textconv", "HEAD:a.up"];
+        assert_eq!(
+            sandbox.run(VIGIL, &arguments, b"").stdout,
+            expected.as_bytes()
+        );
+        assert_eq!(sandbox.git(&arguments), expected);
+    };
+    both("before\n");
+    sandbox.git(&["config", "diff.up.cachetextconv", "true"]);
+    both("before\n");
+    std::fs::write(&path, "after\n").unwrap();
+    both("before\n");
+    sandbox.git(&["config", "diff.up.textconv", &format!("{command} other")]);
+    both("after\n");
+}
+
+/// The settings of diff drivers must be sound, whatever is asked.
+#[test]
+fn drivers_are_checked_before_anything_is_told() {
+    let sandbox = Sandbox::new("sha1");
+    for (key, value) in [
+        ("diff.up.cachetextconv", "perhaps"),
+        ("diff.x.binary", "maybe"),
+    ] {
+        sandbox.git(&["config", key, value]);
+        for arguments in [
+            &["-t", "HEAD"][..],
+            &["--batch"],
+            &["--batch-check", "--nothing"],
+        ] {
+            sandbox.compare(arguments, b"HEAD\n");
+        }
+        sandbox.git(&["config", "--unset", key]);
+    }
+}
+
+/// A tree that is shown must be the one that was asked for.
+#[test]
+fn a_tree_in_the_place_of_another_one_is_none() {
+    let sandbox = Sandbox::new("sha1");
+    let file = |name: &str| {
+        let id = sandbox.git(&["rev-parse", name]);
+        let (fan, rest) = id.trim().split_at(2);
+        sandbox.top().join(".git/objects").join(fan).join(rest)
+    };
+    sandbox.git(&["update-index", "--force-remove", "late"]);
+    sandbox.git(&["update-index", "--force-remove", "file"]);
+    let other = sandbox.git(&["write-tree"]);
+    let contents = std::fs::read(file(other.trim())).unwrap();
+    let id = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    let place = file(id.trim());
+    std::fs::remove_file(&place).unwrap();
+    std::fs::write(&place, contents).unwrap();
+    for option in ["-p", "-t", "-s", "tree"] {
+        sandbox.compare(&[option, id.trim()], b"");
+    }
+}

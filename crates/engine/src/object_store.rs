@@ -114,6 +114,11 @@ impl Location {
         &self.id
     }
 
+    /// Whether an object of this type and with these contents has the id by which it was found.
+    pub fn is_of(&self, kind: Kind, contents: &[u8]) -> bool {
+        gix_object::compute_hash(self.id.kind(), kind, contents).is_ok_and(|id| id == self.id)
+    }
+
     /// Whether the object has a file of its own.
     pub fn is_loose(&self) -> bool {
         self.place == Place::Loose
@@ -210,6 +215,9 @@ pub enum Reason {
         /// git's words.
         text: String,
     },
+    /// A size has more digits than there can be.
+    #[error("size_t overflow: {0} {1} {2}")]
+    SizeOverflow(u64, char, u64),
     /// It is too large to be put together in memory.
     #[error("object {id} is too large")]
     TooLarge {
@@ -323,9 +331,19 @@ impl ObjectStore {
         Ok(count)
     }
 
-    /// Whether the object has a file of its own, whatever is in it.
-    pub fn has_file(&self, id: &oid) -> bool {
-        self.sources.iter().any(|source| source.has_file(id))
+    /// Whether there is such an object; a file of its own is enough, whatever is in it. Adds to `said` what git says, line
+    /// by line.
+    ///
+    /// # Errors
+    /// As for [`Self::find`].
+    pub fn exists(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Error> {
+        for source in &self.sources {
+            let found = source.find_packed(id, &self.packs, said);
+            if found.map_err(error(said))?.is_some() || source.has_file(id) {
+                return Ok(true);
+            }
+        }
+        Ok(self.find(id, said)?.is_some())
     }
 
     /// Where the object is: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
@@ -400,4 +418,13 @@ fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
         said: std::mem::take(said),
         reason,
     }
+}
+
+/// How much git inflates and writes at a time of what it streams, in bytes. It writes nothing of a part in which it fails,
+/// nor of one right behind which it does.
+const PART_LEN: usize = 16 << 10;
+
+/// How much of `piece` can be written, whatever follows.
+fn whole_parts(piece: &[u8]) -> usize {
+    piece.len().saturating_sub(1) / PART_LEN * PART_LEN
 }

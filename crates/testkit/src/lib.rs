@@ -9,6 +9,7 @@
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
+//! - [`objects`]: objects in sound and damaged repositories.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
 
 pub mod action;
@@ -17,6 +18,7 @@ pub mod campaign;
 pub mod cases;
 pub mod invocation;
 pub mod long_lived;
+pub mod objects;
 pub mod player;
 pub mod process;
 pub mod random;

@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::cases;
+use vigil_testkit::objects;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
+use vigil_testkit::sandbox::default_parent;
 
 /// The program, built once if it has to be.
 fn vigil() -> &'static Path {
@@ -45,16 +47,21 @@ fn vigil() -> &'static Path {
     })
 }
 
-/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`. The sentences of the long format are those of newer
-/// gits, so that an old one does not judge them.
-fn settings() -> Settings {
-    let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
-    let version = Command::new(&oracle).arg("--version").output().unwrap();
+/// Whether a git is not older than 2.`minor`.
+fn is_at_least(git: impl AsRef<std::ffi::OsStr>, minor: u32) -> bool {
+    let version = Command::new(git).arg("--version").output().unwrap();
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let mut numbers = version
         .split(|byte: char| !byte.is_ascii_digit())
         .filter_map(|number| number.parse::<u32>().ok());
-    let is_new = (numbers.next(), numbers.next()) >= (Some(2), Some(46));
+    (numbers.next(), numbers.next()) >= (Some(2), Some(minor))
+}
+
+/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`. The sentences of the long format are those of newer
+/// gits, so that an old one does not judge them.
+fn settings() -> Settings {
+    let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
+    let is_new = is_at_least(&oracle, 46);
     Settings {
         shrink_tries_max: 100,
         without_long: !is_new,
@@ -117,4 +124,28 @@ fn random_states_are_answered_as_git_does() {
 #[test]
 fn random_states_are_answered_over_the_protocol() {
     play(true, 1000, 150);
+}
+
+#[test]
+fn damaged_objects_are_told_as_git_tells_them() {
+    let settings = settings();
+    let settings = objects::Settings {
+        candidate: settings.candidate,
+        is_old: !is_at_least(&settings.oracle, 55),
+        oracle: settings.oracle,
+        parent: default_parent(),
+        limit: Duration::from_secs(3),
+        seed: 1000,
+        cases: 60,
+        failures_max: 3,
+        jobs: 2,
+        ids_only: true,
+        without: vec!["alternates".to_owned()],
+        kept: None,
+    };
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let totals = objects::run(&settings, &output).unwrap();
+    let report = String::from_utf8_lossy(&output.into_inner().unwrap()).into_owned();
+    assert_eq!(totals.mismatches, 0, "{report}");
+    assert!(totals.comparisons >= 150);
 }

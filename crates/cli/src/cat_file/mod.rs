@@ -15,11 +15,12 @@ mod threads;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
+use vigil_engine::git::textconv::Drivers;
 use vigil_engine::object_store::Reader;
 use vigil_engine::scan::cores;
 
 use crate::options::{Audience, usage};
-use crate::reply::Reply;
+use crate::reply::{Reply, labelled};
 
 use arguments::{Arguments, BatchArguments, TABLE, Task};
 use batch::Lines;
@@ -46,7 +47,10 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
     let sources = Sources::open(environment)?;
-    say(sources.repository.config.said());
+    let config = &sources.repository.config;
+    say(config.said());
+    let drivers = Drivers::of(config);
+    drivers.map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
     if use_mailmap {
         sources.load_mailmap()?;
@@ -97,8 +101,7 @@ fn say(lines: &[impl AsRef<[u8]>]) {
     }
     let mut text = Vec::new();
     for line in lines {
-        text.extend_from_slice(line.as_ref());
-        text.push(b'\n');
+        text.extend(labelled("", line.as_ref()));
     }
     // Nobody is left to be told if standard error cannot be written.
     let _ = crate::write(rustix::stdio::stderr(), &text);

@@ -65,10 +65,11 @@ pub(super) fn print(
     };
     let result = match single {
         Single::Exists => {
-            let id = one.id;
-            // A file is enough for git, whatever is in it.
-            let exists = sources.store.has_file(&id) || one.find(&id)?.is_some();
-            return Ok(u8::from(!exists));
+            let mut said = Vec::new();
+            let exists = sources.store.exists(&one.id, &mut said);
+            say(&said);
+            let exists = heard(&mut one.reader, exists)?;
+            return Ok(u8::from(exists != Some(true)));
         }
         Single::Type => one.kind(),
         Single::Size => one.size(rewriter, use_mailmap),
@@ -156,7 +157,15 @@ impl One<'_> {
 
     /// The entries of a tree, as `git ls-tree` lists them.
     fn tree(&mut self, location: &Location) -> Result<(), Failure> {
-        let Some(contents) = self.read(location)? else {
+        let mut contents = self.read(location)?;
+        // git parses the tree, and looks whether it is the right one.
+        if let Some(found) = &contents
+            && !location.is_of(Kind::Tree, found)
+        {
+            say(&[format!("error: hash mismatch {}", location.id())]);
+            contents = None;
+        }
+        let Some(contents) = contents else {
             return Err(Reply::fatal("not a tree object").into());
         };
         let rule = QuoteRule {
@@ -208,7 +217,7 @@ impl One<'_> {
                 return self.output.flush_with(&contents);
             }
             let field: &[u8] = match info.kind {
-                Kind::Commit if kind == Kind::Tree => b"tree ",
+                Kind::Commit => b"tree ",
                 Kind::Tag => b"object ",
                 _ => return Err(bad_file.into()),
             };
@@ -231,30 +240,33 @@ impl One<'_> {
         is_file: bool,
         use_mailmap: bool,
     ) -> Result<(), Failure> {
-        let id = self.id;
-        let located = self.located(&id)?;
-        match (transform, located) {
-            (_, Some((location, info))) if info.kind == Kind::Blob => {
-                let contents = self.read(&location)?.unwrap_or_default();
-                let contents = rewriter.transformed(transform, is_file, &id, contents, path)?;
-                self.output.flush_with(&contents)
-            }
-            (Transform::Textconv, _) => self.pretty(rewriter, use_mailmap),
-            (Transform::Filters, Some((location, _))) => {
-                let contents = self.read(&location)?.unwrap_or_default();
-                self.output.flush_with(&contents)
-            }
-            (Transform::Filters, None) => {
-                say(&[bytes![
-                    "error: cannot read object ",
-                    id.to_string(),
-                    " '",
-                    path,
-                    "'"
-                ]]);
-                Err(Reply::complained(Vec::new(), 255).into())
-            }
+        if transform == Transform::Textconv && !rewriter.has_textconv(is_file, path)? {
+            return self.pretty(rewriter, use_mailmap);
         }
+        let id = self.id;
+        let replaced = self.sources.objects.replaced(&id)?;
+        let mut contents = Vec::new();
+        let info = match self.find(&replaced)? {
+            Some(location) => {
+                let read = self.reader.append(&location, &mut contents);
+                heard(&mut self.reader, read)?
+            }
+            None => None,
+        };
+        let Some(info) = info else {
+            if transform == Transform::Textconv {
+                return Err(Reply::fatal(format!("unable to read {id}")).into());
+            }
+            let name = id.to_string();
+            say(&[bytes!["error: cannot read object ", name, " '", path, "'"]]);
+            return Err(Reply::complained(Vec::new(), 255).into());
+        };
+        // Textconv takes anything, and filters only blobs.
+        let made = match transform == Transform::Textconv || info.kind == Kind::Blob {
+            true => rewriter.transformed(transform, is_file, &id, &contents, path)?,
+            false => None,
+        };
+        self.output.flush_with(&made.unwrap_or(contents))
     }
 
     fn read(&mut self, location: &Location) -> Result<Option<Vec<u8>>, Failure> {

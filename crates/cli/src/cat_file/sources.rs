@@ -147,30 +147,34 @@ impl Rewriter for Sources {
         Ok(replaced.unwrap_or(contents))
     }
 
+    fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure> {
+        Ok(self.contents()?.has_textconv(path, is_file))
+    }
+
     fn transformed(
         &self,
         transform: Transform,
         is_file: bool,
         id: &ObjectId,
-        blob: Vec<u8>,
+        object: &[u8],
         path: &BStr,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let contents = self.contents()?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),
             Transform::Filters => contents
-                .in_working_tree(path, id, &blob)
+                .in_working_tree(path, id, object)
                 .map(|made| match made {
                     Cow::Borrowed(_) => None,
                     Cow::Owned(made) => Some(made),
                 })
                 .map_err(|error| fatal(&error)),
             Transform::Textconv => contents
-                .for_comparison(path, is_file, id, &blob)
+                .for_comparison((&self.refs, &self.objects), path, is_file, id, object)
                 .map_err(|error| fatal(&error)),
         };
         say(&contents.take_messages());
-        Ok(transformed?.unwrap_or(blob))
+        Ok(transformed?)
     }
 }

@@ -32,15 +32,19 @@ pub(super) trait Rewriter {
     /// The contents of a commit or tag, with the names that people have by `.mailmap`.
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
 
-    /// The contents of the blob `id` as they would be at `path`, where it is a regular file or not.
+    /// Whether the diff driver of `path`, where there is a regular file or not, makes something of what is there.
+    fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure>;
+
+    /// The contents of the object `id` as they would be at `path`, where it is a regular file or not. `None` if they are
+    /// the same there.
     fn transformed(
         &self,
         transform: Transform,
         is_file: bool,
         id: &ObjectId,
-        contents: Vec<u8>,
+        contents: &[u8],
         path: &BStr,
-    ) -> Result<Vec<u8>, Failure>;
+    ) -> Result<Option<Vec<u8>>, Failure>;
 }
 
 /// Prints objects.
@@ -205,13 +209,13 @@ impl Teller<'_> {
                 let complaint = bytes!["could not convert '", asked.id.to_string(), "' ", path];
                 return Err(Reply::fatal(complaint).into());
             }
-            let contents = match self.rewriter {
+            let made = match self.rewriter {
                 Some(rewriter) => {
-                    rewriter.transformed(transform, true, &asked.id, contents, path)?
+                    rewriter.transformed(transform, true, &asked.id, &contents, path)?
                 }
-                None => contents,
+                None => None,
             };
-            self.output.buf.extend_from_slice(&contents);
+            self.output.buf.extend_from_slice(&made.unwrap_or(contents));
         } else if info.kind == Kind::Blob {
             return self.streamed(asked, location, facts);
         } else {

@@ -1,9 +1,9 @@
 //! Contents made readable: what a `diff.<driver>.textconv` command makes of a blob.
 //!
 //! Which driver a path has is said by its attribute `diff` (gitattributes(5), "Performing text diffs of binary
-//! files"). `diff.<driver>.cachetextconv` is checked and otherwise has no effect: git keeps its cache in the
-//! repository, as notes, and the command makes the same of the same blob.
+//! files"). What git kept of earlier conversions is read, and nothing is kept.
 
+mod cache;
 mod temporary;
 
 use std::collections::HashMap;
@@ -19,6 +19,8 @@ use super::attributes::{Attributes, Value, bytes};
 use super::config::{self, Config};
 use super::convert::shell::report_signal;
 use super::convert::{self, Converter};
+use super::refs::Refs;
+use crate::objects::Objects;
 
 /// The driver of paths that name none, or none that there is.
 const DEFAULT: &str = "default";
@@ -50,8 +52,16 @@ pub enum Error {
 /// The diff drivers of one repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drivers {
-    /// By name; without a command, a driver converts nothing.
-    commands: HashMap<BString, Option<Textconv>>,
+    /// By name.
+    drivers: HashMap<BString, Driver>,
+}
+
+/// A diff driver. Without a command, it converts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Driver {
+    command: Option<BString>,
+    /// Whether git keeps what the command makes.
+    is_cached: bool,
 }
 
 impl Drivers {
@@ -60,8 +70,8 @@ impl Drivers {
     /// # Errors
     /// Any variable of a driver whose value is of the wrong kind. git's `cat-file` ends there whatever it is asked.
     pub fn of(config: &Config) -> Result<Self, config::Error> {
-        let built_in = BUILT_IN.map(|name| (name.into(), None));
-        let mut commands: HashMap<BString, Option<Textconv>> = built_in.into();
+        let built_in = BUILT_IN.map(|name| (name.into(), Driver::default()));
+        let mut drivers: HashMap<BString, Driver> = built_in.into();
         for entry in config.entries() {
             let Some((name, variable)) = entry
                 .key
@@ -70,9 +80,9 @@ impl Drivers {
             else {
                 continue;
             };
-            let driver = commands.entry(name.into()).or_default();
+            let driver = drivers.entry(name.into()).or_default();
             match variable {
-                b"textconv" => *driver = Some(Textconv(entry.required()?.into())),
+                b"textconv" => driver.command = Some(entry.required()?.into()),
                 b"funcname" | b"xfuncname" | b"command" | b"wordregex" | b"algorithm" => {
                     entry.required()?;
                 }
@@ -80,43 +90,57 @@ impl Drivers {
                     if entry
                         .value
                         .is_some_and(|value| value.eq_ignore_ascii_case(b"auto")) => {}
-                b"binary" | b"trustexitcode" | b"cachetextconv" => {
+                b"cachetextconv" => driver.is_cached = entry.boolean()?,
+                b"binary" | b"trustexitcode" => {
                     entry.boolean()?;
                 }
                 _ => {}
             }
         }
-        Ok(Self { commands })
+        Ok(Self { drivers })
     }
 
     /// What converts the contents at `path`; `None` if they are shown as they are. What is no regular file (by its
     /// mode in a tree; without a tree all are regular) has the driver `default`, as in git.
-    pub fn find(
-        &self,
-        attributes: &Attributes,
-        path: &BStr,
-        is_regular: bool,
-    ) -> Option<&Textconv> {
+    pub fn find(&self, attributes: &Attributes, path: &BStr, is_regular: bool) -> Option<Textconv> {
+        let found = |name: &BStr| self.drivers.get_key_value(name);
         let mut driver = None;
         if is_regular {
             let [value] = attributes.lookup(path, ["diff"]);
             driver = match value {
                 Value::Set | Value::Unset => return None,
-                Value::Text(name) => self.commands.get(&name),
+                Value::Text(name) => found(name.as_bstr()),
                 Value::Unspecified => None,
             };
         }
-        driver
-            .or_else(|| self.commands.get(BStr::new(DEFAULT)))?
-            .as_ref()
+        let (name, driver) = driver.or_else(|| found(DEFAULT.into()))?;
+        Some(Textconv {
+            command: driver.command.clone()?,
+            cache: driver.is_cached.then(|| name.clone()),
+        })
     }
 }
 
 /// The command that makes contents of one driver readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Textconv(BString);
+pub struct Textconv {
+    command: BString,
+    /// The driver, if git keeps what the command makes.
+    cache: Option<BString>,
+}
 
 impl Textconv {
+    /// What git kept of what the command made of the object `id`.
+    pub fn kept(&self, refs: &Refs, objects: &Objects, id: &oid) -> Option<Vec<u8>> {
+        let driver = self.cache.as_ref()?;
+        cache::look_up(
+            (refs, objects),
+            driver.as_bstr(),
+            self.command.as_bstr(),
+            id,
+        )
+    }
+
     /// What the command makes of the contents `blob` of the object `id` at `path`. It gets them in a temporary file,
     /// in the form that they have in the working tree, and inherits the standard input.
     ///
@@ -146,7 +170,7 @@ impl Textconv {
     /// As [`Textconv::convert`].
     pub fn convert_file(&self, converter: &Converter, name: &BStr) -> Result<Vec<u8>, Error> {
         let messages = converter.messages();
-        let command = self.0.as_bstr();
+        let command = self.command.as_bstr();
         let mut child = converter
             .surroundings()
             .start(command, &[name], Stdio::inherit(), messages)

@@ -13,6 +13,16 @@ const CRC_LEN: usize = 4;
 /// Set in an offset that is a place in the table of wide offsets.
 const WIDE: u32 = 1 << 31;
 
+/// The length of the shortest index, in bytes: one of version 1 without objects.
+pub(super) fn len_min(hash: Kind) -> usize {
+    FANOUT_LEN + 2 * hash.len_in_bytes()
+}
+
+/// What git says of a shorter one, without "error: ".
+pub(super) fn too_small(shown: &str) -> String {
+    format!("index file {shown} is too small")
+}
+
 /// The index of one pack. All tables are within `bytes`, as [`Index::parse`] has seen.
 #[derive(Debug)]
 pub(super) struct Index<B = Map> {
@@ -29,8 +39,8 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
     /// Takes over the bytes of the file that messages call `shown`. The error is git's, without "error: ".
     pub(super) fn parse(bytes: B, hash: Kind, shown: &str) -> Result<Self, String> {
         let id_len = hash.len_in_bytes();
-        if bytes.len() < FANOUT_LEN + 2 * id_len {
-            return Err(format!("index file {shown} is too small"));
+        if bytes.len() < len_min(hash) {
+            return Err(too_small(shown));
         }
         let is_version_1 = !bytes.starts_with(MAGIC);
         if !is_version_1 {

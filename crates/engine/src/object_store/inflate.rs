@@ -15,6 +15,9 @@ pub(super) const RESERVE_MAX: usize = 64 << 20;
 /// What is inflated of a stream to learn what it holds, in bytes: the header of a loose object must not be longer.
 pub(super) const HEAD_LEN: usize = 32;
 
+/// What is inflated of a delta to learn the size of what it makes, in bytes.
+pub(super) const DELTA_HEAD_LEN: usize = 20;
+
 /// The largest part of a window that is given at once; the library counts in 32 bits.
 const INPUT_MAX: usize = 1 << 30;
 
@@ -151,8 +154,14 @@ impl Inflater {
             } else {
                 FlushDecompress::None
             };
-            let step = self.step_with(input, room, out, flush, said)?;
+            let told = said.len();
+            let step = self.step_with(input, room, out, flush, said);
             let len = out.len() - start;
+            if len > size + 1 {
+                // git gives room for one more, and does not see what is wrong behind it.
+                said.truncate(told);
+            }
+            let step = step?;
             if len > size || step.is_end && len < size {
                 return Err(Failed);
             }
@@ -166,7 +175,7 @@ impl Inflater {
         }
     }
 
-    /// The first [`HEAD_LEN`] bytes of the stream that `input` begins with, or all if it is shorter.
+    /// The first [`DELTA_HEAD_LEN`] bytes of the stream that `input` begins with, or all if it is shorter.
     pub(super) fn head(
         &mut self,
         mut input: &[u8],
@@ -176,9 +185,9 @@ impl Inflater {
         let mut head = std::mem::take(&mut self.head);
         head.clear();
         let result = loop {
-            match self.step(input, HEAD_LEN - head.len(), &mut head, said) {
+            match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, said) {
                 Err(failed) => break Err(failed),
-                Ok(step) if step.is_end || head.len() >= HEAD_LEN => break Ok(()),
+                Ok(step) if step.is_end || head.len() >= DELTA_HEAD_LEN => break Ok(()),
                 Ok(step) if step.is_stuck => break Err(Failed),
                 Ok(step) => input = input.get(step.used..).unwrap_or_default(),
             }

@@ -9,7 +9,7 @@ use gix_hash::oid;
 use gix_object::Kind;
 
 use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK};
-use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble};
+use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble, whole_parts};
 
 /// How much of a file is read at once, in bytes.
 const WINDOW_LEN: usize = 128 << 10;
@@ -75,6 +75,10 @@ impl Loose {
             let start = out.len();
             let size = usize::try_from(info.size).unwrap_or(usize::MAX);
             let contents = head.get(contents..).unwrap_or_default();
+            if info.kind == Kind::Blob && contents.len() > size {
+                // git streams it to its end, whatever the header promises.
+                return Err(Trouble::Damaged);
+            }
             // More than the header promises is not seen here: git ends where the size does.
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
             let rest = window.rest((start, size), is_end, inflater, out, said);
@@ -90,8 +94,8 @@ impl Loose {
         result
     }
 
-    /// Hands the contents to `sink` piece by piece, the first one as soon as the header was read. Like git, what follows
-    /// the stream in the file is not looked at, and the size in the header not compared.
+    /// Hands the contents to `sink` piece by piece, the first one, of nothing, as soon as the header was read. Like git,
+    /// what follows the stream in the file is not looked at, and the size in the header not compared.
     pub(super) fn stream<E>(
         &self,
         id: &oid,
@@ -111,16 +115,28 @@ impl Loose {
         piece.clear();
         piece.extend_from_slice(contents.unwrap_or_default());
         inflater.give_head(head);
-        let (info, _, mut is_end) = header?;
+        let (info, _, is_end) = header?;
+        if let Err(error) = sink(info, b"") {
+            return Ok(Err(error));
+        }
+        let mut step = Ok(is_end);
         loop {
-            if let Err(error) = sink(info, piece) {
+            let is_end = matches!(step, Ok(true));
+            let ready = if is_end {
+                piece.len()
+            } else {
+                whole_parts(piece)
+            };
+            if ready > 0
+                && let Err(error) = sink(info, piece.get(..ready).unwrap_or_default())
+            {
                 return Ok(Err(error));
             }
-            if is_end {
+            piece.drain(..ready);
+            if step? {
                 return Ok(Ok(info));
             }
-            piece.clear();
-            is_end = window.step(WINDOW_LEN, inflater, piece, said)?;
+            step = window.step(WINDOW_LEN, inflater, piece, said);
         }
     }
 }
@@ -193,10 +209,11 @@ impl<'a> Window<'a> {
             ));
             return Err(Trouble::Damaged);
         };
-        let Some((kind, size)) = head.get(..end).and_then(parse) else {
+        let Some(parsed) = head.get(..end).and_then(parse) else {
             said.push(format!("error: unable to parse {id} header"));
             return Err(Trouble::Damaged);
         };
+        let (kind, size) = parsed?;
         let kind = kind.ok_or(Reason::InvalidType)?;
         Ok((Info { kind, size }, end + 1, is_end))
     }
@@ -214,7 +231,13 @@ impl<'a> Window<'a> {
         while !is_end && out.len() - start <= size {
             let left = size - (out.len() - start);
             let room = left.min(RESERVE_MAX) + SLACK;
-            is_end = self.step(room, inflater, out, said)?;
+            let told = said.len();
+            let step = self.step(room, inflater, out, said);
+            if out.len() - start > size {
+                // git gives no room for more, and so does not see what is wrong with it.
+                said.truncate(told);
+            }
+            is_end = step?;
         }
         if out.len() - start == size {
             Ok(())
@@ -225,13 +248,65 @@ impl<'a> Window<'a> {
 }
 
 /// The type, if it is one, and the size. `None` where that is not what the header is made of.
-fn parse(header: &[u8]) -> Option<(Option<Kind>, u64)> {
+fn parse(header: &[u8]) -> Option<Result<(Option<Kind>, u64), Reason>> {
     let space = header.iter().position(|byte| *byte == b' ')?;
     let (kind, size) = header.split_at_checked(space)?;
     let size = size.get(1..)?;
-    if !size.iter().all(u8::is_ascii_digit) || size.len() > 1 && size.first() == Some(&b'0') {
-        return None;
+    let mut number = 0u64;
+    for (place, byte) in size.iter().enumerate() {
+        if !byte.is_ascii_digit() || place == 1 && number == 0 {
+            return None;
+        }
+        let digit = u64::from(byte - b'0');
+        let Some(tens) = number.checked_mul(10) else {
+            return Some(Err(Reason::SizeOverflow(number, '*', 10)));
+        };
+        number = match tens.checked_add(digit) {
+            Some(number) => number,
+            None => return Some(Err(Reason::SizeOverflow(tens, '+', digit))),
+        };
     }
-    let size = str::from_utf8(size).ok()?.parse().ok()?;
-    Some((Kind::from_bytes(kind).ok(), size))
+    (!size.is_empty()).then(|| Ok((Kind::from_bytes(kind).ok(), number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_a_type_and_a_size() {
+        let sound = |header: &[u8]| parse(header).and_then(Result::ok);
+        assert_eq!(sound(b"blob 0"), Some((Some(Kind::Blob), 0)));
+        assert_eq!(
+            sound(b"tree 18446744073709551615"),
+            Some((Some(Kind::Tree), u64::MAX))
+        );
+        assert_eq!(sound(b"bolb 12"), Some((None, 12)));
+        for bad in [
+            &b"blob"[..],
+            b"blob ",
+            b"blob 01",
+            b"blob 1 ",
+            b"blob -1",
+            b"",
+        ] {
+            assert!(parse(bad).is_none(), "{}", bad.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn sizes_beyond_all_bounds_end_git() {
+        let words = |header: &[u8]| match parse(header) {
+            Some(Err(reason)) => reason.to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(
+            words(b"blob 171000000000000000000"),
+            "size_t overflow: 17100000000000000000 * 10"
+        );
+        assert_eq!(
+            words(b"blob 18446744073709551617"),
+            "size_t overflow: 18446744073709551610 + 7"
+        );
+    }
 }

@@ -80,14 +80,16 @@ pub(super) fn open(
     }
     let mut layers = Vec::new();
     for line in list.lines().take(list.len() / (hash.len_in_hex() + 1)) {
-        if ObjectId::from_hex(line).is_err() {
+        // git has it as a C string.
+        let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        let Ok(id) = ObjectId::from_hex(line) else {
             said.push(format!(
                 "warning: invalid multi-pack-index chain: line '{}' not a hash",
                 line.as_bstr()
             ));
             break;
-        }
-        let name = format!("multi-pack-index-{}.midx", line.as_bstr());
+        };
+        let name = format!("multi-pack-index-{id}.midx");
         let shown = format!("{shown}/multi-pack-index.d/{name}");
         match open_one(&chain.join(name), &shown, hash, said)? {
             Some(midx) => layers.push(midx),
@@ -114,13 +116,15 @@ fn open_one(
         .metadata()
         .map(|metadata| usize::try_from(metadata.len()))
     {
-        Ok(Ok(len)) if len > 0 => match Map::read_only(&file, len) {
-            Ok(map) => Midx::parse(map, hash, shown),
-            Err(errno) => Err(NoMidx::Unusable(format!(
-                "failed to read {shown}: {}",
-                errno::text(errno)
-            ))),
-        },
+        Ok(Ok(len)) if len >= HEADER_LEN + hash.len_in_bytes() => {
+            match Map::read_only(&file, len) {
+                Ok(map) => Midx::parse(map, hash, shown),
+                Err(errno) => Err(NoMidx::Unusable(format!(
+                    "failed to read {shown}: {}",
+                    errno::text(errno)
+                ))),
+            }
+        }
         Ok(_) => Midx::parse_short(shown),
         Err(error) => Err(NoMidx::Unusable(format!(
             "failed to read {shown}: {}",

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 
-use super::index::Index;
+use super::index::{self, Index};
 use super::plan::{Plan, Readers};
 use super::table::{Table, number};
 use super::{Reason, Trouble};
@@ -107,8 +107,8 @@ impl Pack {
         let shown = with_extension(&self.shown, "idx");
         let file = File::open(self.path.with_extension("idx")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let index = if len == 0 {
-            Err(format!("index file {shown} is too small"))
+        let index = if len < index::len_min(self.hash) {
+            Err(index::too_small(&shown))
         } else {
             let map = Map::read_only(&file, len).ok()?;
             Index::parse(map, self.hash, &shown)
@@ -300,16 +300,23 @@ impl Pack {
         };
         let places = match self.reverse_index(index) {
             Some(places) => places,
-            None => {
-                let mut offsets = Vec::with_capacity(index.count() as usize);
-                for place in 0..index.count() {
-                    offsets.push((index.offset(place, &self.shown)?, place));
-                }
-                offsets.sort_unstable();
-                offsets.into_iter().map(|(_, place)| place).collect()
-            }
+            None => self.sort_offsets(index)?,
         };
         Ok(self.by_offset.get_or_init(|| places))
+    }
+
+    /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
+    /// has, so that offsets outside of it come anywhere.
+    fn sort_offsets(&self, index: &Index) -> Result<Vec<u32>, Reason> {
+        let mut offsets = Vec::with_capacity(index.count() as usize);
+        for place in 0..index.count() {
+            offsets.push((index.offset(place, &self.shown)?, place));
+        }
+        let len = self.size.saturating_sub(self.hash.len_in_bytes() as u64);
+        let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
+        let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+        offsets.sort_by_key(|(offset, _)| offset & counted);
+        Ok(offsets.into_iter().map(|(_, place)| place).collect())
     }
 
     /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),

@@ -7,14 +7,14 @@ use gix_object::Kind;
 
 use super::cache::{Cache, Kinds};
 use super::delta::{self, Delta, Misfit};
-use super::inflate::{HEAD_LEN, Inflater};
+use super::inflate::{DELTA_HEAD_LEN, Inflater};
 use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::planned::Planned;
 use super::table::Table;
 use super::{
     Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, SIZE_MAX, Sink, Stage,
-    Storage, Trouble,
+    Storage, Trouble, whole_parts,
 };
 
 /// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
@@ -592,18 +592,29 @@ impl Reader {
         let mut input = pack.from(entry.end, said)?;
         inflater.restart();
         piece.clear();
+        // From here on it is streamed, whatever happens.
+        if let Err(error) = sink(info, b"") {
+            return Ok(Some(Err(error)));
+        }
         loop {
-            let step = inflater
-                .step(input, PIECE_LEN, piece, said)
-                .map_err(|_| Trouble::Damaged)?;
-            input = input.get(step.used..).unwrap_or_default();
-            if let Err(error) = sink(info, piece) {
+            let step = inflater.step(input, PIECE_LEN, piece, said);
+            let is_end = step.as_ref().is_ok_and(|step| step.is_end);
+            let ready = if is_end {
+                piece.len()
+            } else {
+                whole_parts(piece)
+            };
+            if ready > 0
+                && let Err(error) = sink(info, piece.get(..ready).unwrap_or_default())
+            {
                 return Ok(Some(Err(error)));
             }
-            piece.clear();
-            if step.is_end {
+            piece.drain(..ready);
+            if is_end {
                 return Ok(Some(Ok(info)));
             }
+            let step = step.map_err(|_| Trouble::Damaged)?;
+            input = input.get(step.used..).unwrap_or_default();
             if step.is_stuck {
                 return Err(Trouble::Damaged);
             }
@@ -639,7 +650,7 @@ impl Work {
             said.push("error: delta data unpack-initial failed".into());
             return Err(Trouble::Damaged);
         };
-        debug_assert!(head.len() <= HEAD_LEN);
+        debug_assert!(head.len() <= DELTA_HEAD_LEN);
         // git takes a size of nothing for a failure.
         let size = delta::result_size(head).filter(|size| *size != 0);
         size.ok_or(Trouble::Damaged)

@@ -13,6 +13,7 @@ use super::surroundings::{self, SourceOfAttributes};
 use crate::git::attributes::Messages;
 use crate::git::attributes::{self, Attributes};
 use crate::git::convert::{self, Converter, FilterStderr};
+use crate::git::refs::Refs;
 use crate::git::repository::Repository;
 use crate::git::textconv::{self, Drivers};
 use crate::objects::Objects;
@@ -60,21 +61,32 @@ impl Contents {
         self.converter.to_working_tree(path, id, blob)
     }
 
-    /// What the diff driver of `path` makes of the blob `id`; `None` if there is none that makes anything of it.
+    /// Whether the diff driver of `path` makes something of what is there.
+    pub fn has_textconv(&self, path: &BStr, is_regular: bool) -> bool {
+        let driver = self.drivers.find(&self.attributes, path, is_regular);
+        driver.is_some()
+    }
+
+    /// What the diff driver of `path` makes of the blob `id`, or what git kept of it; `None` if there is none that makes
+    /// anything of it.
     ///
     /// # Errors
     /// git ends.
     pub fn for_comparison(
         &self,
+        (refs, objects): (&Refs, &Objects),
         path: &BStr,
         is_regular: bool,
         id: &oid,
         blob: &[u8],
     ) -> Result<Option<Vec<u8>>, textconv::Error> {
-        let driver = self.drivers.find(&self.attributes, path, is_regular);
-        driver
-            .map(|driver| driver.convert(&self.converter, path, id, blob))
-            .transpose()
+        let Some(driver) = self.drivers.find(&self.attributes, path, is_regular) else {
+            return Ok(None);
+        };
+        match driver.kept(refs, objects, id) {
+            Some(kept) => Ok(Some(kept)),
+            None => driver.convert(&self.converter, path, id, blob).map(Some),
+        }
     }
 
     /// Takes what git says on stderr meanwhile, line by line.

@@ -55,7 +55,7 @@ fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
         }
         resolved.push(path_of(&component));
         match lstat_path(&resolved) {
-            Err(Errno::NOENT) if remaining.is_empty() => {}
+            Err(Errno::NOENT) if remaining.is_empty() && !original.ends_with(b"/") => {}
             Err(errno) => {
                 return Err(format!(
                     "Invalid path '{}': {}",

@@ -1,0 +1,98 @@
+//! Compares what a candidate's `cat-file` says of sound and damaged repositories with what git says, see `--help`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use vigil_testkit::objects::{self, Settings};
+use vigil_testkit::sandbox::default_parent;
+
+const USAGE: &str = "usage: object-tester --vigil PATH [--git PATH] [option]...
+
+Compares standard output, standard error and exit code of cat-file.
+
+  --seed N             seed of the first case (1)
+  --cases N            number of cases, each of a seed of its own and with a few questions (1000)
+  --jobs J             threads (2)
+  --max-failures N     begin no case after this many failures (5)
+  --ids-only           ask by full ids alone
+  --old                damage nothing, and ask only what older gits know
+  --without LIST       shapes of repositories that do not occur, separated by commas
+  --root DIR           where repositories are made (/dev/shm)
+  --limit SECONDS      how long an answer may take (3)
+  --keep DIR           leave the repositories of failures there
+";
+
+fn main() -> ExitCode {
+    let settings = match parse(std::env::args().skip(1)) {
+        Ok(settings) => settings,
+        Err(message) => {
+            eprint!("object-tester: {message}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    let totals = match objects::run(&settings, &Mutex::new(std::io::stdout())) {
+        Ok(totals) => totals,
+        Err(error) => {
+            eprintln!("object-tester: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
+    println!("{totals}");
+    ExitCode::from(u8::from(totals.mismatches > 0))
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
+    let mut settings = Settings {
+        candidate: PathBuf::new(),
+        oracle: "git".into(),
+        parent: default_parent(),
+        limit: Duration::from_secs(3),
+        seed: 1,
+        cases: 1000,
+        failures_max: 5,
+        jobs: 2,
+        ids_only: false,
+        is_old: false,
+        without: Vec::new(),
+        kept: None,
+    };
+    while let Some(name) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{name} needs a value"));
+        match name.as_str() {
+            "--vigil" => settings.candidate = program(&value()?),
+            "--git" => settings.oracle = program(&value()?),
+            "--seed" => settings.seed = number(&value()?)?,
+            "--cases" => settings.cases = number(&value()?)?,
+            "--jobs" => settings.jobs = number(&value()?)?,
+            "--max-failures" => settings.failures_max = number(&value()?)?,
+            "--ids-only" => settings.ids_only = true,
+            "--old" => settings.is_old = true,
+            "--without" => settings.without = value()?.split(',').map(str::to_owned).collect(),
+            "--root" => settings.parent = value()?.into(),
+            "--limit" => settings.limit = Duration::from_secs(number(&value()?)?),
+            "--keep" => settings.kept = Some(value()?.into()),
+            other => return Err(format!("unknown argument {other}")),
+        }
+    }
+    match settings.candidate.as_os_str().is_empty() {
+        true => Err("--vigil is missing".to_owned()),
+        false => Ok(settings),
+    }
+}
+
+/// An absolute path of a program, so that it is found from any directory.
+fn program(name: &str) -> PathBuf {
+    let path = PathBuf::from(name);
+    match name.contains('/') {
+        true => path.canonicalize().unwrap_or(path),
+        false => path,
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{text} is no number"))
+}

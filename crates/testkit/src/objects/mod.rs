@@ -1,0 +1,397 @@
+//! Objects in sound and damaged repositories, as `cat-file` tells them: a candidate beside git.
+//!
+//! A case is a pure function of its seed: a repository of some shape, what is done to its files, and what is asked then.
+
+mod crafted;
+pub mod damage;
+pub mod question;
+pub mod stock;
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use self::damage::Damage;
+use self::question::Question;
+use self::stock::{SHAPES, Stock, Stocks};
+use crate::process::{self, Ending, Outcome};
+use crate::random::rng::Rng;
+use crate::sandbox::{Sandbox, SandboxError};
+use crate::shell;
+use crate::shrink::shrink;
+
+/// How many questions are asked in one case.
+const QUESTIONS: usize = 3;
+/// How many times as long a candidate may take: git's time decides only whether it hangs.
+const PATIENCE: u32 = 10;
+/// The most tries to make a failure small.
+const SHRINK_TRIES_MAX: usize = 60;
+/// How many lines are shown of each side where they differ.
+const LINES_SHOWN_MAX: usize = 4;
+/// The signal of whoever writes to a pipe that nobody reads.
+const PIPE: i32 = 13;
+
+/// Who is compared, and how much.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The program that is tested.
+    pub candidate: PathBuf,
+    /// The git that is right.
+    pub oracle: PathBuf,
+    /// Where sandboxes are made.
+    pub parent: PathBuf,
+    /// How long an answer may take.
+    pub limit: Duration,
+    /// The seed of the first case; the others follow.
+    pub seed: u64,
+    /// How many cases.
+    pub cases: u64,
+    /// The number of failures after which no case is begun.
+    pub failures_max: u64,
+    /// The number of threads.
+    pub jobs: usize,
+    /// Whether only full ids are asked for, no names that lead to objects.
+    pub ids_only: bool,
+    /// Whether the oracle is older than what the candidate is to be like (2.55): then nothing is damaged, and only what
+    /// it knows is asked.
+    pub is_old: bool,
+    /// Shapes of repositories that do not occur.
+    pub without: Vec<String>,
+    /// Where the repositories of failures are left, if they are.
+    pub kept: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Answers that were compared.
+    pub comparisons: u64,
+    /// Answers that git owed, since it crashed or did not end.
+    pub unjudged: u64,
+    /// Answers that differ.
+    pub mismatches: u64,
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            comparisons,
+            unjudged,
+            mismatches,
+        } = self;
+        write!(
+            f,
+            "{comparisons} answers alike, {mismatches} mismatches ({unjudged} not judged: git itself crashed)"
+        )
+    }
+}
+
+/// A case: what is done, and what is asked then.
+struct Case {
+    seed: u64,
+    damages: Vec<Damage>,
+    questions: Vec<Question>,
+    /// Whether standard error must be the same.
+    hears: bool,
+}
+
+impl Case {
+    fn new(
+        seed: u64,
+        stocks: &Stocks,
+        settings: &Settings,
+    ) -> Result<(Self, Arc<Stock>), SandboxError> {
+        let mut rng = Rng::new(seed);
+        let mut shapes = SHAPES.to_vec();
+        shapes.retain(|shape| !settings.without.iter().any(|without| without == shape));
+        // Which copy of several is meant differs between releases.
+        let is_simple = |shape: &str| shape != "crafted" && !stock::has_copies(shape);
+        shapes.retain(|shape| !settings.is_old || is_simple(shape));
+        let shape = rng.pick(&shapes);
+        let hash = rng.pick(&["sha1", "sha1", "sha256"]);
+        // Others want to know its objects.
+        stocks.get("loose", hash)?;
+        let stock = stocks.get(shape, hash)?;
+        let mut damages =
+            damage::random(&mut rng, &stock).map_err(while_doing("reading a repository"))?;
+        if settings.is_old {
+            damages.clear();
+        }
+        let asks = question::Kinds {
+            lists: damages.is_empty()
+                || !stock.has_copies() && !damages.iter().any(Damage::is_of_index),
+            ids_only: settings.ids_only,
+        };
+        let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &stock, asks));
+        let mut questions: Vec<Question> = questions.collect();
+        if settings.is_old {
+            questions.iter_mut().for_each(Question::make_old);
+        }
+        Ok((
+            Self {
+                hears: damages.is_empty() || !stock.has_copies(),
+                seed,
+                damages,
+                questions,
+            },
+            stock,
+        ))
+    }
+}
+
+fn while_doing(deed: &str) -> impl FnOnce(io::Error) -> SandboxError {
+    let deed = deed.to_owned();
+    move |source| SandboxError::Io { deed, source }
+}
+
+/// Plays all cases, and writes each failure to `output` when it is found.
+///
+/// # Errors
+/// When a repository cannot be made or a program cannot be started.
+pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Totals, SandboxError> {
+    let stocks = Stocks::new(&settings.parent, &settings.oracle)?;
+    let next = AtomicU64::new(0);
+    let stop = AtomicBool::new(false);
+    let totals = Mutex::new(Totals::default());
+    let work = |job: usize| {
+        let ground = Ground {
+            settings,
+            sandbox: stocks.sandbox(),
+            folder: stocks.sandbox().path(format!("case-{job}")),
+        };
+        while !stop.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= settings.cases {
+                break;
+            }
+            let (case, stock) = Case::new(settings.seed.wrapping_add(number), &stocks, settings)?;
+            let one = ground.play(&case, &stock, output)?;
+            if let Ok(mut totals) = totals.lock() {
+                totals.comparisons += one.comparisons;
+                totals.unjudged += one.unjudged;
+                totals.mismatches += one.mismatches;
+                if totals.mismatches >= settings.failures_max {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    };
+    let result: Result<(), SandboxError> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..settings.jobs.max(1))
+            .map(|job| scope.spawn(move || work(job)))
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or(Ok(())))
+    });
+    result?;
+    Ok(totals.into_inner().unwrap_or_default())
+}
+
+/// Where one thread plays.
+struct Ground<'a> {
+    settings: &'a Settings,
+    sandbox: &'a Sandbox,
+    folder: PathBuf,
+}
+
+/// What both said.
+enum Verdict {
+    Same,
+    Unjudged,
+    /// What differs, and how.
+    Different(String),
+}
+
+impl Ground<'_> {
+    fn play(
+        &self,
+        case: &Case,
+        stock: &Stock,
+        output: &Mutex<dyn Write + Send>,
+    ) -> Result<Totals, SandboxError> {
+        let mut totals = Totals::default();
+        self.prepare(stock, &case.damages)?;
+        for question in &case.questions {
+            match self.ask(question, case.hears)? {
+                Verdict::Same => totals.comparisons += 1,
+                Verdict::Unjudged => totals.unjudged += 1,
+                Verdict::Different(_) => {
+                    totals.mismatches += 1;
+                    let text = self.report(case, question, stock)?;
+                    if let Ok(mut output) = output.lock() {
+                        // A report that nobody reads is no reason to stop.
+                        let _ = output.write_all(text.as_bytes());
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(totals)
+    }
+
+    /// Makes the repository anew.
+    fn prepare(&self, stock: &Stock, damages: &[Damage]) -> Result<(), SandboxError> {
+        let prepare = || {
+            match fs::remove_dir_all(&self.folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            stock::copy(&stock.folder, &self.folder)?;
+            damages
+                .iter()
+                .try_for_each(|damage| damage.apply(&self.folder))
+        };
+        prepare().map_err(while_doing("preparing a case"))
+    }
+
+    fn ask(&self, question: &Question, hears: bool) -> Result<Verdict, SandboxError> {
+        let limit = self.settings.limit;
+        let theirs = self.answer(&self.settings.oracle, question, limit)?;
+        if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(PIPE)) {
+            return Ok(Verdict::Unjudged);
+        }
+        let ours = self.answer(&self.settings.candidate, question, limit * PATIENCE)?;
+        let [ours, theirs] = [ours, theirs].map(|outcome| Outcome {
+            stderr: match hears {
+                true => comparable(&outcome.stderr),
+                false => Vec::new(),
+            },
+            ..outcome
+        });
+        if ours == theirs {
+            return Ok(Verdict::Same);
+        }
+        let ending = |outcome: &Outcome| format!("{:?}\n", outcome.ending).into_bytes();
+        let differences = [
+            (
+                "standard output",
+                ours.stdout.clone(),
+                theirs.stdout.clone(),
+            ),
+            ("standard error", ours.stderr.clone(), theirs.stderr.clone()),
+            ("end", ending(&ours), ending(&theirs)),
+        ];
+        let mut text = String::new();
+        for (what, ours, theirs) in differences {
+            describe(what, &ours, &theirs, &mut text);
+        }
+        Ok(Verdict::Different(text))
+    }
+
+    fn answer(
+        &self,
+        program: &Path,
+        question: &Question,
+        limit: Duration,
+    ) -> Result<Outcome, SandboxError> {
+        let mut command = self.sandbox.command(program, b".");
+        command
+            .arg("cat-file")
+            .args(&question.arguments)
+            .current_dir(self.folder.join("work"))
+            .envs(Sandbox::reading_variables())
+            .envs(question.variables.iter().map(|(name, value)| (name, value)));
+        process::run(&mut command, Some(&question.input()), limit)
+            .map_err(while_doing("starting a program"))
+    }
+
+    /// The failure, made small.
+    fn report(
+        &self,
+        case: &Case,
+        question: &Question,
+        stock: &Stock,
+    ) -> Result<String, SandboxError> {
+        let mut error = None;
+        let mut fails = |damages: &[Damage], question: &Question| {
+            let asked = self
+                .prepare(stock, damages)
+                .and_then(|()| self.ask(question, case.hears));
+            match asked {
+                Ok(Verdict::Different(differences)) => Some(differences),
+                Ok(_) => None,
+                Err(found) => {
+                    error = Some(found);
+                    None
+                }
+            }
+        };
+        let damages = shrink(case.damages.clone(), SHRINK_TRIES_MAX, &mut |damages| {
+            fails(damages, question).is_some()
+        });
+        let with_lines = |lines: &[String]| Question {
+            lines: lines.to_vec(),
+            ..question.clone()
+        };
+        let lines = shrink(question.lines.clone(), SHRINK_TRIES_MAX, &mut |lines| {
+            !lines.is_empty() && fails(&damages, &with_lines(lines)).is_some()
+        });
+        let question = with_lines(&lines);
+        let differences = fails(&damages, &question);
+        if let Some(error) = error {
+            return Err(error);
+        }
+        let mut text = format!("\nMISMATCH with seed {} ({})\n", case.seed, stock.shape);
+        for damage in &damages {
+            text.push_str(&format!("  {damage}\n"));
+        }
+        text.push_str(&format!("  {}\n", question.command("git")));
+        match differences {
+            Some(differences) => text.push_str(&differences),
+            None => text.push_str("IT DID NOT HAPPEN AGAIN\n"),
+        }
+        if let Some(kept) = &self.settings.kept {
+            let kept = kept.join(case.seed.to_string());
+            text.push_str(&format!("  left in {}\n", kept.display()));
+            let copied = stock::copy(&self.folder, &kept);
+            copied.map_err(while_doing("keeping a failure"))?;
+        }
+        Ok(text)
+    }
+}
+
+/// What must be the same of standard error. These differences are accepted:
+/// - git looks an object up for its header, and again for its contents, and complains each time of what it meets on
+///   the way; a candidate that looks it up once complains once. So each line counts once.
+/// - What is wrong with a compressed stream is told in the words of a library.
+/// - Bytes from damaged files that are no UTF-8 may be shown as such.
+fn comparable(stderr: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(stderr);
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let line = match line.split_once(" (") {
+            Some((line, _)) if line.starts_with("error: inflate: ") => line,
+            _ => line,
+        };
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n").into_bytes()
+}
+
+/// Adds the first lines in which both differ.
+fn describe(what: &str, ours: &[u8], theirs: &[u8], text: &mut String) {
+    if ours == theirs {
+        return;
+    }
+    let [ours, theirs] = [ours, theirs].map(shell::escaped);
+    let same = ours.lines().zip(theirs.lines());
+    let same = same.take_while(|(ours, theirs)| ours == theirs).count();
+    text.push_str(&format!("  {what} from line {same} on\n"));
+    for (who, said) in [("candidate", &ours), ("oracle", &theirs)] {
+        for line in said
+            .lines()
+            .skip(same.saturating_sub(1))
+            .take(LINES_SHOWN_MAX)
+        {
+            text.push_str(&format!("    {who:9} {line}\n"));
+        }
+    }
+}

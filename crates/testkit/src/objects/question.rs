@@ -1,0 +1,295 @@
+//! What is asked about objects.
+
+use super::stock::Stock;
+use crate::random::rng::Rng;
+use crate::shell;
+
+/// A call of `cat-file`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What follows `cat-file`.
+    pub arguments: Vec<String>,
+    /// The lines of standard input, with their ends.
+    pub lines: Vec<String>,
+    /// Variables of the environment.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+impl Question {
+    /// Takes away what gits before 2.50 do not know.
+    pub fn make_old(&mut self) {
+        let is_new = |argument: &String| {
+            argument.starts_with("--filter=") || argument == "--use-mailmap" || argument == "-Z"
+        };
+        self.arguments.retain(|argument| !is_new(argument));
+        self.lines.retain(|line| !line.starts_with("mailmap"));
+    }
+
+    /// The standard input.
+    pub fn input(&self) -> Vec<u8> {
+        self.lines.concat().into_bytes()
+    }
+
+    /// The command for a shell, with `program` for the program.
+    pub fn command(&self, program: &str) -> String {
+        let mut text = format!(
+            "printf '%b' {} |",
+            shell::word(self.lines.concat().as_bytes())
+        );
+        for (name, value) in &self.variables {
+            text.push_str(&format!(" {name}={}", shell::word(value.as_bytes())));
+        }
+        text.push_str(&format!(" {program} cat-file"));
+        for argument in &self.arguments {
+            text.push_str(&format!(" {}", shell::word(argument.as_bytes())));
+        }
+        text
+    }
+}
+
+const NAMES: [&str; 34] = [
+    "HEAD",
+    "HEAD~1",
+    "HEAD~3",
+    "HEAD^2",
+    "main",
+    "light",
+    "v1",
+    "v1^{}",
+    "v1^{tree}",
+    "nested",
+    "nested^{}",
+    "of-blob",
+    "of-blob^{blob}",
+    "of-tree^{tree}",
+    "HEAD^{tree}",
+    "HEAD:file",
+    "HEAD~2:file",
+    "HEAD:d",
+    "HEAD:d/",
+    "HEAD:d/e/deep",
+    "HEAD:d/link",
+    "HEAD:dangling",
+    "HEAD:circle",
+    "HEAD:big",
+    "HEAD:empty",
+    "HEAD:module",
+    "HEAD:no/such",
+    "HEAD:file/x",
+    "of-tree:d/small1",
+    ":file",
+    ":0:d/small2",
+    ":/commit",
+    "nonsense",
+    "",
+];
+
+const PATHS: [&str; 6] = ["a.id", "a.crlf", "a.up", "file", "d/e/deep", "nowhere"];
+
+/// All of what is found in one place: git does not look for what is not asked, and so misses some damage.
+const FORMATS: [&str; 4] = [
+    "%(objectname) %(objecttype) %(objectsize)",
+    "%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(rest)",
+    "%(objecttype)|%(rest)|%(objectsize)|%%",
+    "%(objectsize) %(objecttype) %(deltabase) %(objectsize:disk)",
+];
+
+/// What may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// All objects are asked for, too.
+    pub lists: bool,
+    /// Objects are named by their full ids alone.
+    pub ids_only: bool,
+}
+
+/// A question about the objects of `stock`.
+pub fn random(rng: &mut Rng, stock: &Stock, Kinds { lists, ids_only }: Kinds) -> Question {
+    let mut question = match rng.below(if lists { 100 } else { 75 }) {
+        0..30 => single(rng, stock, ids_only),
+        30..75 => batch(rng, stock, ids_only),
+        _ => all(rng),
+    };
+    if rng.chance(4) {
+        question
+            .variables
+            .push(("GIT_NO_REPLACE_OBJECTS", "1".into()));
+    }
+    if stock.shape == "alternates" && rng.chance(25) {
+        let list = rng.pick(&[
+            "../a",
+            "../b:../c",
+            "../nowhere:../a",
+            "\"../a\"",
+            "#../a:../b",
+            ":",
+        ]);
+        let name = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
+        question.variables.push((name, list.into()));
+    }
+    question
+}
+
+fn name(rng: &mut Rng, stock: &Stock, ids_only: bool) -> String {
+    let id = rng.pick(&stock.ids);
+    if ids_only {
+        return id;
+    }
+    match rng.below(20) {
+        0..12 => id,
+        12 => {
+            let len = rng.pick(&[2, 3, 4, 4, 5, 7, 12, 39]);
+            id.get(..len).unwrap_or(&id).to_owned()
+        }
+        13 => {
+            let suffix = rng.pick(&[
+                "^{tree}",
+                "^{commit}",
+                "^{blob}",
+                "^{}",
+                "^{tag}",
+                "^{object}",
+                ":file",
+                "~1",
+                "^0",
+            ]);
+            format!("{id}{suffix}")
+        }
+        14 if rng.chance(30) => "0".repeat(id.len()),
+        14 if rng.chance(30) => id.to_uppercase(),
+        14 if rng.chance(30) => "12".repeat(stock.id_len),
+        _ => rng.pick(&NAMES).to_owned(),
+    }
+}
+
+fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
+    let mut arguments = Vec::new();
+    let name = name(rng, stock, ids_only);
+    match rng.below(12) {
+        // Of a type git does not look at the size.
+        3..5 if stock.shape != "crafted" => arguments.push("-t".to_owned()),
+        0..5 => arguments.push("-p".to_owned()),
+        5..7 => arguments.push("-s".to_owned()),
+        7 => arguments.push("-e".to_owned()),
+        8..11 => arguments.push(rng.pick(&["blob", "tree", "commit", "tag"]).to_owned()),
+        _ => {
+            arguments.push(rng.pick(&["--textconv", "--filters"]).to_owned());
+            if rng.chance(70) {
+                arguments.push(format!("--path={}", rng.pick(&PATHS)));
+            }
+        }
+    }
+    if rng.chance(8) {
+        arguments.push("--use-mailmap".to_owned());
+    }
+    arguments.push(name);
+    Question {
+        arguments,
+        lines: Vec::new(),
+        variables: Vec::new(),
+    }
+}
+
+/// `--batch` or the like, with or without a format.
+fn mode(rng: &mut Rng, names: &[&str]) -> String {
+    let mode = rng.pick(names);
+    match rng.chance(45) {
+        true => format!("{mode}={}", rng.pick(&FORMATS)),
+        false => mode.to_owned(),
+    }
+}
+
+fn filter(rng: &mut Rng, arguments: &mut Vec<String>) {
+    if rng.chance(8) {
+        let filter = rng.pick(&[
+            "blob:none",
+            "blob:limit=100",
+            "blob:limit=1k",
+            "object:type=tree",
+            "object:type=commit",
+            "object:type=tag",
+            "tree:1",
+        ]);
+        arguments.push(format!("--filter={filter}"));
+    }
+}
+
+fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
+    let mut arguments = vec![mode(
+        rng,
+        &["--batch", "--batch", "--batch-check", "--batch-command"],
+    )];
+    let is_command = arguments
+        .iter()
+        .any(|argument| argument.starts_with("--batch-command"));
+    let mut end = "\n";
+    for (chance, argument) in [
+        (25, "--buffer"),
+        (8, "--follow-symlinks"),
+        (8, "--use-mailmap"),
+        (5, "-Z"),
+        (5, "-z"),
+        (3, "--textconv"),
+        (3, "--filters"),
+    ] {
+        if rng.chance(chance) {
+            arguments.push(argument.to_owned());
+            if argument.eq_ignore_ascii_case("-z") {
+                end = "\0";
+            }
+        }
+    }
+    filter(rng, &mut arguments);
+    // With other formats it would be a part of the name.
+    let rests = !ids_only
+        || arguments
+            .iter()
+            .any(|argument| argument.contains("%(rest)"));
+    let count = rng.pick(&[1, 1, 2, 3, 5, 10, 40]);
+    let lines = (0..count).map(|number| {
+        let name = name(rng, stock, ids_only);
+        let rest = match rng.below(10) {
+            0 => rng.pick(&PATHS),
+            _ => "",
+        };
+        let rest = if rests { rest } else { "" };
+        let line = match (is_command, rng.below(20)) {
+            // Alternates are read, and complained of, when an object is looked for.
+            (true, 0) if number > 0 => "flush".to_owned(),
+            (true, 1) => format!("mailmap {}", rng.pick(&["true", "no", "perhaps"])),
+            (true, 2..10) => format!("info {name}"),
+            (true, _) => format!("contents {name}"),
+            (false, _) if rest.is_empty() => name,
+            (false, 17) => format!("{name}\r {rest}"),
+            (false, _) => format!("{name} {rest}"),
+        };
+        format!("{line}{end}")
+    });
+    Question {
+        lines: lines.collect(),
+        arguments,
+        variables: Vec::new(),
+    }
+}
+
+fn all(rng: &mut Rng) -> Question {
+    let names: &[&str] = match rng.chance(95) {
+        true => &["--batch", "--batch-check"],
+        false => &["--batch-command"],
+    };
+    let mut arguments = vec!["--batch-all-objects".to_owned(), mode(rng, names)];
+    if rng.chance(50) {
+        arguments.push("--unordered".to_owned());
+    }
+    for (chance, argument) in [(20, "--buffer"), (8, "--use-mailmap"), (4, "-Z")] {
+        if rng.chance(chance) {
+            arguments.push(argument.to_owned());
+        }
+    }
+    filter(rng, &mut arguments);
+    Question {
+        arguments,
+        lines: Vec::new(),
+        variables: Vec::new(),
+    }
+}
