@@ -136,6 +136,16 @@ impl Objects {
         self.readers.store(said)
     }
 
+    /// Keeps what git would say on stderr while objects are read, for whoever takes it ([`Self::take_said`]).
+    pub fn listen(&self) {
+        self.readers.listen();
+    }
+
+    /// What git would have said on stderr since this was last asked, in whole lines; nothing without [`Self::listen`].
+    pub fn take_said(&self) -> Vec<String> {
+        self.readers.take_said()
+    }
+
     fn places(&self) -> &Places {
         &self.readers.places
     }
@@ -178,6 +188,27 @@ impl Objects {
             reader.append(&location, buf).map(|info| Some(info.kind))
         });
         Ok(kind?)
+    }
+
+    /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
+    pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+        let id = self.history.replaced(id)?;
+        let found = self.readers.ask(|reader| {
+            buf.clear();
+            let Some(location) = reader.find(id)? else {
+                return Ok(None);
+            };
+            let kind = reader.append(&location, buf)?.kind;
+            Ok(Some((kind, location.is_of(kind, buf))))
+        });
+        let Some((kind, is_sound)) = found? else {
+            return Ok(None);
+        };
+        if !is_sound {
+            self.readers
+                .hear(vec![format!("error: hash mismatch {id}")]);
+        }
+        Ok(is_sound.then_some(kind))
     }
 
     /// The type of the object `id`, without its contents. `None` if there is no such object.

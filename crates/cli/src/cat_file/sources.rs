@@ -46,6 +46,7 @@ impl Sources {
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_with(&repository, &refs).map_err(|error| fatal(&error))?;
+        objects.listen();
         let mut said = Vec::new();
         let store = objects.store(&mut said);
         say(&said);

@@ -60,6 +60,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     }
     let refs = Refs::open(repository).map_err(|error| refuse(&error))?;
     let objects = Objects::open_with(repository, &refs).map_err(|error| refuse(&error))?;
+    objects.listen();
     let place = Place {
         repository,
         refs: &refs,

@@ -212,7 +212,9 @@ impl<'a> Commits<'a> {
         number: Number,
         said: &mut Vec<BString>,
     ) -> Result<bool, Error> {
-        let text = match self.read(number) {
+        let read = self.read(number);
+        said.extend(self.objects.take_said().into_iter().map(BString::from));
+        let text = match read {
             Ok(()) => return Ok(true),
             Err(Error::Missing { id }) => format!("Could not read {id}"),
             Err(Error::WrongKind { id, .. }) => format!("Object {id} not a commit"),

@@ -241,6 +241,8 @@ impl<'a> Describer<'a> {
 
     /// What git says on stderr, each line whole, since this was last asked.
     pub fn take_said(&mut self) -> Vec<BString> {
+        let said = self.place.objects.take_said();
+        self.said.extend(said.into_iter().map(BString::from));
         std::mem::take(&mut self.said)
     }
 

@@ -22,8 +22,10 @@ use parking_lot::Mutex;
 use self::loose::{Item, Loose};
 use self::packed::Packed;
 pub(crate) use self::sources::Sources;
+use super::config;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
+use crate::environment::Environment;
 use crate::stamp::Observation;
 use crate::status::Head;
 
@@ -125,6 +127,15 @@ enum Store {
         /// The worktree's own, where it is a linked one.
         own: Option<Stack>,
     },
+}
+
+/// Whether going through all references shows those that lead to no object, without a word about them
+/// (`GIT_REF_PARANOIA`).
+///
+/// # Errors
+/// The variable is no boolean.
+pub(crate) fn includes_broken(environment: &Environment) -> Result<bool, config::Error> {
+    config::environment_boolean(environment, "GIT_REF_PARANOIA", true)
 }
 
 impl Refs {

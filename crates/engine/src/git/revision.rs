@@ -165,6 +165,7 @@ pub fn resolve_in_context(
         Ok(outcome) => outcome,
         Err(stop) => stop.into(),
     };
+    resolver.hear();
     Answer {
         said: resolver.said,
         outcome,

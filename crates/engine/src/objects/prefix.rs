@@ -14,9 +14,11 @@ impl Objects {
             let store = reader.store();
             let mut found = store.with_prefix(digits, &mut said)?;
             if found.is_empty() {
+                said.clear();
                 store.list(&mut said)?;
                 found = store.with_prefix(digits, &mut said)?;
             }
+            self.readers.hear(said);
             Ok((!found.is_empty()).then_some(found))
         });
         Ok(found?.unwrap_or_default())

@@ -15,6 +15,8 @@ const BASES_LEN_MAX: usize = 8 << 20;
 pub(super) struct Readers {
     pub(super) places: Places,
     state: Mutex<State>,
+    /// What git would say meanwhile, if anybody wants to know.
+    said: Mutex<Option<Vec<String>>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +38,27 @@ impl Readers {
         Self {
             places,
             state: Mutex::default(),
+            said: Mutex::default(),
+        }
+    }
+
+    /// From now on keeps what git would say, until it is taken.
+    pub(super) fn listen(&self) {
+        self.said.lock().get_or_insert_default();
+    }
+
+    /// What git would have said since this was last asked.
+    pub(super) fn take_said(&self) -> Vec<String> {
+        let mut said = self.said.lock();
+        said.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Keeps lines that git would say.
+    pub(super) fn hear(&self, lines: Vec<String>) {
+        if !lines.is_empty()
+            && let Some(said) = self.said.lock().as_mut()
+        {
+            said.extend(lines);
         }
     }
 
@@ -64,11 +87,12 @@ impl Readers {
         }
         match answer {
             Ok(found) => {
-                drop(reader.take_said());
+                self.hear(reader.take_said());
                 self.give(reader);
                 Ok(found)
             }
             Err(error) => {
+                self.hear(error.said);
                 // It remembers what is damaged, and that may be mended.
                 self.forget(reader.store());
                 match error.reason {

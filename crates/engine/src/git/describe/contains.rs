@@ -8,7 +8,9 @@ use gix_object::Kind;
 use super::tag_object;
 use super::{Error, Place, Question, abbreviated};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
+use crate::git::refs;
 use crate::git::wildmatch::{Flags, wildmatch};
+use crate::objects;
 
 /// How many first parents in a row are better than one step to another parent.
 const SIDE_STEP: i32 = 65535;
@@ -180,6 +182,8 @@ impl Naming<'_> {
         place: Place<'_>,
         said: &mut Vec<BString>,
     ) -> Result<(), Error> {
+        let includes_broken =
+            refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
         let patterns = Patterns::new(question);
         let prefix = if question.all { "refs/" } else { "refs/tags/" };
         let mut found = Vec::new();
@@ -208,6 +212,7 @@ impl Naming<'_> {
                     _ => continue,
                 },
                 Some(_) => continue,
+                None if includes_broken => continue,
                 None => {
                     let line = format!("error: {reference} does not point to a valid object!");
                     said.push(line.into());

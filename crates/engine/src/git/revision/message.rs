@@ -7,6 +7,7 @@ use gix_object::Kind;
 use super::names::{Resolver, Stop};
 use super::regex::Regex;
 use crate::git::commits::{Commits, Number, Queue};
+use crate::git::refs;
 
 /// What a message is searched for.
 struct Search {
@@ -55,20 +56,25 @@ impl Resolver<'_> {
         if let Some(id) = self.refs.resolve(BStr::new("HEAD"))? {
             tips.push(("HEAD".into(), id));
         }
+        let includes_broken = match self.repository {
+            Some(repository) => refs::includes_broken(&repository.environment)?,
+            None => true,
+        };
         let mut commits = Vec::new();
-        for (name, id) in tips.iter().rev() {
+        for (name, id) in &tips {
             match self.objects.peel(id)? {
                 Some((id, Kind::Commit)) => commits.push(id),
                 Some(_) => {}
                 None if self.objects.kind(id)?.is_some() => {
                     self.say(&[b"error: missing object referenced by '", name, b"'"]);
                 }
-                None if name != "HEAD" => {
+                None if name != "HEAD" && !includes_broken => {
                     self.say(&[b"error: ", name, b" does not point to a valid object!"]);
                 }
                 None => {}
             }
         }
+        commits.reverse();
         self.message_from(pattern, &commits)
     }
 
@@ -83,6 +89,10 @@ impl Resolver<'_> {
         let mut queue = Queue::default();
         for tip in tips {
             let tip = commits.number_of(tip);
+            if commits.flags_of(tip) & SEEN != 0 {
+                // What is wrong with its parents is said each time that it comes.
+                queue.push(tip, commits.time_of(tip));
+            }
             self.reach(tip, &search, &mut commits, &mut queue)?;
         }
         let mut buf = Vec::new();

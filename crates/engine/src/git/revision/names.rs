@@ -204,7 +204,14 @@ impl<'a> Resolver<'a> {
     }
 
     pub(super) fn say(&mut self, parts: &[&[u8]]) {
+        self.hear();
         self.said.push(parts.concat().into());
+    }
+
+    /// Adds what git says while it reads objects.
+    pub(super) fn hear(&mut self) {
+        let said = self.objects.take_said();
+        self.said.extend(said.into_iter().map(BString::from));
     }
 
     /// The value of a boolean that is true unless the configuration says otherwise.
@@ -351,8 +358,20 @@ impl<'a> Resolver<'a> {
     }
 
     /// The object to which `id` leads through tags, and its type; `None` where one is missing.
-    pub(super) fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
-        Ok(self.objects.peel(id)?)
+    fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
+        let (mut id, mut buf) = (*id, Vec::new());
+        for _ in 0..PEEL_DEPTH_MAX {
+            match self.objects.read_checked(&id, &mut buf)? {
+                None => return Ok(None),
+                Some(Kind::Tag) => {}
+                Some(kind) => return Ok(Some((id, kind))),
+            }
+            match commit::tag_target(&buf, self.objects.hash_kind()) {
+                Some(target) => id = target,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// `base^{...}`.
@@ -368,7 +387,8 @@ impl<'a> Resolver<'a> {
         let outer = self.object(base, flags.with_hint(wanted.hint()));
         self.depth = self.depth.saturating_sub(1);
         let outer = outer?;
-        let outer_kind = self.objects.kind(&outer)?.ok_or(Stop::Missing)?;
+        let outer_kind = self.objects.read_checked(&outer, &mut Vec::new())?;
+        let outer_kind = outer_kind.ok_or(Stop::Missing)?;
         match wanted {
             Wanted::Any => Ok(outer),
             Wanted::NoTag => match self.untagged(&outer)? {
@@ -412,7 +432,8 @@ impl<'a> Resolver<'a> {
                     return Err(Stop::Missing);
                 }
             }
-            kind = self.objects.kind(&id)?.ok_or(Stop::Missing)?;
+            let found = self.objects.read_checked(&id, &mut buf)?;
+            kind = found.ok_or(Stop::Missing)?;
         }
         Err(Stop::Missing)
     }
