@@ -128,24 +128,28 @@ fn random_states_are_answered_over_the_protocol() {
 
 #[test]
 fn damaged_objects_are_told_as_git_tells_them() {
-    let settings = settings();
-    let settings = objects::Settings {
-        candidate: settings.candidate,
-        is_old: !is_at_least(&settings.oracle, 55),
-        oracle: settings.oracle,
-        parent: default_parent(),
-        limit: Duration::from_secs(3),
-        seed: 1000,
-        cases: 60,
-        failures_max: 3,
-        jobs: 2,
-        ids_only: true,
-        without: vec!["alternates".to_owned()],
-        kept: None,
-    };
-    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    let totals = objects::run(&settings, &output).unwrap();
-    let report = String::from_utf8_lossy(&output.into_inner().unwrap()).into_owned();
-    assert_eq!(totals.mismatches, 0, "{report}");
-    assert!(totals.comparisons >= 150);
+    // Names lead through objects that git reads otherwise than those that are asked for by id, which shows only where
+    // nothing in a pack makes sense.
+    for (ids_only, without) in [(true, "alternates"), (false, "crafted")] {
+        let settings = settings();
+        let settings = objects::Settings {
+            candidate: settings.candidate,
+            is_old: !is_at_least(&settings.oracle, 55),
+            oracle: settings.oracle,
+            parent: default_parent(),
+            limit: Duration::from_secs(3),
+            seed: 1000,
+            cases: 40,
+            failures_max: 3,
+            jobs: 2,
+            ids_only,
+            without: vec![without.to_owned()],
+            kept: None,
+        };
+        let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        let totals = objects::run(&settings, &output).unwrap();
+        let report = String::from_utf8_lossy(&output.into_inner().unwrap()).into_owned();
+        assert_eq!(totals.mismatches, 0, "{report}");
+        assert!(totals.comparisons >= 100);
+    }
 }

@@ -324,8 +324,8 @@ impl<'a> Resolver<'a> {
     fn commit(&mut self, id: &ObjectId) -> Result<ObjectId, Stop> {
         let (commit, kind) = self.untagged(id)?.ok_or(Stop::Missing)?;
         if kind != Kind::Commit {
-            self.said
-                .push(format!("error: object {id} is a {kind}, not a commit").into());
+            let text = format!("error: object {commit} is a {kind}, not a commit");
+            self.say(&[text.as_bytes()]);
             return Err(Stop::Missing);
         }
         Ok(commit)
