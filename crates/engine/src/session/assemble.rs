@@ -342,9 +342,12 @@ impl Session {
             Some((_, diff)) => (diff, None),
             None => {
                 state.is_moved = true;
-                let entries = state.tracked.sums().entries;
+                let sums = state.tracked.sums();
                 let is_head = match (state.tree, tree) {
-                    (Some((count, id)), Some(head)) => count > 0 && count == entries && id == head,
+                    // Of a sparse index git may have left that wrong.
+                    (Some((count, id)), Some(head)) if sums.sparse_directories == 0 => {
+                        count > 0 && count == sums.entries && id == head
+                    }
                     _ => false,
                 };
                 // The walk would end where it begins.

@@ -289,6 +289,39 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
 }
 
 #[test]
+fn a_sparse_directory_counts_whatever_the_cache_tree_says_of_the_whole() {
+    use sha1::{Digest, Sha1};
+
+    let repo = Repo::new();
+    repo.write("in/a", "a");
+    repo.write("out/b/c", "c");
+    repo.git(["add", "."]);
+    repo.commit();
+    let id_of_out = || {
+        let id = repo.git(["rev-parse", "HEAD:out"]);
+        ObjectId::from_hex(id.trim_end()).unwrap()
+    };
+    let other = id_of_out();
+    repo.write("out/b/new", "");
+    repo.git(["add", "."]);
+    repo.commit();
+    repo.git(["sparse-checkout", "set", "--cone", "--sparse-index", "in"]);
+    assert_same_as_git(&repo, "HEAD");
+
+    // As `git stash` may leave it: the entry has another tree than the cache-tree.
+    let path = repo.top().join(".git/index");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.find(id_of_out().as_bytes()).unwrap();
+    bytes[at..at + 20].copy_from_slice(other.as_bytes());
+    let end = bytes.len() - 20;
+    let checksum = Sha1::digest(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum);
+    std::fs::write(&path, bytes).unwrap();
+    let found = assert_same_as_git(&repo, "HEAD");
+    assert_eq!(found.changes.len(), 1);
+}
+
+#[test]
 fn a_sparse_directory_may_be_all_that_is_in_another() {
     let repo = Repo::new();
     repo.write("out/deep/file", "f");

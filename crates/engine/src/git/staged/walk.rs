@@ -104,6 +104,9 @@ pub(super) struct Walker<'t> {
     spare: Vec<Vec<u8>>,
     /// The cache-tree counts the entries of the index as it was written.
     has_counts: bool,
+    /// The cache-tree's word for the whole of the index is not taken. git never asks for it, and may leave it wrong where
+    /// it makes an index sparse.
+    doubts_top: bool,
 }
 
 impl<'t> Walker<'t> {
@@ -116,6 +119,7 @@ impl<'t> Walker<'t> {
             path: Vec::new(),
             spare: Vec::new(),
             has_counts: false,
+            doubts_top: false,
         }
     }
 
@@ -130,6 +134,7 @@ impl<'t> Walker<'t> {
     /// Compares the tree `head` with the whole of `index`.
     pub(super) fn index(&mut self, head: Option<&oid>, index: &Index) -> Result<(), Stop> {
         self.has_counts = !index.is_expanded();
+        self.doubts_top = index.is_sparse();
         let later = Child::Index {
             index,
             range: 0..index.entries().len(),
@@ -240,6 +245,7 @@ impl<'t> Walker<'t> {
             return Ok(Step::Next);
         }
         if let Some(head) = head.as_ref()
+            && !(name.is_empty() && self.doubts_top)
             && let Some(count) = node.and_then(|node| count_if_tree(node, head))
             && let Some(mut range) = later.range()
         {
