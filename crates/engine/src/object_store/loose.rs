@@ -24,7 +24,7 @@ pub(super) struct Loose {
 
 /// The part of a file that was read last.
 struct Window<'a> {
-    file: &'a File,
+    loose: &'a Loose,
     buf: &'a mut Vec<u8>,
     /// What of `buf` was read and not used.
     unused: Range<usize>,
@@ -46,7 +46,7 @@ impl Loose {
         said: &mut Vec<String>,
     ) -> Result<Info, Trouble> {
         let mut head = inflater.take_head();
-        let mut window = Window::new(&self.file, buf);
+        let mut window = Window::new(self, buf);
         let header = window.header(id, inflater, &mut head, said);
         inflater.give_head(head);
         Ok(header?.0)
@@ -62,7 +62,7 @@ impl Loose {
         begin: Begin<'_>,
         said: &mut Vec<String>,
     ) -> Result<Info, Trouble> {
-        let mut window = Window::new(&self.file, buf);
+        let mut window = Window::new(self, buf);
         let mut head = inflater.take_head();
         let header = window.header(id, inflater, &mut head, said);
         let result = header.and_then(|(info, contents, is_end)| {
@@ -105,7 +105,7 @@ impl Loose {
         sink: Sink<'_, E>,
         said: &mut Vec<String>,
     ) -> Result<Result<Info, E>, Trouble> {
-        let mut window = Window::new(&self.file, buf);
+        let mut window = Window::new(self, buf);
         let mut head = inflater.take_head();
         let header = window.header(id, inflater, &mut head, said);
         let contents = header
@@ -142,10 +142,14 @@ impl Loose {
 }
 
 impl<'a> Window<'a> {
-    fn new(file: &'a File, buf: &'a mut Vec<u8>) -> Self {
-        buf.resize(WINDOW_LEN, 0);
+    fn new(loose: &'a Loose, buf: &'a mut Vec<u8>) -> Self {
+        // Memory that is not needed is not touched: most files are small.
+        let len = usize::try_from(loose.len).unwrap_or(WINDOW_LEN);
+        if buf.len() < len.min(WINDOW_LEN) {
+            buf.resize(len.min(WINDOW_LEN), 0);
+        }
         Self {
-            file,
+            loose,
             buf,
             unused: 0..0,
             position: 0,
@@ -154,9 +158,9 @@ impl<'a> Window<'a> {
 
     /// The bytes that come next: none at the end of the file.
     fn bytes(&mut self) -> io::Result<&[u8]> {
-        if self.unused.is_empty() {
+        if self.unused.is_empty() && self.position < self.loose.len {
             let len = loop {
-                match self.file.read_at(self.buf, self.position) {
+                match self.loose.file.read_at(self.buf, self.position) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     result => break result?,
                 }
