@@ -27,7 +27,7 @@ const BUFFERS_WAITING: usize = 16;
 /// How many parts are written at once.
 const PARTS_MAX: usize = 512;
 /// What the bases of deltas may take in all threads together, in bytes.
-const BASES_LEN_MAX: usize = 80 << 20;
+const BASES_LEN_MAX: usize = 60 << 20;
 
 /// An object, or why it cannot be named.
 pub(super) type Item = Result<Location, object_store::Error>;
