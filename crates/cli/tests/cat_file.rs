@@ -542,3 +542,69 @@ fn a_tree_in_the_place_of_another_one_is_none() {
         sandbox.compare(&[option, id.trim()], b"");
     }
 }
+
+/// Objects that are named by the ids that they would have with the other kind of ids are shown with those.
+#[test]
+fn objects_have_ids_of_the_other_kind() {
+    let sandbox = Sandbox {
+        folder: tempfile::tempdir().unwrap(),
+    };
+    std::fs::create_dir_all(sandbox.top().join("dir")).unwrap();
+    sandbox.git(&["init", "-q", "-b", "main", "--object-format=sha1"]);
+    if !sandbox.git_is_at_least(45) {
+        return;
+    }
+    sandbox.git(&["config", "core.repositoryFormatVersion", "1"]);
+    sandbox.git(&["config", "extensions.objectFormat", "sha1"]);
+    sandbox.git(&["config", "extensions.compatObjectFormat", "sha256"]);
+    let commit = |name: &str| {
+        std::fs::write(sandbox.top().join(name), format!("{name}\n")).unwrap();
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", name]);
+    };
+    commit("file");
+    commit("dir/sub");
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    commit("theirs");
+    sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    commit("ours");
+    // The merge holds the tag that was merged.
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "merge", "v1"]);
+
+    let mut names = Vec::new();
+    for name in [
+        "HEAD",
+        "HEAD^{tree}",
+        "HEAD:file",
+        "HEAD:dir",
+        "v1",
+        "HEAD~2",
+    ] {
+        let other = sandbox.git(&["rev-parse", "--output-object-format=sha256", name]);
+        names.push(other.trim().to_owned());
+    }
+    // git does not get from a commit or a tag to another object so.
+    for suffix in [":dir/sub", ":dir", ":nothing"] {
+        names.push(format!("{}{suffix}", names[1]));
+    }
+    names.push("a".repeat(64));
+    for name in &names {
+        for option in ["-e", "-t", "-s", "-p", "tree", "blob", "commit"] {
+            sandbox.compare(&[option, name], b"");
+        }
+    }
+    let input = names.join("\n") + "\nHEAD\n";
+    for option in [
+        "--batch",
+        "--batch-check",
+        "--batch-check=%(objecttype) %(objectname) %(objectsize:disk) %(rest)",
+    ] {
+        sandbox.compare(&[option], input.as_bytes());
+    }
+    let commands: String = names
+        .iter()
+        .map(|name| format!("contents {name}\ninfo {name}\n"))
+        .collect();
+    sandbox.compare(&["--batch-command"], commands.as_bytes());
+}

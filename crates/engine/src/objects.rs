@@ -2,6 +2,7 @@
 
 mod abbreviation;
 pub(crate) mod commit;
+mod compat;
 mod hash;
 mod history;
 mod prefix;
@@ -17,6 +18,7 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 pub use self::commit::Commit;
+pub use self::compat::Compat;
 pub use self::hash::{BlobHasher, hash_blob};
 pub(crate) use self::history::History;
 use self::readers::Readers;

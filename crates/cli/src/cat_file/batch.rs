@@ -127,7 +127,11 @@ impl<'a> Lines<'a> {
 
     /// Answers for the object that `name` leads to.
     fn one(&mut self, name: &BStr, rest: Option<&BStr>, what: What) -> Result<(), Failure> {
-        let asked = match self.sources.full_id(name) {
+        let own = self.sources.with_own_id(name);
+        let full_id = self
+            .sources
+            .full_id(own.as_ref().map_or(name, |own| own.as_bstr()));
+        let mut asked = match full_id {
             Some(id) => Asked {
                 id,
                 name: Some(name),
@@ -163,6 +167,11 @@ impl<'a> Lines<'a> {
         let id = self.sources.objects.replaced(&asked.id)?;
         let found = self.teller.reader.find(&id);
         let found = self.teller.heard(found)?.flatten();
+        if own.is_some()
+            && let Some(other) = self.sources.other_id(&asked.id)
+        {
+            asked.id = other;
+        }
         self.teller.object(asked, found, what)
     }
 }

@@ -26,6 +26,8 @@ struct One<'a> {
     name: &'a BStr,
     /// As it was named: another object may stand for it.
     id: ObjectId,
+    /// It was named by an id of the other kind, and is shown as it is with those.
+    is_other: bool,
 }
 
 /// Answers what `single` asks of the object `name`; `path` is what counts for transformations. Returns the exit code.
@@ -62,6 +64,7 @@ pub(super) fn print(
         output: Output::new(Sink::Stdout),
         name,
         id: found.id,
+        is_other: sources.with_own_id(name).is_some(),
     };
     let result = match single {
         Single::Exists => {
@@ -127,6 +130,9 @@ impl One<'_> {
             return Err(Reply::fatal("git cat-file: could not get object info").into());
         };
         let mut size = info.size;
+        if self.is_other && info.kind != Kind::Blob {
+            size = self.read(&location)?.unwrap_or_default().len() as u64;
+        }
         if use_mailmap && matches!(info.kind, Kind::Commit | Kind::Tag) {
             let contents = self.read(&location)?.unwrap_or_default();
             size = rewriter.with_mailmap(contents)?.len() as u64;
@@ -160,6 +166,7 @@ impl One<'_> {
         let mut contents = self.read(location)?;
         // git parses the tree, and looks whether it is the right one.
         if let Some(found) = &contents
+            && !self.is_other
             && !location.is_of(Kind::Tree, found)
         {
             say(&[format!("error: hash mismatch {}", location.id())]);
@@ -172,7 +179,11 @@ impl One<'_> {
             high_bytes: self.sources.quotes_high_bytes()?,
             spaces: false,
         };
-        for entry in tree_entries(&contents, self.id.kind()) {
+        let kind = match self.is_other {
+            true => self.sources.repository.compat_hash,
+            false => None,
+        };
+        for entry in tree_entries(&contents, kind.unwrap_or(self.id.kind())) {
             let entry = entry.map_err(Reply::fatal)?;
             let kind = match entry.mode {
                 mode if mode.is_tree() => "tree",
@@ -224,6 +235,7 @@ impl One<'_> {
             let hex = contents
                 .strip_prefix(field)
                 .and_then(|rest| rest.lines().next());
+            // git does not follow ids of the other kind here, either: there is no such object.
             match hex.and_then(|hex| ObjectId::from_hex(hex).ok()) {
                 Some(next) => id = next,
                 None => return Err(bad_file.into()),
@@ -273,7 +285,10 @@ impl One<'_> {
         let mut contents = Vec::new();
         let read = self.reader.append(location, &mut contents);
         let read = heard(&mut self.reader, read)?;
-        Ok(read.map(|_| contents))
+        Ok(match read {
+            Some(info) if self.is_other => self.sources.converted(info.kind, contents),
+            read => read.map(|_| contents),
+        })
     }
 
     fn stream(&mut self, location: &Location) -> Result<(), Failure> {

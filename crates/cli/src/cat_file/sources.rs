@@ -11,9 +11,9 @@ use vigil_engine::git::mailmap::{Loaded, Mailmap};
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::git::revision::staged::StagedPaths;
-use vigil_engine::git::revision::{self, Answer};
-use vigil_engine::object_store::ObjectStore;
-use vigil_engine::objects::Objects;
+use vigil_engine::git::revision::{self, Answer, Outcome};
+use vigil_engine::object_store::{Kind, ObjectStore};
+use vigil_engine::objects::{Compat, Objects};
 use vigil_engine::session::contents::Contents;
 use vigil_model::ObjectId;
 
@@ -33,6 +33,7 @@ pub(super) struct Sources {
     contents: OnceCell<Contents>,
     mailmap: OnceCell<Mailmap>,
     pub(super) store: Arc<ObjectStore>,
+    pub(super) compat: Option<Compat>,
     hex_len: usize,
 }
 
@@ -52,6 +53,7 @@ impl Sources {
         say(&said);
         Ok(Self {
             store,
+            compat: Compat::read(&repository),
             hex_len: repository.hash.len_in_hex(),
             repository,
             refs,
@@ -69,16 +71,36 @@ impl Sources {
             .flatten()
     }
 
+    /// `name` with the own id of an object, if it begins with an id of the other kind that a repository may have.
+    pub(super) fn with_own_id(&self, name: &BStr) -> Option<BString> {
+        self.compat.as_ref()?.with_own_id(name)
+    }
+
+    /// The id of the other kind of an object.
+    pub(super) fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
+        self.compat.as_ref()?.other_id(own)
+    }
+
     /// What `name` leads to.
     pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Answer {
-        revision::resolve_in_context(
-            name,
+        let own = self.with_own_id(name);
+        let mut answer = revision::resolve_in_context(
+            own.as_ref().map_or(name, |own| own.as_bstr()),
             options,
             &self.repository,
             &self.refs,
             &self.objects,
             &self.staged,
-        )
+        );
+        if let Some(own) = own
+            && let Outcome::Fatal(text) = &mut answer.outcome
+            && let Some((own, rest)) = own.split_at_checked(self.hex_len)
+            && let Some(given) = name.strip_suffix(rest)
+        {
+            // What is said is said of the name that was given.
+            *text = text.replace(own, given).into();
+        }
+        answer
     }
 
     /// Whether paths are printed with bytes from 0x80 on escaped.
@@ -143,6 +165,10 @@ impl Sources {
 }
 
 impl Rewriter for Sources {
+    fn converted(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
+        self.compat.as_ref()?.convert(kind, contents)
+    }
+
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let replaced = self.mailmap()?.replace_idents(&contents);
         Ok(replaced.unwrap_or(contents))

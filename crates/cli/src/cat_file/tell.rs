@@ -29,6 +29,9 @@ pub(super) enum What {
 
 /// What makes other contents of those of an object.
 pub(super) trait Rewriter {
+    /// The contents of an object as they are with the other kind of ids. `None` where there is no such object.
+    fn converted(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>>;
+
     /// The contents of a commit or tag, with the names that people have by `.mailmap`.
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
 
@@ -80,6 +83,9 @@ impl Teller<'_> {
             self.report_missing(asked);
             return Ok(());
         };
+        if asked.id.kind() != location.id().kind() {
+            return self.converted(asked, &location, what);
+        }
         if asked.name.is_none()
             && what == What::Info
             && !self.format.needs_info()
@@ -128,6 +134,43 @@ impl Teller<'_> {
 }
 
 impl Teller<'_> {
+    /// Answers for an object that was asked for by an id of the other kind.
+    fn converted(
+        &mut self,
+        asked: Asked<'_>,
+        location: &Location,
+        what: What,
+    ) -> Result<(), Failure> {
+        let mut contents = Vec::new();
+        let read = self.reader.append(location, &mut contents);
+        let kind = self.heard(read)?.map(|info| info.kind);
+        let found = kind.zip(self.rewriter).and_then(|(kind, rewriter)| {
+            let contents = rewriter.converted(kind, contents)?;
+            Some((kind, contents))
+        });
+        let Some((kind, contents)) = found else {
+            self.report_missing(asked);
+            return Ok(());
+        };
+        let size = contents.len() as u64;
+        let info = Info { kind, size };
+        if self.arguments.filter.excludes(&info) {
+            self.report(asked, "excluded");
+            return Ok(());
+        }
+        let mut facts = Facts::of(info);
+        if self.format.needs_storage() {
+            let storage = self.reader.storage(location);
+            facts.storage = self.heard(storage)?;
+        }
+        self.line(&asked, &facts);
+        if what == What::Contents {
+            self.output.buf.extend_from_slice(&contents);
+            self.output.buf.push(self.arguments.output_delimiter);
+        }
+        Ok(())
+    }
+
     /// The line and the contents in one go, where nothing but the object itself decides what is printed.
     fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
         let delimiter = self.arguments.output_delimiter;

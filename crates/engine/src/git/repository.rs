@@ -92,6 +92,8 @@ pub struct Repository {
     pub object_dir: PathBuf,
     /// The kind of object ids.
     pub hash: Kind,
+    /// The kind of ids by which objects can be named, too (`extensions.compatObjectFormat`).
+    pub compat_hash: Option<Kind>,
     /// How references are stored.
     pub ref_format: RefFormat,
     /// The configuration, all scopes merged.

@@ -183,6 +183,7 @@ mod tests {
             index_path: "/main/.git/worktrees/w/index".into(),
             object_dir: "/main/.git/objects".into(),
             hash: gix_hash::Kind::Sha1,
+            compat_hash: None,
             ref_format: crate::git::repository::RefFormat::Files,
             config: config::Config::default(),
             environment: Environment::new(variables, "/top"),

@@ -353,6 +353,7 @@ mod tests {
             index_path: "/top/.git/index".into(),
             object_dir: "/top/.git/objects".into(),
             hash: gix_hash::Kind::Sha1,
+            compat_hash: None,
             ref_format: crate::git::repository::RefFormat::Files,
             config: crate::git::config::Config::default(),
             environment: Environment::default(),

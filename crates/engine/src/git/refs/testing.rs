@@ -161,6 +161,7 @@ impl Sandbox {
             prefix: "".into(),
             object_dir: self.git_dir().join("objects"),
             hash: self.hash,
+            compat_hash: None,
             ref_format: self.format,
             config: Config::default(),
             environment: Environment::default(),

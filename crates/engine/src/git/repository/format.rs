@@ -27,7 +27,8 @@ pub(super) struct Format {
     pub(super) hash: Kind,
     /// `extensions.refStorage`.
     pub(super) ref_format: RefFormat,
-    compat_hash: Option<Kind>,
+    /// `extensions.compatObjectFormat`.
+    pub(super) compat_hash: Option<Kind>,
     unknown: Vec<BString>,
     newer: Vec<BString>,
 }

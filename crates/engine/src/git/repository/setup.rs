@@ -297,6 +297,7 @@ fn finish(
         index_path,
         object_dir,
         hash: format.hash,
+        compat_hash: format.compat_hash,
         ref_format,
         config,
         environment: environment.clone(),
