@@ -144,10 +144,15 @@ impl Queue {
         }
     }
 
-    /// Waits until a chunk can be given out.
-    fn wait_for_room(&self) {
+    /// Waits until a chunk can be given out, or the thread has a share of one that another thread gave out: the writer may
+    /// wait for just that.
+    fn wait_for_work(&self, thread: usize) {
         let mut state = self.lock();
-        while !state.is_closed && !state.is_drained && state.orders.len() >= CHUNKS_AHEAD {
+        while !state.is_closed
+            && !state.is_drained
+            && state.orders.len() >= CHUNKS_AHEAD
+            && state.shares.get(thread).is_none_or(VecDeque::is_empty)
+        {
             state = self.wait(state);
         }
     }
@@ -252,7 +257,7 @@ fn work(
                 Taken::Later => {
                     // What is written may be what is waited for.
                     teller.output.flush()?;
-                    queue.wait_for_room();
+                    queue.wait_for_work(thread);
                     continue;
                 }
                 Taken::Nothing => return teller.output.flush(),
