@@ -49,8 +49,13 @@ impl Iterator for Locations {
     }
 }
 
-impl Locations {
+/// Objects of which some are to be read by a certain thread.
+trait Shared: Iterator<Item = Item> {
     /// Which thread is to read the object that came last, if it matters.
+    fn thread(&self) -> Option<usize>;
+}
+
+impl Shared for Locations {
     fn thread(&self) -> Option<usize> {
         match self {
             Self::Sorted(sorted) => sorted.thread(),
@@ -60,13 +65,13 @@ impl Locations {
 }
 
 /// What there is to do, for all threads.
-struct Queue {
-    state: Mutex<State>,
+struct Queue<L> {
+    state: Mutex<State<L>>,
     moved: Condvar,
 }
 
-struct State {
-    locations: Locations,
+struct State<L> {
+    locations: L,
     /// What was given out to each thread and is not taken yet.
     shares: Vec<VecDeque<Vec<Item>>>,
     /// Whose the objects of each chunk are, for the writer.
@@ -85,7 +90,7 @@ enum Taken {
     Nothing,
 }
 
-impl State {
+impl<L: Shared> State<L> {
     fn give_out(&mut self) {
         let threads = self.shares.len();
         let mut order = Vec::with_capacity(CHUNK_LEN);
@@ -113,12 +118,27 @@ impl State {
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<L: Shared> Queue<L> {
+    /// What `locations` has, for so many threads.
+    fn new(locations: L, threads: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                locations,
+                shares: (0..threads).map(|_| VecDeque::new()).collect(),
+                orders: VecDeque::new(),
+                given_out: 0,
+                is_drained: false,
+                is_closed: false,
+            }),
+            moved: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State<L>>) -> MutexGuard<'a, State<L>> {
         let waited = self.moved.wait(state);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
@@ -194,17 +214,7 @@ pub(super) fn print(
     tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
     let threads = threads.max(1);
-    let queue = Queue {
-        state: Mutex::new(State {
-            locations,
-            shares: (0..threads).map(|_| VecDeque::new()).collect(),
-            orders: VecDeque::new(),
-            given_out: 0,
-            is_drained: false,
-            is_closed: false,
-        }),
-        moved: Condvar::new(),
-    };
+    let queue = Queue::new(locations, threads);
     std::thread::scope(|scope| {
         let mut streams = Vec::new();
         for thread in 0..threads {
@@ -245,7 +255,7 @@ pub(super) fn print(
 /// Tells objects until there are no more, or one ends it all.
 fn work(
     thread: usize,
-    queue: &Queue,
+    queue: &Queue<impl Shared>,
     mut teller: Teller<'_>,
     to: &SyncSender<Piece>,
     tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure>,
@@ -339,7 +349,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(mut self, queue: &Queue) -> Result<(), Failure> {
+    fn write(mut self, queue: &Queue<impl Shared>) -> Result<(), Failure> {
         loop {
             let order = match queue.next_order() {
                 Some(order) => order,
@@ -396,5 +406,54 @@ impl Writer {
         };
         let mut parts: Vec<IoSlice<'_>> = self.parts.drain(..).filter_map(part).collect();
         write_all(&mut parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_engine::object_store::Reason;
+
+    use super::*;
+
+    /// Objects that fall to two threads in turn.
+    struct InTurn(usize);
+
+    impl Iterator for InTurn {
+        type Item = Item;
+
+        fn next(&mut self) -> Option<Item> {
+            self.0 += 1;
+            Some(Err(object_store::Error {
+                said: Vec::new(),
+                reason: Reason::InvalidType,
+            }))
+        }
+    }
+
+    impl Shared for InTurn {
+        fn thread(&self) -> Option<usize> {
+            Some(self.0 % 2)
+        }
+    }
+
+    #[test]
+    fn a_thread_with_a_share_does_not_wait_for_room() {
+        let queue = Queue::new(InTurn(0), 2);
+        for _ in 0..CHUNKS_AHEAD {
+            assert!(matches!(queue.take(1), Taken::Share(_)));
+        }
+        assert!(matches!(queue.take(1), Taken::Later));
+        // There is no room, and nobody writes: this would not end.
+        queue.wait_for_work(0);
+        for _ in 0..CHUNKS_AHEAD {
+            assert!(matches!(queue.take(0), Taken::Share(_)));
+        }
+        assert!(matches!(queue.take(0), Taken::Later));
+        // Whoever has neither waits until the writer went on.
+        std::thread::scope(|scope| {
+            scope.spawn(|| queue.wait_for_work(0));
+            assert!(queue.next_order().is_some());
+        });
+        assert!(matches!(queue.take(0), Taken::Share(_)));
     }
 }
