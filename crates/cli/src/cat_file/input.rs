@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use bstr::{BStr, ByteSlice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vigil_engine::scan;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
@@ -39,7 +38,7 @@ impl Input {
             searched: 0,
             is_at_end: false,
             // With one core, who is to ask next would have to wait until nobody looks out for it.
-            lookout: (is_conversation && scan::cores() > 1).then(Lookout::default),
+            lookout: (is_conversation && has_cores()).then(Lookout::default),
         }
     }
 
@@ -99,6 +98,11 @@ impl Input {
         self.is_at_end = read == 0;
         Ok(())
     }
+}
+
+/// Whether the process may run on more than one core: one call, where to count those that it may use takes a dozen.
+fn has_cores() -> bool {
+    rustix::thread::sched_getaffinity(None).is_ok_and(|cores| cores.count() > 1)
 }
 
 /// Stays awake for a while for whoever asks one question after the other: to sleep and be woken up takes longer than an
