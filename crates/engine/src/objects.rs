@@ -25,7 +25,7 @@ use self::readers::Readers;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
-use crate::object_store::{Info, ObjectStore, Places, Reason};
+use crate::object_store::{Info, Location, ObjectStore, Places, Reason};
 
 /// How many tags may lead from one to the next.
 const TAG_DEPTH_MAX: usize = 64;
@@ -181,34 +181,31 @@ impl Objects {
     ///
     /// The contents are not checked against the id, nor are they by git.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let id = self.history.replaced(id)?;
-        let kind = self.readers.ask(|reader| {
-            buf.clear();
-            let Some(location) = reader.find(id)? else {
-                return Ok(None);
-            };
-            reader.append(&location, buf).map(|info| Some(info.kind))
-        });
-        Ok(kind?)
+        Ok(self.read_located(id, buf)?.map(|(kind, _)| kind))
     }
 
-    /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
-    pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+    fn read_located(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<(Kind, Location)>, Error> {
         let id = self.history.replaced(id)?;
         let found = self.readers.ask(|reader| {
             buf.clear();
             let Some(location) = reader.find(id)? else {
                 return Ok(None);
             };
-            let kind = reader.append(&location, buf)?.kind;
-            Ok(Some((kind, location.is_of(kind, buf))))
+            let info = reader.append(&location, buf)?;
+            Ok(Some((info.kind, location)))
         });
-        let Some((kind, is_sound)) = found? else {
+        Ok(found?)
+    }
+
+    /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
+    pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+        let Some((kind, location)) = self.read_located(id, buf)? else {
             return Ok(None);
         };
+        let is_sound = location.is_of(kind, buf);
         if !is_sound {
-            self.readers
-                .hear(vec![format!("error: hash mismatch {id}")]);
+            let text = format!("error: hash mismatch {}", location.id());
+            self.readers.hear(vec![text]);
         }
         Ok(is_sound.then_some(kind))
     }
