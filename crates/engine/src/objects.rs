@@ -83,7 +83,7 @@ pub enum Error {
     /// A line of the `shallow` file that is no id.
     #[error("bad shallow line: {line}")]
     BadShallowLine {
-        /// The line.
+        /// The line, with its end.
         line: BString,
     },
     /// The references that replace objects cannot be read.

@@ -122,9 +122,9 @@ impl SessionError {
     /// What git puts before the text.
     pub fn label(&self) -> &'static str {
         match self {
-            Self::BadHeadTree | Self::Repository(repository::Error::LinkedSubmodule(_)) => {
-                "error: "
-            }
+            Self::BadHeadTree
+            | Self::Staged(staged::Error::TooDeep { .. })
+            | Self::Repository(repository::Error::LinkedSubmodule(_)) => "error: ",
             _ => "fatal: ",
         }
     }
@@ -133,9 +133,10 @@ impl SessionError {
     pub fn said(&self) -> Vec<String> {
         match self {
             Self::Repository(error) => error.said().to_vec(),
-            Self::Config(error)
-            | Self::Objects(objects::Error::Config(error))
-            | Self::Branch(branch::Error::Config(error)) => error.said().to_vec(),
+            Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
+                error.said().to_vec()
+            }
+            Self::Branch(error) => error.said(),
             Self::Index(error) => error
                 .error_lines()
                 .iter()

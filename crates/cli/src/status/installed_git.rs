@@ -1,9 +1,10 @@
 //! What the long format takes from the installed git: patches, and the commits of submodules.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
@@ -154,9 +155,25 @@ impl Wanted {
             arguments.extend(["--", ":/"].map(OsStr::new));
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
-        git.run(&arguments)
+        let (patch, complaints, code) = git.hear(&arguments)?;
+        // Unlike `git diff`, status does not say that renames were not looked for.
+        let complaints = complaints.lines_with_terminator().filter(|line| {
+            !RENAME_LIMIT_WARNINGS
+                .iter()
+                .any(|start| line.starts_with(start))
+        });
+        let complaints: Vec<u8> = complaints.collect::<Vec<_>>().concat();
+        std::io::stderr().write_all(&complaints)?;
+        Ok((patch, code))
     }
 }
+
+/// How the lines begin with which `git diff` says that there are too many files to look for renames among.
+const RENAME_LIMIT_WARNINGS: [&[u8]; 3] = [
+    b"warning: exhaustive rename detection was skipped due to too many files",
+    b"warning: only found copies from modified paths due to too many files",
+    b"warning: you may want to set your diff.renameLimit variable to",
+];
 
 /// The installed git, for one repository.
 struct Git<'a> {
@@ -177,8 +194,20 @@ impl Git<'_> {
         }
     }
 
-    /// What git prints and its exit code, in the working directory of this process: the top of the working tree.
+    /// What git prints and its exit code; its standard error goes where ours does.
     fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, u8)> {
+        let output = self.command(arguments).stderr(Stdio::inherit()).output()?;
+        Ok((output.stdout, code_of(output.status)))
+    }
+
+    /// What git prints, what it says on standard error in English, and its exit code.
+    fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, Vec<u8>, u8)> {
+        let output = self.command(arguments).env("LANGUAGE", "en").output()?;
+        Ok((output.stdout, output.stderr, code_of(output.status)))
+    }
+
+    /// git with `arguments`, in the working directory of this process: the top of the working tree.
+    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let repository = self.repository;
         let environment = &self.environment;
         let mut command = Command::new("git");
@@ -199,14 +228,12 @@ impl Git<'_> {
                 command.env(name, place);
             }
         }
-        let output = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .output()?;
-        let code = output.status.code().map(u8::try_from);
-        Ok((
-            output.stdout,
-            code.and_then(Result::ok).unwrap_or(Reply::FATAL),
-        ))
+        command
     }
+}
+
+/// The exit code, or git's for what it cannot do if there is none.
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().map(u8::try_from);
+    code.and_then(Result::ok).unwrap_or(Reply::FATAL)
 }

@@ -33,6 +33,29 @@ pub enum Error {
     /// A `remote.<name>.fetch` that is no refspec.
     #[error("invalid refspec '{0}'")]
     InvalidRefspec(BString),
+    /// The history of one of both is not all there.
+    #[error("bad revision '{ours}...{theirs}'")]
+    BrokenHistory {
+        /// The commit of the branch.
+        ours: ObjectId,
+        /// What it is compared with.
+        theirs: ObjectId,
+        /// The commit that is not there.
+        missing: ObjectId,
+    },
+}
+
+impl Error {
+    /// The lines that git writes to stderr before the one of the error, whole.
+    pub fn said(&self) -> Vec<String> {
+        match self {
+            Self::Config(error) => error.said().to_vec(),
+            Self::BrokenHistory { missing, .. } => ["Could not read", "could not parse commit"]
+                .map(|deed| format!("error: {deed} {missing}"))
+                .to_vec(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Where HEAD points, and how far it is from its upstream.
@@ -120,8 +143,15 @@ fn distance(
     if !ahead_behind {
         return Ok(Distance::Different);
     }
-    let (ahead, behind) = count_left_right(objects, &ours, &theirs)?;
-    Ok(Distance::Counted { ahead, behind })
+    match count_left_right(objects, &ours, &theirs) {
+        Ok((ahead, behind)) => Ok(Distance::Counted { ahead, behind }),
+        Err(objects::Error::Missing { id: missing }) => Err(Error::BrokenHistory {
+            ours,
+            theirs,
+            missing,
+        }),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A branch of a remote, as gitstatusd describes it.

@@ -90,7 +90,7 @@ impl History {
         }
         if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
             history.is_shallow = true;
-            for line in lines.lines() {
+            for line in lines.lines_with_terminator() {
                 let hex = line.get(..repo.hash.len_in_hex());
                 let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
                     history.bad_shallow_line = Some(line.into());

@@ -349,7 +349,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
     fs::write(sandbox.git_dir().join("shallow"), "junk\n").unwrap();
     objects.refresh(&repo, &refs).unwrap();
     let error = objects.commit(&head).unwrap_err();
-    assert_eq!(error.to_string(), "bad shallow line: junk");
+    assert_eq!(error.to_string(), "bad shallow line: junk\n");
 }
 
 #[test]

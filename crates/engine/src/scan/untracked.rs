@@ -109,7 +109,10 @@ impl<'a> Walk<'a> {
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
                 return;
             }
-            if let Treatment::Enter = self.treatment(path.as_bstr(), is_excluded) {
+            let treatment = self
+                .treatment_by_folded_names(path.as_bstr())
+                .unwrap_or_else(|| self.treatment(path.as_bstr(), is_excluded));
+            if let Treatment::Enter = treatment {
                 self.warn_of_gap(path.as_bstr(), &mut found.warnings);
                 let parent = self.may_keep_open().then(|| dir.clone());
                 let dir = UntrackedDir {
@@ -252,6 +255,18 @@ impl<'a> Walk<'a> {
         result
     }
 
+    /// How a directory is to be treated that is tracked, or is a submodule, but for the case of its name.
+    fn treatment_by_folded_names(&self, path: &BStr) -> Option<Treatment> {
+        let names = self.folded.as_ref()?;
+        if names.has_dir(path) {
+            Some(Treatment::Enter)
+        } else if names.has_gitlink(path) {
+            Some(Treatment::Settled(Kind::Nothing))
+        } else {
+            None
+        }
+    }
+
     fn treat_dir(
         &self,
         parent: Option<BorrowedFd<'_>>,
@@ -261,24 +276,15 @@ impl<'a> Walk<'a> {
         sums_up: bool,
         found: &mut Found,
     ) -> Kind {
-        let treatment = if let Some(names) = &self.folded
-            && names.has_dir(path.as_bstr())
-        {
-            Treatment::Enter
-        } else if self
-            .folded
-            .as_ref()
-            .is_some_and(|names| names.has_gitlink(path.as_bstr()))
-        {
-            Treatment::Settled(Kind::Nothing)
-        } else {
+        let by_names = self.treatment_by_folded_names(path.as_bstr());
+        let treatment = by_names.unwrap_or_else(|| {
             let treatment = self.treatment(path.as_bstr(), is_excluded);
             if matches!(treatment, Treatment::Settled(_)) {
                 // A repository's folder can change without any mtime that is watched here.
                 found.can_be_remembered = false;
             }
             treatment
-        };
+        });
         let kind = match treatment {
             Treatment::Settled(kind) => kind,
             Treatment::Enter => {

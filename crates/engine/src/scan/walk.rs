@@ -149,6 +149,11 @@ impl Scan<'_> {
             let is_shown = |path: &BString| !hidden.iter().any(|dir| path.starts_with(dir));
             all.untracked.retain(is_shown);
             all.ignored.retain(is_shown);
+            // What is not searched is not said to be out of reach either.
+            all.warnings.retain(|text| {
+                let place = text.strip_prefix(OPEN_FAILED);
+                place.is_none_or(|place| !hidden.iter().any(|dir| place.starts_with(dir)))
+            });
         }
         all.tracked.sort_unstable_by_key(|&(number, _)| number);
         all.untracked.sort_unstable();
@@ -478,8 +483,8 @@ impl<'a> Walk<'a> {
         is_link: bool,
         findings: &mut Findings,
     ) {
-        let mut pending = vec![spot.clone()];
-        while let Some(spot) = pending.pop() {
+        let mut pending = vec![(spot.clone(), observed)];
+        while let Some((spot, observed)) = pending.pop() {
             let here = Here::read(&spot, self.scan.tracked_files);
             for (at, file) in here.directory.files_from(0) {
                 if here.is_later_stage(at, &file) {
@@ -501,7 +506,15 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            pending.extend(here.directory.subdirs().map(|sub| here.below(&sub)));
+            pending.extend(here.directory.subdirs().map(|sub| {
+                let below = here.below(&sub);
+                // Behind a link there may be another that leads nowhere.
+                let observed = match is_link {
+                    true => self.look_through_link(below.path.as_bstr()).0,
+                    false => observed,
+                };
+                (below, observed)
+            }));
         }
     }
 
@@ -537,12 +550,7 @@ impl<'a> Walk<'a> {
             vigil_model::path::join(path, BStr::new(""))
         };
         let reason = errno::text(error);
-        let pieces: [&[u8]; 4] = [
-            b"could not open directory '",
-            &shown,
-            b"': ",
-            reason.as_bytes(),
-        ];
+        let pieces: [&[u8]; 4] = [OPEN_FAILED, &shown, b"': ", reason.as_bytes()];
         bstr::concat(pieces).into()
     }
 
@@ -552,6 +560,9 @@ impl<'a> Walk<'a> {
         }
     }
 }
+
+/// How a warning of a directory that cannot be listed begins, before its path.
+const OPEN_FAILED: &[u8] = b"could not open directory '";
 
 /// What git says of a tracked path of which the system says neither what it is nor that it is gone.
 pub(super) fn unknown(path: &BStr, error: Errno) -> BString {

@@ -171,7 +171,11 @@ impl Session {
         status.warnings.extend(messages);
         if request.branch {
             match self.branch_status(request) {
-                Err(error @ SessionError::Branch(branch::Error::Objects(_))) => {
+                Err(
+                    error @ SessionError::Branch(
+                        branch::Error::Objects(_) | branch::Error::BrokenHistory { .. },
+                    ),
+                ) => {
                     return Ok(cut_short(head, &error, status.warnings));
                 }
                 branch => status.branch = Some(branch?),

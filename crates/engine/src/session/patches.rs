@@ -1,8 +1,10 @@
 //! Where the patches that git's `status` shows are unlike those of its `diff`.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::mode::FileMode;
@@ -99,8 +101,9 @@ impl Session {
             let flags = file.flags();
             if file.mode().is_gitlink() && flags.stage() == 0 && !flags.is_intent_to_add() {
                 let without_looking = IgnoreSubmodules::Dirty.into();
-                let on_disk = std::fs::symlink_metadata(top.join(OsStr::from_bytes(path)));
-                let is_other_type = on_disk.is_ok_and(|metadata| !metadata.is_dir());
+                let on_disk = lstat_beside_links(&top, path);
+                let is_gone = on_disk.is_none();
+                let is_other_type = on_disk.is_some_and(|metadata| !metadata.is_dir());
                 // If it cannot be asked, git's `diff` tells.
                 let seen = state(
                     &self.repository,
@@ -110,10 +113,12 @@ impl Session {
                     request.threads_max,
                     self.stderr,
                 );
-                let found = is_asked_for(path, file.mode()).then(|| match is_changed(path) {
-                    true => Found::Changed,
-                    false => Found::Unchanged,
-                });
+                // What is gone git has found to be so even where the question leaves submodules out.
+                let found =
+                    is_asked_for(path, file.mode()).then(|| match is_gone || is_changed(path) {
+                        true => Found::Changed,
+                        false => Found::Unchanged,
+                    });
                 all.push(Gitlink {
                     path: path.to_owned(),
                     is_other: is_other_type || matches!(seen, Ok(Some(seen)) if seen.new_commits),
@@ -176,6 +181,20 @@ impl Session {
         }
         Ok(configuration)
     }
+}
+
+/// What is at `path`, if that can be said, and is not behind a link.
+fn lstat_beside_links(top: &Path, path: &BStr) -> Option<Metadata> {
+    let mut at = top.to_owned();
+    let mut metadata = None;
+    for name in path.split_str("/") {
+        if metadata.is_some_and(|above: Metadata| !above.is_dir()) {
+            return None;
+        }
+        at.push(OsStr::from_bytes(name));
+        metadata = Some(std::fs::symlink_metadata(&at).ok()?);
+    }
+    metadata
 }
 
 fn ignore_key(name: &BStr) -> BString {

@@ -133,6 +133,7 @@ const INVOCATIONS: &[&[&str]] = &[
     &["-uno", "-v"],
     &["-vv"],
     &["-uno", "-vv", "--ignore-submodules=dirty"],
+    &["-uall", "-vv", "--ignore-submodules=all"],
 ];
 
 /// What is asked about every state, too, each for one way in which git walks.

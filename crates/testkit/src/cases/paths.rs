@@ -39,6 +39,7 @@ cases! {
         b.git(&["add", "loop", "dir/up"]).link("dir/new", "/vigil-missing").link("todir", "dir");
     };
     "link to itself in place of a directory", |b| { b.base().remove("dir").link("dir", "dir/c"); };
+    "link to itself behind a link", |b| { b.base().remove("dir/sub").link("dir/sub", "sub").rename("dir", "moved").link("dir", "moved"); };
     "links in place of files", |b| { b.base().remove("a").link("a", "b").remove("dir").link("dir", "dir.x").remove("dir-x").link("dir-x", "nowhere"); };
     "links to a moved directory", |b| { b.base().rename("dir", "moved").link("dir", "moved"); };
     "links as files", |b| { b.base().link("l", "a").commit("l").git(&["config", "core.symlinks", "false"]).remove("l").write("l", "a").link("m", "a"); };

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use bstr::{BString, ByteSlice};
+
 use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
@@ -7,7 +9,7 @@ use crate::git::oracle::Oracle;
 use crate::git::repository::discover;
 use crate::stamp;
 use crate::state_store::NoSteps;
-use crate::status::{Change, StatusRequest};
+use crate::status::{Change, StatusRequest, UntrackedMode};
 
 fn repository() -> Oracle {
     let oracle = Oracle::new();
@@ -332,6 +334,25 @@ fn without_regard_to_case_other_names_matter_everywhere() {
     ]);
     right_answer(&oracle);
     settle(&oracle);
+}
+
+#[test]
+fn nothing_is_untracked_in_what_is_a_submodule_but_for_case() {
+    let oracle = repository();
+    oracle.git(&["config", "core.ignoreCase", "true"]);
+    oracle.write("module/sub/file", "");
+    // With other names in the index, what is remembered does not count, and the search goes without.
+    settle(&oracle);
+    let gitlink = format!("160000,{},MODULE", "1".repeat(40));
+    oracle.git(&["update-index", "--add", "--cacheinfo", &gitlink]);
+    let request = StatusRequest {
+        untracked: UntrackedMode::All,
+        ..StatusRequest::default()
+    };
+    let status = session(&oracle).status(&request).unwrap();
+    assert_eq!(status.untracked, Vec::<BString>::new());
+    let by_git = oracle.git(&["status", "--porcelain", "-uall"]);
+    assert!(!by_git.contains_str("??"));
 }
 
 #[test]
