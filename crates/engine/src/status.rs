@@ -62,6 +62,16 @@ pub enum IgnoreSubmodules {
 }
 
 impl IgnoreSubmodules {
+    /// What git calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Untracked => "untracked",
+            Self::Dirty => "dirty",
+            Self::All => "all",
+        }
+    }
+
     /// What git calls `value`.
     pub fn named(value: &BStr) -> Option<Self> {
         match value.as_bytes() {

@@ -7,7 +7,6 @@ use vigil_engine::git::convert::{self, Step, Treatment};
 use vigil_engine::session::why::{
     Beyond, Contents, Facts, Found, IgnoreRule, Reason, Tracked, Why,
 };
-use vigil_engine::status::IgnoreSubmodules;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict};
 
@@ -178,12 +177,7 @@ impl<'a> FoundDocument<'a> {
             Reason::Facts(facts) => ReasonDocument::of_facts(tracked, facts),
             Reason::Submodule { head, ignored } => ReasonDocument::Submodule {
                 head: head.map(|id| id.to_string()),
-                ignored: match ignored {
-                    IgnoreSubmodules::None => "none",
-                    IgnoreSubmodules::Untracked => "untracked",
-                    IgnoreSubmodules::Dirty => "dirty",
-                    IgnoreSubmodules::All => "all",
-                },
+                ignored: ignored.name(),
             },
         };
         Self::Tracked {

@@ -10,7 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedFile};
 
-use super::submodules::state;
+use super::submodules::{SubmoduleRules, state};
 use super::{Session, SessionError};
 use crate::status::{Change, IgnoreSubmodules, PatchRules, StatusRequest};
 
@@ -58,6 +58,10 @@ impl Session {
         rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
         if gitlinks.iter().any(|gitlink| gitlink.is_other) {
             rules.configuration = self.not_looking_into_others(request, tracked, &gitlinks)?;
+        }
+        if let Some(ignored) = request.ignore_submodules {
+            let configuration = self.ignoring_sides(request, tracked, &gitlinks, ignored)?;
+            rules.configuration.extend(configuration);
         }
         Ok(rules)
     }
@@ -131,6 +135,58 @@ impl Session {
         Ok(all)
     }
 
+    /// The rules that hold for patches: the option of the question is not one of theirs.
+    fn configured_rules(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+    ) -> Result<SubmoduleRules, SessionError> {
+        let configured = StatusRequest {
+            ignore_submodules: None,
+            threads_max: request.threads_max,
+            ..StatusRequest::default()
+        };
+        self.submodule_rules(&configured, tracked)
+    }
+
+    /// Our side of a conflict that is a submodule git's `status` takes to be unchanged in the patch, too, if it was so
+    /// with what the question leaves out.
+    fn ignoring_sides(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+        gitlinks: &[Gitlink],
+        ignored: IgnoreSubmodules,
+    ) -> Result<Vec<(BString, BString)>, SessionError> {
+        let top = self.top()?;
+        let mut sides = Vec::new();
+        let visit = |_, path: &BStr, file: &TrackedFile<'_>| {
+            let is_ours = file.mode().is_gitlink() && file.flags().stage() == 2;
+            if is_ours && lstat_beside_links(&top, path).is_some() {
+                sides.push(path.to_owned());
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        let _ = tracked.visit(|sums| sums.gitlinks > 0, visit);
+        if sides.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rules = self.configured_rules(request, tracked)?;
+        let is_nameless = |path: &BString| rules.name(path.as_bstr()).is_none();
+        let mut configuration = Vec::new();
+        for side in &sides {
+            match rules.name(side.as_bstr()) {
+                Some((name, _)) => configuration.push((ignore_key(name), ignored.name().into())),
+                // Those without a name have one value between them.
+                None if !gitlinks.iter().any(|gitlink| is_nameless(&gitlink.path)) => {
+                    configuration.push(("diff.ignoreSubmodules".into(), ignored.name().into()));
+                }
+                None => {}
+            }
+        }
+        Ok(configuration)
+    }
+
     /// git's `status` does not look into submodules that have changed whatever is inside.
     fn not_looking_into_others(
         &self,
@@ -138,13 +194,7 @@ impl Session {
         tracked: &Tracked,
         gitlinks: &[Gitlink],
     ) -> Result<Vec<(BString, BString)>, SessionError> {
-        // The option of the question is not one of the patches.
-        let configured = StatusRequest {
-            ignore_submodules: None,
-            threads_max: request.threads_max,
-            ..StatusRequest::default()
-        };
-        let rules = self.submodule_rules(&configured, tracked)?;
+        let rules = self.configured_rules(request, tracked)?;
         let mut configuration = Vec::new();
         let dirty = BString::from("dirty");
         let mut is_nameless_other = false;
@@ -167,12 +217,8 @@ impl Session {
         });
         if is_nameless_other && !is_nameless_dirty {
             configuration.push(("diff.ignoreSubmodules".into(), dirty));
-            let value = match self.settings.ignore_submodules {
-                Some(IgnoreSubmodules::All) => "all",
-                Some(IgnoreSubmodules::Dirty) => "dirty",
-                Some(IgnoreSubmodules::None) => "none",
-                Some(IgnoreSubmodules::Untracked) | None => "untracked",
-            };
+            let value = self.settings.ignore_submodules;
+            let value = value.unwrap_or(IgnoreSubmodules::Untracked).name();
             for gitlink in gitlinks.iter().filter(|gitlink| !gitlink.is_other) {
                 if let Some((name, false)) = rules.name(gitlink.path.as_bstr()) {
                     configuration.push((ignore_key(name), value.into()));

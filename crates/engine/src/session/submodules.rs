@@ -174,15 +174,9 @@ impl Session {
 }
 
 fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
-    match value.as_bytes() {
-        b"all" => Ok(IgnoreSubmodules::All),
-        b"untracked" => Ok(IgnoreSubmodules::Untracked),
-        b"dirty" => Ok(IgnoreSubmodules::Dirty),
-        b"none" => Ok(IgnoreSubmodules::None),
-        _ => Err(
-            repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into(),
-        ),
-    }
+    IgnoreSubmodules::named(value).ok_or_else(|| {
+        repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into()
+    })
 }
 
 /// `.gitmodules` as git reads it: from the working tree, else from the index; and what git calls its source.
