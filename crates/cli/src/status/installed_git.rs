@@ -215,6 +215,11 @@ impl Git<'_> {
         for (name, value) in environment.variables() {
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
+        // From the top of a working tree elsewhere the repository would not be found.
+        let top = repository.work_tree.as_ref();
+        if top.is_some_and(|top| repository.git_dir != top.join(".git")) {
+            command.env("GIT_DIR", &repository.git_dir);
+        }
         // Relative paths were meant from another directory.
         let places: [(&str, Option<&Path>); 5] = [
             ("GIT_DIR", Some(&repository.git_dir)),

@@ -105,7 +105,7 @@ impl Session {
             let flags = file.flags();
             if file.mode().is_gitlink() && flags.stage() == 0 && !flags.is_intent_to_add() {
                 let without_looking = IgnoreSubmodules::Dirty.into();
-                let on_disk = lstat_beside_links(&top, path);
+                let on_disk = lstat_beside_links(top, path);
                 let is_gone = on_disk.is_none();
                 let is_other_type = on_disk.is_some_and(|metadata| !metadata.is_dir());
                 // If it cannot be asked, git's `diff` tells.
@@ -162,7 +162,7 @@ impl Session {
         let mut sides = Vec::new();
         let visit = |_, path: &BStr, file: &TrackedFile<'_>| {
             let is_ours = file.mode().is_gitlink() && file.flags().stage() == 2;
-            if is_ours && lstat_beside_links(&top, path).is_some() {
+            if is_ours && lstat_beside_links(top, path).is_some() {
                 sides.push(path.to_owned());
             }
             ControlFlow::<()>::Continue(())

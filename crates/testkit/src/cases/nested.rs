@@ -30,6 +30,9 @@ cases! {
     };
     "linked worktree inside", |b| { b.base().git(&["worktree", "add", "-q", "-b", "linked", "inside"]); };
     "separate git directory", |b| { b.git_in(".", &["init", "-q", "--separate-git-dir", "separate.git", "work"]).files().commit("base").write("a", "x\n"); };
+    "core.worktree above, and the git directory elsewhere" in "work", |b| {
+        b.base().write("a", "x\n").git(&["config", "core.worktree", ".."]).git(&["init", "-q", "--separate-git-dir", "{ROOT}/separate.git"]);
+    };
     "core.worktree elsewhere" in "work/dir", |b| {
         b.base().git(&["config", "core.worktree", "{ROOT}/work/dir"]);
     };

@@ -18,6 +18,9 @@ const COUNTED_SHIFT: u32 = 2;
 /// It is in the queue.
 const WAITS: u32 = 1 << 4;
 
+/// It was reached from a commit of both sides.
+const STALE: u32 = 1 << 5;
+
 /// How many commits of both sides are looked at after the last that seems to matter. Clocks that are wrong may
 /// give a parent a later time than its child's; git allows for five such commits.
 const SLOP: u32 = 16;
@@ -40,6 +43,7 @@ pub fn count_left_right(
         commits: Commits::new(objects),
         queue: BinaryHeap::new(),
         one_sided_in_queue: 0,
+        fresh_in_queue: 0,
         counts: [0; 3],
         oldest: Oldest {
             generation: GENERATION_UNKNOWN,
@@ -79,6 +83,8 @@ struct Walk<'a> {
     commits: Commits<'a>,
     queue: BinaryHeap<Queued>,
     one_sided_in_queue: usize,
+    /// How many commits in the queue may still be where both sides meet.
+    fresh_in_queue: usize,
     /// How many commits are counted for the left side, the right, and both.
     counts: [usize; 3],
     oldest: Oldest,
@@ -108,7 +114,11 @@ impl Walk<'_> {
             };
             let sides = commit.flags & BOTH;
             let before = commit.flags >> COUNTED_SHIFT & BOTH;
-            commit.flags = sides | sides << COUNTED_SHIFT;
+            let stale = commit.flags & STALE;
+            commit.flags = sides | sides << COUNTED_SHIFT | stale;
+            let is_met = self.fresh_in_queue == 0;
+            self.fresh_in_queue -= usize::from(stale == 0);
+            let stale_below = if sides == BOTH { STALE } else { 0 };
             if sides != BOTH {
                 self.one_sided_in_queue -= 1;
                 self.oldest.generation = self.oldest.generation.min(commit.generation);
@@ -119,9 +129,9 @@ impl Walk<'_> {
                 let Some(parent) = self.commits.parent(next.number, at) else {
                     break;
                 };
-                match self.mark(parent, sides) {
-                    // What lies beyond the common history does not change the counts.
-                    Err(Error::Missing { .. }) if sides == BOTH => {}
+                match self.mark(parent, sides | stale_below) {
+                    // git looks no further for where both sides meet. What lies beyond does not change the counts.
+                    Err(Error::Missing { .. }) if is_met => {}
                     other => other?,
                 }
             }
@@ -141,7 +151,7 @@ impl Walk<'_> {
         latest.generation != GENERATION_UNKNOWN && latest.generation <= self.oldest.generation
     }
 
-    /// Notes that a commit was reached from `sides`.
+    /// Notes that a commit was reached from `sides`, and whether it is stale.
     fn mark(&mut self, number: Number, sides: u32) -> Result<(), Error> {
         self.commits.read(number)?;
         let Some(commit) = self.commits.get_mut(number) else {
@@ -159,6 +169,10 @@ impl Walk<'_> {
                 number,
             });
         }
+        let was_fresh = before & WAITS != 0 && before & STALE == 0;
+        let is_fresh = commit.flags & STALE == 0;
+        self.fresh_in_queue += usize::from(is_fresh);
+        self.fresh_in_queue -= usize::from(was_fresh);
         let was_one_sided = before & WAITS != 0 && before & BOTH != BOTH;
         let is_one_sided = commit.flags & BOTH != BOTH;
         commit.flags |= WAITS;

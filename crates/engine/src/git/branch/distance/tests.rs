@@ -165,6 +165,29 @@ fn an_old_commit_of_a_fast_clock_is_taken_back() {
 }
 
 #[test]
+fn a_commit_may_be_missing_only_further_down_than_the_common_one() {
+    let sandbox = Sandbox::new();
+    for n in 0..5 {
+        sandbox.commit_at(&format!("{n}"), 1000 + n);
+    }
+    let [ours, theirs] = ["main", "main~1"].map(|name| sandbox.id(name));
+    let file_of = |name| {
+        let id = sandbox.id(name).to_string();
+        let (folder, file) = id.split_at(2);
+        sandbox.git_dir().join("objects").join(folder).join(file)
+    };
+    let (below, further_down) = (file_of("main~2"), file_of("main~3"));
+    std::fs::remove_file(further_down).unwrap();
+    assert_eq!(
+        count_left_right(&open(&sandbox), &ours, &theirs).unwrap(),
+        (1, 0)
+    );
+    std::fs::remove_file(below).unwrap();
+    let result = count_left_right(&open(&sandbox), &ours, &theirs);
+    assert!(matches!(result, Err(Error::Missing { .. })));
+}
+
+#[test]
 fn a_shallow_boundary_and_grafts_end_the_history() {
     let sandbox = Sandbox::new();
     for n in 0..6 {
