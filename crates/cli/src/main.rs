@@ -1,6 +1,8 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
 //! say.
 
+#![cfg_attr(target_env = "gnu", no_main)]
+
 mod cat_file;
 mod config_parameter;
 mod describe;
@@ -18,7 +20,6 @@ mod why;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::process::ExitCode;
 
 use bstr::{BString, ByteSlice};
 use rustix::io::Errno;
@@ -28,19 +29,27 @@ use vigil_engine::state_store::NoSteps;
 
 use reply::Reply;
 
-fn main() -> ExitCode {
+#[cfg(target_env = "gnu")]
+vigil_linux::start_with!(run);
+
+#[cfg(not(target_env = "gnu"))]
+fn main() -> std::process::ExitCode {
+    run().into()
+}
+
+/// Runs the command of this process's command line, and returns the exit code.
+fn run() -> u8 {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<BString> = arguments
         .map(|argument| BString::from(argument.into_vec()))
         .collect();
     let environment = globals::of_process();
-    let code = if is_gitstatusd(&program, &arguments) {
+    if is_gitstatusd(&program, &arguments) {
         gitstatusd(&arguments, environment)
     } else {
         dispatch(&arguments, environment)
-    };
-    ExitCode::from(code)
+    }
 }
 
 /// Whether the caller takes this program for gitstatusd: by its name, or by the option that gitstatus's plugins put

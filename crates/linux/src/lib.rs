@@ -12,6 +12,7 @@ pub mod lock;
 pub mod map;
 pub mod memory;
 pub mod process;
+pub mod start;
 pub mod stat;
 
 pub use rustix::io::Errno;

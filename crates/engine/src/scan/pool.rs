@@ -34,7 +34,6 @@ pub(super) struct Pool<T> {
     idle: AtomicUsize,
     workers: AtomicUsize,
     workers_max: usize,
-    cores: usize,
     stopped: AtomicBool,
     /// A worker panicked: its tasks will never be done, and nobody waits for them.
     broken: AtomicBool,
@@ -76,7 +75,6 @@ impl<T> Local<T> {
 impl<T: Send> Pool<T> {
     /// A pool of at most `threads_max` workers.
     pub(super) fn new(threads_max: Option<usize>) -> Self {
-        let cores = cores();
         Self {
             shared: Mutex::new(Vec::new()),
             wake: Condvar::new(),
@@ -84,7 +82,6 @@ impl<T: Send> Pool<T> {
             idle: AtomicUsize::new(0),
             workers: AtomicUsize::new(1),
             workers_max: threads_max.unwrap_or(WORKERS_MAX).clamp(1, WORKERS_MAX),
-            cores,
             stopped: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             sample: Mutex::new(Sample {
@@ -119,7 +116,7 @@ impl<T: Send> Pool<T> {
             1
         } else {
             self.sample.lock().usage = Some(usage());
-            self.cores.min(self.workers_max)
+            cores().min(self.workers_max)
         };
         self.shared.lock().push(first);
         self.workers.store(workers_at_start, Ordering::Relaxed);
@@ -185,9 +182,13 @@ impl<T: Send> Pool<T> {
             return 0;
         };
         let wall = sample.at.elapsed();
+        if wall < SAMPLE_INTERVAL {
+            return 0;
+        }
+        let cores = cores();
         let workers = self.workers.load(Ordering::Relaxed);
         // The more there are, the longer it takes until those that were added last show in the figures.
-        let generations = u32::try_from(workers / self.cores.max(1)).unwrap_or(u32::MAX);
+        let generations = u32::try_from(workers / cores.max(1)).unwrap_or(u32::MAX);
         if wall < SAMPLE_INTERVAL.saturating_mul(generations.max(1)) {
             return 0;
         }
@@ -200,7 +201,7 @@ impl<T: Send> Pool<T> {
             usage: Some(now),
         };
         drop(sample);
-        let usable = u32::try_from(self.cores.min(workers)).unwrap_or(1);
+        let usable = u32::try_from(cores.min(workers)).unwrap_or(1);
         let idle = self.idle.load(Ordering::Relaxed);
         if idle > 0 {
             return 0;
@@ -216,7 +217,7 @@ impl<T: Send> Pool<T> {
         let target = if is_waiting {
             workers.saturating_mul(2)
         } else {
-            self.cores
+            cores
         }
         .min(self.workers_max);
         self.workers.store(target.max(workers), Ordering::Relaxed);
@@ -271,7 +272,7 @@ where
     }
 }
 
-/// How many cores there are. Asked once: the answer is read from a dozen files.
+/// How many cores there are. Asked once, and not for a small scan: the answer is read from a dozen files.
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
