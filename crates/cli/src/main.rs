@@ -1,7 +1,7 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
 //! say.
 
-#![cfg_attr(target_env = "gnu", no_main)]
+#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
 
 mod cat_file;
 mod config_parameter;
@@ -29,10 +29,10 @@ use vigil_engine::state_store::NoSteps;
 
 use reply::Reply;
 
-#[cfg(target_env = "gnu")]
+#[cfg(all(target_env = "gnu", not(test)))]
 vigil_linux::start_with!(run);
 
-#[cfg(not(target_env = "gnu"))]
+#[cfg(any(not(target_env = "gnu"), test))]
 fn main() -> std::process::ExitCode {
     run().into()
 }

@@ -8,6 +8,7 @@ pub mod dir;
 pub mod errno;
 pub mod filesystem;
 pub mod iconv;
+pub mod inotify;
 pub mod lock;
 pub mod map;
 pub mod memory;

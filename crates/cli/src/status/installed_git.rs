@@ -175,6 +175,14 @@ const RENAME_LIMIT_WARNINGS: [&[u8]; 3] = [
     b"warning: you may want to set your diff.renameLimit variable to",
 ];
 
+/// The variables that give pathspecs another meaning (git(1)).
+const PATHSPEC_VARIABLES: [&str; 4] = [
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
 /// The installed git, for one repository.
 struct Git<'a> {
     repository: &'a Repository,
@@ -200,9 +208,14 @@ impl Git<'_> {
         Ok((output.stdout, code_of(output.status)))
     }
 
-    /// What git prints, what it says on standard error in English, and its exit code.
+    /// What git prints, what it says on standard error in English, and its exit code. Pathspecs mean what they say.
     fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, Vec<u8>, u8)> {
-        let output = self.command(arguments).env("LANGUAGE", "en").output()?;
+        let mut command = self.command(arguments);
+        command.env("LANGUAGE", "en");
+        for name in PATHSPEC_VARIABLES {
+            command.env_remove(name);
+        }
+        let output = command.output()?;
         Ok((output.stdout, output.stderr, code_of(output.status)))
     }
 

@@ -56,9 +56,10 @@ impl TagIndex {
         objects: &Objects,
         commit: &oid,
     ) -> Result<Option<BString>, Error> {
-        let known = match self.known.take() {
-            Some(known) if known.sources.hold() => known,
-            _ => Known::read(refs, objects)?,
+        let held = self.known.take().and_then(Known::held);
+        let known = match held {
+            Some(known) => known,
+            None => Known::read(refs, objects)?,
         };
         let known = self.known.insert(known);
         let settled = known.names.get(commit);
@@ -78,6 +79,11 @@ impl TagIndex {
 }
 
 impl Known {
+    /// The same, if no tag moved.
+    fn held(mut self) -> Option<Self> {
+        self.sources.hold().then_some(self)
+    }
+
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
         // Before the tags are read, so that a change in between shows.
         let sources = refs.sources_of(PREFIX.into())?;

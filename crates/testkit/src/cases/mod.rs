@@ -81,6 +81,10 @@ impl Case {
             let below = format!("{}/dir", self.directory);
             items.push(ask(Invocation::new(&below, &["-s", "-b", "--ignored"])));
             items.push(ask(Invocation::new(&below, &["--porcelain=v1", "-uall"])));
+            let mut literal =
+                Invocation::new(self.directory, &["-uall", "-vv", "--ignore-submodules=all"]);
+            literal.variables = vec![("GIT_LITERAL_PATHSPECS".into(), "1".into())];
+            items.push(ask(literal));
             let mut limited =
                 Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
             limited.pathspecs = vec!["dir".into()];
@@ -133,7 +137,6 @@ const INVOCATIONS: &[&[&str]] = &[
     &["-uno", "-v"],
     &["-vv"],
     &["-uno", "-vv", "--ignore-submodules=dirty"],
-    &["-uall", "-vv", "--ignore-submodules=all"],
 ];
 
 /// What is asked about every state, too, each for one way in which git walks.

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use vigil_linux::Errno;
+use vigil_linux::inotify::DirectoryWatch;
 use vigil_linux::stat::stat_at;
 
 use super::Error;
 use super::loose::{self, Item};
 use crate::stamp::{Observation, Stamp, now};
+use crate::trust::FileSystem;
 
 /// Everything that references were read from. To be looked at before they are read: a change in between then shows.
 #[derive(Debug)]
@@ -28,7 +30,12 @@ struct Folder {
     seen: Observation,
     /// The files in it, which may be written in place; without a stamp where that proves nothing.
     files: Vec<(CString, Option<Stamp>)>,
+    /// Tells whether the files are still as they were when they were last looked at, where it can.
+    watch: Option<DirectoryWatch>,
 }
+
+/// From how many files in a folder on it is watched: to look at fewer costs less than to have a watch made.
+const WATCHED_FILES_MIN: usize = 16;
 
 impl Sources {
     /// One file that holds all references.
@@ -50,6 +57,7 @@ impl Sources {
                     path,
                     seen,
                     files: Vec::new(),
+                    watch: None,
                 }),
                 Err(error) => failure = Some(error),
             },
@@ -69,9 +77,20 @@ impl Sources {
         }
     }
 
-    /// Whether none has changed since.
-    pub(crate) fn hold(&self) -> bool {
-        self.seen.holds(&self.whole).unwrap_or(false) && self.folders.iter().all(Folder::holds)
+    /// Whether none has changed since. From the second time on, folders with many files are watched.
+    pub(crate) fn hold(&mut self) -> bool {
+        self.seen.holds(&self.whole).unwrap_or(false) && self.folders.iter_mut().all(Folder::holds)
+    }
+}
+
+#[cfg(test)]
+impl Sources {
+    /// How many folders are watched.
+    pub(crate) fn watches(&self) -> usize {
+        self.folders
+            .iter()
+            .filter(|folder| folder.watch.is_some())
+            .count()
     }
 }
 
@@ -90,20 +109,50 @@ impl Folder {
         }
     }
 
-    fn holds(&self) -> bool {
-        let mut files = self.files.iter().map(|(_, stamp)| stamp);
-        if !files.all(Option::is_some) || !self.seen.holds(&self.path).unwrap_or(false) {
+    fn holds(&mut self) -> bool {
+        if !self.seen.holds(&self.path).unwrap_or(false) {
             return false;
         }
-        if self.files.is_empty() {
+        if self.files.is_empty() || self.watch.as_ref().is_some_and(DirectoryWatch::is_quiet) {
             return true;
         }
+        if self.files.iter().any(|(_, stamp)| stamp.is_none()) {
+            return false;
+        }
+        // Before the files are looked at, so that a change in between is heard of.
+        let watch = self.watched();
         // From the folder, since a look along the whole path takes twice as long.
-        open(&self.path).is_ok_and(|folder| {
+        let mut has_other_names = false;
+        let holds = open(&self.path).is_ok_and(|folder| {
             self.files.iter().all(|(name, stamp)| {
-                stat_at(folder.as_fd(), name).is_ok_and(|stat| Some(Stamp::from(&stat)) == *stamp)
+                stat_at(folder.as_fd(), name).is_ok_and(|stat| {
+                    has_other_names |= stat.nlink > 1;
+                    Some(Stamp::from(&stat)) == *stamp
+                })
             })
-        })
+        });
+        // What is written by another name of a file is not heard of.
+        self.watch = watch.filter(|_| holds && !has_other_names);
+        holds
+    }
+
+    /// A watch of the folder, if it has many files, and no other machine can write into them.
+    fn watched(&self) -> Option<DirectoryWatch> {
+        if self.files.len() < WATCHED_FILES_MIN {
+            return None;
+        }
+        let folder = openat(
+            CWD,
+            &self.path,
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?;
+        let trust = FileSystem::of(folder.as_fd()).ok()?.trust(None);
+        if !(trust.directories && trust.contents) {
+            return None;
+        }
+        DirectoryWatch::new(&self.path).ok()
     }
 }
 

@@ -98,6 +98,41 @@ fn a_tag_file_written_in_place_is_noticed() {
 }
 
 #[test]
+fn in_a_watched_folder_every_change_is_noticed() {
+    let sandbox = Sandbox::new();
+    let one = sandbox.commit("one");
+    let two = sandbox.commit("two");
+    for n in 10..40 {
+        sandbox.git(&["tag", &format!("t{n}")]);
+    }
+    let mut asker = Asker::new(&sandbox);
+    // As soon as the times of the files prove something.
+    let settle = |asker: &mut Asker, last: &str| loop {
+        assert_eq!(asker.ask(&two), Some(last.into()));
+        let known = asker.index.known.as_ref().unwrap();
+        if known.sources.watches() == 1 {
+            assert_eq!(asker.ask(&two), Some(last.into()));
+            break;
+        }
+    };
+    settle(&mut asker, "t39");
+    let tags = sandbox.git_dir().join("refs/tags");
+    fs::write(tags.join("t39"), format!("{one}\n")).unwrap();
+    assert_eq!(asker.ask(&one), Some("t39".into()));
+    settle(&mut asker, "t38");
+    sandbox.git(&["tag", "-d", "t38"]);
+    settle(&mut asker, "t37");
+    // Through another name of the file, of which no watch hears.
+    fs::hard_link(tags.join("t37"), sandbox.git_dir().join("other")).unwrap();
+    sandbox.git(&["tag", "-d", "t36"]);
+    assert_eq!(asker.ask(&two), Some("t37".into()));
+    fs::write(sandbox.git_dir().join("other"), format!("{one}\n")).unwrap();
+    assert_eq!(asker.ask(&two), Some("t35".into()));
+    sandbox.git(&["pack-refs", "--all"]);
+    assert_eq!(asker.ask(&two), Some("t35".into()));
+}
+
+#[test]
 fn damaged_tags_name_nothing() {
     let sandbox = Sandbox::new();
     let commit = sandbox.commit("one");
