@@ -9,6 +9,7 @@ use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
 use super::filter::Filter;
 use super::format::Format;
+use super::output;
 use super::say;
 use super::tell::{Asked, Teller, What};
 use super::threads::{self, Item, Locations};
@@ -32,6 +33,9 @@ pub(super) fn print(
     // Only one thread knows how to rewrite contents.
     let is_alone = teller.use_mailmap || arguments.transform.is_some();
     let is_contents = what == What::Contents;
+    if is_contents {
+        output::widen_pipe();
+    }
     let needs_info = format.needs_info() || arguments.filter != Filter::Everything;
     let locations = match arguments.unordered {
         // In that order, what a plan tells of an object by itself is found as fast without one.

@@ -3,11 +3,21 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::io::IoSlice;
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 
 use super::failure::Failure;
 
 /// How much is kept back at most, in bytes, while there is more to answer.
 const KEPT_MAX: usize = 256 << 10;
+
+/// Lets a pipe on standard output take as much at a time as is written at a time, which spares half of the waiting
+/// where much is written (`F_SETPIPE_SZ` in fcntl(2)). A pipe that may not grow, or a file, stays as it is.
+pub(super) fn widen_pipe() {
+    let stdout = rustix::stdio::stdout();
+    if fcntl_getpipe_size(stdout).is_ok_and(|len| len < KEPT_MAX) {
+        let _ = fcntl_setpipe_size(stdout, KEPT_MAX);
+    }
+}
 
 /// Where answers go.
 pub(super) enum Sink {
