@@ -140,6 +140,8 @@ impl Wanted {
         let color = format!("--color={color}");
         // With it git would write the index, and leave files out that are like what is recorded.
         let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
+        // To ask for copies that are configured is to ask for them among all files.
+        arguments.extend(["-c", "diff.renames=true"]);
         arguments.push("diff");
         arguments.extend(what);
         arguments.extend(["--no-ext-diff", "--no-relative"]);

@@ -11,6 +11,7 @@ cases! {
     "renamed to one of several", |b| { b.base().remove("a").write("z1", lines("a")).write("z2", lines("a")).write("sub/a", lines("a")).git(&["add", "-A"]); };
     "renamed from one of several", |b| { b.base().write("a2", lines("a")).commit("a2").remove("a").remove("a2").write("z", lines("a")).git(&["add", "-A"]); };
     "swapped", |b| { b.base().git(&["mv", "a", "t"]).git(&["mv", "b", "a"]).git(&["mv", "t", "b"]); };
+    "copied from what is unchanged, copies configured", |b| { b.base().git(&["config", "diff.renames", "copies"]).write("copy", lines("a")).write("copy 2", lines("b") + "more\n").write("b", "changed\n").git(&["add", "-A"]); };
     "copied", |b| { b.base().git(&["config", "status.renames", "copies"]).write("copy", lines("a")).write("a", "changed\n").git(&["add", "-A"]); };
     "no renames by setting", |b| { b.base().git(&["config", "diff.renames", "false"]).git(&["mv", "a", "z"]); };
     "too many to look for", |b| {
