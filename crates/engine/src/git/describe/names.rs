@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
 
 use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question};
@@ -56,6 +57,8 @@ pub(super) struct Names {
     all: Vec<Name>,
     /// The numbers of the best names.
     best: Option<ById<u32>>,
+    /// An object that is no tag.
+    plain: Option<ObjectId>,
     /// Whether a name was asked for.
     was_asked: bool,
     /// The paths of all: references without `refs/`, or `refs/tags/` where only tags count.
@@ -103,6 +106,7 @@ impl Names {
         let (peeled, tag) = match peeled {
             Some(peeled) => (peeled, None),
             None if id.is_null() || commits.has_in_graph(id) => (id.to_owned(), None),
+            None if self.is_plain(id, place) => (id.to_owned(), None),
             None => match tag_object::peel(id, place.objects, buf)? {
                 Some(peeled) => (peeled.target, Some(Box::new(peeled.first))),
                 None => (id.to_owned(), None),
@@ -125,6 +129,21 @@ impl Names {
         self.text.extend_from_slice(path);
         self.all.push(name);
         Ok(())
+    }
+
+    /// Whether it is known that the object `id` is no tag: many references in a row may lead to one commit, which is
+    /// read for the first of them alone.
+    fn is_plain(&mut self, id: &oid, place: Place<'_>) -> bool {
+        if self.plain.as_ref().is_some_and(|plain| **plain == *id) {
+            return true;
+        }
+        let is_read = |last: &Name| *last.id == *id && last.rank != Rank::Annotated;
+        let is_plain = self.all.last().is_some_and(is_read)
+            && matches!(place.objects.kind(id), Ok(Some(kind)) if kind != Kind::Tag);
+        if is_plain {
+            self.plain = Some(id.to_owned());
+        }
+        is_plain
     }
 
     /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
