@@ -7,6 +7,7 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
 use crate::environment::{self, Environment};
+use crate::file::Contents;
 use crate::git::attributes::Messages;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::config::{parameters, parse, value};
@@ -83,7 +84,7 @@ impl PackedRefs {
     /// # Errors
     /// git's words.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<Self, String> {
-        let parsed = Packed::parse("packed-refs".into(), bytes.to_vec(), hash);
+        let parsed = Packed::parse("packed-refs".into(), Contents::Read(bytes.to_vec()), hash);
         parsed.map(Self).map_err(|error| error.to_string())
     }
 

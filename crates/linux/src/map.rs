@@ -10,7 +10,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 /// The beginning of a file, mapped for reading (mmap(2)).
 ///
 /// The file should be one that nobody cuts or overwrites within the mapped length: reading a part that was cut off
-/// ends the process (`SIGBUS`). Map only files of one's own that are written by appending.
+/// ends the process (`SIGBUS`). Map only files that are written by appending, or replaced as a whole.
 #[derive(Debug)]
 pub struct Map {
     start: NonNull<u8>,

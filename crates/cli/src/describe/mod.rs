@@ -73,7 +73,8 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     if asks_for_tips {
         return Ok(reply_of(contains(&question, place, &revisions)));
     }
-    let mut describer = Describer::new(&question, place).map_err(|error| refuse(&error))?;
+    let mut describer =
+        Describer::new(&question, place, &revisions).map_err(|error| refuse(&error))?;
     let mut reply = Reply::default();
     let mut mark = None;
     if asks_for_head {

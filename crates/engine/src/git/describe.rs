@@ -184,21 +184,41 @@ impl Place<'_> {
 pub struct Describer<'a> {
     question: &'a Question,
     place: Place<'a>,
-    names: Names,
+    names: Names<'a>,
     commits: Commits<'a>,
     /// The commit at which the last search began, while its flags stand.
     start: Option<Number>,
+    /// What the only name leads to, and what was said of it, until it is asked about.
+    only: Option<Resolved>,
+    said: Vec<BString>,
+}
+
+/// What a name leads to.
+struct Resolved {
+    name: BString,
+    id: Result<Option<ObjectId>, Error>,
     said: Vec<BString>,
 }
 
 impl<'a> Describer<'a> {
-    /// Reads the names.
+    /// Reads the names, to describe what `revisions` lead to.
     ///
     /// # Errors
-    /// If there are none, unless ids will do; or a reference or object cannot be read.
-    pub fn new(question: &'a Question, place: Place<'a>) -> Result<Self, Error> {
-        let commits = Commits::new(place.objects);
-        let names = Names::read(question, place, &commits)?;
+    /// If there are no names, unless ids will do; or a reference or object cannot be read.
+    pub fn new(
+        question: &'a Question,
+        place: Place<'a>,
+        revisions: &[BString],
+    ) -> Result<Self, Error> {
+        let mut commits = Commits::new(place.objects);
+        let only = match revisions {
+            [only] => Some(Resolved::new(only.as_bstr(), place)),
+            _ => None,
+        };
+        let commit = only
+            .as_ref()
+            .and_then(|only| only.commit(place, &mut commits));
+        let names = Names::read(question, place, &commits, commit)?;
         if names.is_empty() && !question.always {
             return Err(Error::NoNames);
         }
@@ -208,6 +228,7 @@ impl<'a> Describer<'a> {
             names,
             commits,
             start: None,
+            only,
             said: Vec::new(),
         })
     }
@@ -225,7 +246,12 @@ impl<'a> Describer<'a> {
                 .push([b"describe ", name.as_bytes()].concat().into());
         }
         let place = self.place;
-        let Some(id) = place.find(name, &mut self.said)? else {
+        let resolved = match self.only.take() {
+            Some(only) if only.name == name => only,
+            _ => Resolved::new(name, place),
+        };
+        self.said.extend(resolved.said);
+        let Some(id) = resolved.id? else {
             return Err(Error::of_name(&[b"Not a valid object name ", name]));
         };
         // A path leads to a blob, which may be large.
@@ -313,6 +339,33 @@ impl<'a> Describer<'a> {
             for at in 0..self.commits.parent_count(number) {
                 pending.extend(self.commits.parent(number, at));
             }
+        }
+    }
+}
+
+impl Resolved {
+    fn new(name: &BStr, place: Place<'_>) -> Self {
+        let mut said = Vec::new();
+        let id = place.find(name, &mut said);
+        Self {
+            name: name.into(),
+            id,
+            said,
+        }
+    }
+
+    /// The commit to which it leads. Whatever is wrong with it is said when it is described.
+    fn commit(&self, place: Place<'_>, commits: &mut Commits<'_>) -> Option<ObjectId> {
+        let id = (*self.id.as_ref().ok()?)?;
+        if self.name.contains(&b':') {
+            return None;
+        }
+        if commits.is_commit(&id).ok()? {
+            return Some(id);
+        }
+        match place.objects.peel(&id).ok()?? {
+            (id, Kind::Commit) => Some(id),
+            _ => None,
         }
     }
 }

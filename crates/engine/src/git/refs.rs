@@ -3,13 +3,13 @@
 //! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
 
+mod listing;
 pub(crate) mod loose;
 pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod reflog;
 mod sources;
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,10 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
-use self::loose::{Item, Loose};
+use self::listing::Held;
+pub(crate) use self::listing::Listing;
+use self::loose::{Folders, Loose};
+pub(crate) use self::packed::Needless;
 use self::packed::Packed;
 pub(crate) use self::sources::Sources;
 use super::config;
@@ -55,6 +58,12 @@ pub enum Error {
         path: PathBuf,
         /// The line.
         line: BString,
+    },
+    /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
+    #[error("{text}")]
+    Name {
+        /// What git says of it, with the name's own bytes.
+        text: BString,
     },
     /// A reftable that cannot be read.
     #[error(transparent)]
@@ -273,61 +282,39 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        self.for_each_even_broken(prefix, |name, id, peeled| {
+        self.for_each_listed(&self.list(prefix)?, |name, id, peeled| {
             if !id.is_null() {
                 found(name, id, peeled);
             }
+            None
         })
     }
 
-    /// As [`Self::for_each`], with what that leaves out: such a reference leads to the null id.
-    pub(crate) fn for_each_even_broken(
+    /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
+    /// too, and leads to the null id. `found` may say what of the following it has no need for.
+    pub(crate) fn for_each_listed<'n>(
         &self,
-        prefix: &BStr,
-        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
+        listing: &Listing,
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>) -> Option<Needless<'n>>,
     ) -> Result<(), Error> {
         let null = ObjectId::null(self.hash);
-        self.for_each_raw(prefix, |name, raw, peeled| {
-            match raw {
+        listing.for_each_raw(|name, raw, peeled| {
+            Ok(match raw {
                 Raw::Direct(id) => found(name, &id, peeled),
                 Raw::Symbolic(_) => found(name, &self.resolve(name)?.unwrap_or(null), None),
                 Raw::Missing | Raw::Broken => found(name, &null, None),
-            }
-            Ok(())
+            })
         })
     }
 
-    /// As [`Self::for_each`], with what each reference holds; one of an invalid name is broken.
-    pub(crate) fn for_each_raw(
-        &self,
-        prefix: &BStr,
-        mut found: impl FnMut(&BStr, Raw, Option<ObjectId>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut emit = |name: &BStr, raw, peeled| {
-            let is_valid = name::is_valid(name);
-            found(name, if is_valid { raw } else { Raw::Broken }, peeled)
-        };
-        match &self.store {
-            Store::Files { .. } => {
-                let mut loose = self.loose_under(prefix).into_iter().peekable();
-                let packed = self.packed()?;
-                for record in packed.from(prefix) {
-                    let record = record?;
-                    if !record.name.starts_with(prefix) {
-                        break;
-                    }
-                    while let Some((name, raw)) = loose.next_if(|(name, _)| name < record.name) {
-                        emit(name.as_ref(), raw, None)?;
-                    }
-                    match loose.next_if(|(name, _)| name == record.name) {
-                        Some((name, raw)) => emit(name.as_ref(), raw, None)?,
-                        None => emit(record.name, Raw::Direct(record.id), record.peeled)?,
-                    }
-                }
-                for (name, raw) in loose {
-                    emit(name.as_ref(), raw, None)?;
-                }
-            }
+    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
+    pub(crate) fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
+        let held = match &self.store {
+            Store::Files { .. } => Held::Files {
+                // Before the packed ones, lest one be missed that is packed meanwhile.
+                loose: loose::read_under(self.folders(), prefix, self.hash),
+                packed: self.packed()?,
+            },
             Store::Reftable { shared, own } => {
                 let mut all = shared.refs(prefix)?;
                 if let Some(own) = own {
@@ -338,12 +325,13 @@ impl Refs {
                             .filter(|(name, _)| is_per_worktree(name)),
                     );
                 }
-                for (name, value) in all.range(BString::from("refs/")..BString::from("refs0")) {
-                    emit(name.as_ref(), value.raw(), value.peeled())?;
-                }
+                Held::Tables(all)
             }
-        }
-        Ok(())
+        };
+        Ok(Listing {
+            prefix: prefix.into(),
+            held,
+        })
     }
 
     /// The number of stash entries: the well-formed records in the log of `refs/stash`.
@@ -398,7 +386,7 @@ impl Refs {
     pub(crate) fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {
-                let path = self.folder_of(name).join(OsStr::from_bytes(name));
+                let path = self.folders().of(name).join(OsStr::from_bytes(name));
                 match loose::read(&path, self.hash) {
                     Loose::Found(raw) => Ok(raw),
                     Loose::Impossible => Ok(Raw::Missing),
@@ -426,45 +414,11 @@ impl Refs {
         }
     }
 
-    /// The folder in which the loose reference `name` is.
-    fn folder_of(&self, name: &BStr) -> &Path {
-        if is_per_worktree(name) {
-            &self.git_dir
-        } else {
-            &self.common_dir
+    fn folders(&self) -> Folders<'_> {
+        Folders {
+            own: &self.git_dir,
+            common: &self.common_dir,
         }
-    }
-
-    /// All loose references under `prefix`, by name.
-    fn loose_under(&self, prefix: &BStr) -> BTreeMap<BString, Raw> {
-        let prefix = if prefix.is_empty() {
-            BStr::new(b"refs/")
-        } else {
-            prefix
-        };
-        let folder = prefix
-            .get(..prefix.rfind_byte(b'/').unwrap_or(0))
-            .unwrap_or_default();
-        let mut names = Vec::new();
-        let mut keep = |item| match item {
-            Item::File(name) if name.starts_with(prefix) => names.push(name),
-            Item::File(_) | Item::Folder(_) => {}
-        };
-        loose::list(&self.common_dir, folder, &mut keep);
-        if self.git_dir != self.common_dir {
-            loose::list(&self.git_dir, folder, &mut keep);
-        }
-        // Read by name, so that each comes from the folder that counts for it.
-        names
-            .into_iter()
-            .filter_map(|name| {
-                let path = self.folder_of(name.as_ref()).join(OsStr::from_bytes(&name));
-                match loose::read(&path, self.hash) {
-                    Loose::Found(raw) => Some((name, raw)),
-                    Loose::Absent | Loose::Impossible => None,
-                }
-            })
-            .collect()
     }
 
     /// The packed references as they are now.

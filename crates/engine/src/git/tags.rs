@@ -89,15 +89,16 @@ impl Known {
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
-        refs.for_each_raw(PREFIX.into(), |name, raw, peeled| {
-            let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
-            match raw {
-                Raw::Direct(id) if !id.is_null() => direct.push((name, id, peeled)),
-                Raw::Symbolic(_) => unsettled.push(name),
-                Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
-            }
-            Ok(())
-        })?;
+        refs.list(PREFIX.into())?
+            .for_each_raw(|name, raw, peeled| {
+                let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
+                match raw {
+                    Raw::Direct(id) if !id.is_null() => direct.push((name, id, peeled)),
+                    Raw::Symbolic(_) => unsettled.push(name),
+                    Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
+                }
+                Ok(None)
+            })?;
         let mut names = HashMap::with_capacity_and_hasher(direct.len(), Default::default());
         // In byte order: a later name replaces an earlier one.
         for (name, id, peeled) in direct {

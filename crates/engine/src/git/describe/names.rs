@@ -1,6 +1,8 @@
 //! The names of commits: what references lead to them, and which of several is best.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
@@ -9,6 +11,7 @@ use gix_object::Kind;
 use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question};
 use crate::git::commits::{ById, Commits};
+use crate::git::refs::{Listing, Needless};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// How good a name is.
@@ -36,8 +39,8 @@ impl Rank {
 /// A name of a commit, or of another object.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// The range of its path in the text of all.
-    path: (usize, usize),
+    /// Where its path starts in the text of all, and its length.
+    path: (u32, u32),
     pub(super) rank: Rank,
     /// What the reference points to.
     pub(super) id: ObjectId,
@@ -51,70 +54,174 @@ pub(super) struct Name {
     pub(super) is_checked: bool,
 }
 
-/// The names, and once it was asked for more than one object, the best name of each.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    all: Vec<Name>,
+/// The references that a question asks for, and the names that they are.
+///
+/// Where one object is asked about, no table of all names is made unless the object has none itself.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    question: &'a Question,
+    place: Place<'a>,
+    listing: Rc<Listing>,
+    targets: Targets,
+    is_empty: bool,
+    /// The object whose best name is the last one in the table, if it has any, while no others are there.
+    only: Option<ObjectId>,
+    table: Table,
     /// The numbers of the best names.
     best: Option<ById<u32>>,
-    /// An object that is no tag.
-    plain: Option<ObjectId>,
-    /// Whether a name was asked for.
-    was_asked: bool,
-    /// The paths of all: references without `refs/`, or `refs/tags/` where only tags count.
-    text: Vec<u8>,
 }
 
-impl Names {
-    /// Reads the references that `question` asks for.
+impl<'a> Names<'a> {
+    /// Reads the references that `question` asks for. With `only`, the names of that object are wanted first.
     pub(super) fn read(
-        question: &Question,
-        place: Place<'_>,
+        question: &'a Question,
+        place: Place<'a>,
         commits: &Commits<'_>,
+        only: Option<ObjectId>,
     ) -> Result<Self, Error> {
-        let prefix = if question.all { "refs/" } else { "refs/tags/" };
-        let mut names = Self::default();
-        let mut buf = Vec::new();
-        let mut failure = None;
-        place
-            .refs
-            .for_each_even_broken(prefix.into(), |name, id, peeled| {
-                if failure.is_none() && is_wanted(question, name) {
-                    let path = name.strip_prefix(prefix.as_bytes()).unwrap_or(name);
-                    let taken = names.take(path, id, peeled, question, place, commits, &mut buf);
-                    failure = taken.err();
-                }
-            })?;
-        match failure {
-            Some(error) => Err(error),
-            None => Ok(names),
-        }
+        let mut names = Self {
+            question,
+            place,
+            listing: Rc::new(place.refs.list(prefix_of(question).into())?),
+            targets: Targets::default(),
+            is_empty: true,
+            only,
+            table: Table::default(),
+            best: None,
+        };
+        names.go_through(commits)?;
+        Ok(names)
     }
 
-    /// Notes the reference `path` to `id`, and where that leads through tags, as far as it is known.
-    #[expect(clippy::too_many_arguments, reason = "all but three are surroundings")]
+    /// Goes through all references, and takes their names: all of them, or the best one of the only object.
+    fn go_through(&mut self, commits: &Commits<'_>) -> Result<(), Error> {
+        let (question, place, only) = (self.question, self.place, self.only);
+        let prefix = prefix_of(question);
+        let target = only.map(|only| only.to_hex().to_string());
+        let mut failure = None;
+        let listing = Rc::clone(&self.listing);
+        self.targets.begin(only.is_some());
+        place
+            .refs
+            .for_each_listed(&listing, |reference, id, peeled| {
+                if failure.is_some() || !is_wanted(question, reference) {
+                    return None;
+                }
+                self.is_empty = false;
+                let path = reference.strip_prefix(prefix.as_bytes());
+                let taken = self.take(path.unwrap_or(reference), id, peeled, commits);
+                failure = taken.err();
+                Some(Needless {
+                    target: target.as_ref()?.as_bytes(),
+                    plain: self
+                        .table
+                        .all
+                        .last()
+                        .is_some_and(|best| best.rank > Rank::Head),
+                })
+            })?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Takes the reference `path` to `id`, and what that peels to, as far as it is known.
     fn take(
         &mut self,
         path: &[u8],
         id: &oid,
         peeled: Option<ObjectId>,
-        question: &Question,
-        place: Place<'_>,
         commits: &Commits<'_>,
-        buf: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let (peeled, tag) = match peeled {
             Some(peeled) => (peeled, None),
-            None if id.is_null() || commits.has_in_graph(id) => (id.to_owned(), None),
-            None if self.is_plain(id, place) => (id.to_owned(), None),
-            None => match tag_object::peel(id, place.objects, buf)? {
-                Some(peeled) => (peeled.target, Some(Box::new(peeled.first))),
-                None => (id.to_owned(), None),
-            },
+            None => self.targets.find(id, self.place, commits)?,
         };
-        let is_tag = !question.all || path.starts_with(b"tags/");
-        let name = Name {
-            path: (self.text.len(), path.len()),
+        if self.only.is_some_and(|only| only != peeled) {
+            return Ok(());
+        }
+        let is_tag = !self.question.all || path.starts_with(b"tags/");
+        let known = self.table.last();
+        let new = self.table.push(path, is_tag, id, peeled, tag);
+        if let (Some(_), Some(known)) = (self.only, known)
+            && !self.table.is_better(new, known, self.place)?
+        {
+            self.table.pop();
+        }
+        Ok(())
+    }
+
+    /// Whether there is no name at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// The best names, by what they lead to.
+    pub(super) fn best(&mut self, commits: &Commits<'_>) -> Result<&ById<u32>, Error> {
+        if self.only.take().is_some() {
+            let known = std::mem::take(&mut self.table);
+            self.go_through(commits)?;
+            self.table.learn(&known);
+        }
+        if self.best.is_none() {
+            self.best = Some(self.table.best(self.place)?);
+        }
+        Ok(self.best.get_or_insert_default())
+    }
+
+    /// The number of the best name of the object `id`, where [`Self::best`] was asked for before.
+    pub(super) fn best_of(&self, id: &ObjectId) -> Option<u32> {
+        self.best.as_ref()?.get(id).copied()
+    }
+
+    /// The number of the best name of the object `id`. Other numbers than the last are of no use from then on.
+    pub(super) fn find(
+        &mut self,
+        id: &ObjectId,
+        commits: &Commits<'_>,
+    ) -> Result<Option<u32>, Error> {
+        if self.only == Some(*id) {
+            return Ok(self.table.last());
+        }
+        Ok(self.best(commits)?.get(id).copied())
+    }
+
+    /// The name of this number.
+    pub(super) fn get(&self, number: u32) -> Option<&Name> {
+        self.table.get(number)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
+        self.table.get_mut(number)
+    }
+
+    /// The path of the name of this number: that of the reference without `refs/`, or `refs/tags/` where only tags count.
+    pub(super) fn path(&self, number: u32) -> &BStr {
+        self.get(number)
+            .map_or(BStr::new(b""), |name| self.table.path(name))
+    }
+}
+
+/// Names by number, in byte order of the references.
+#[derive(Debug, Default)]
+struct Table {
+    all: Vec<Name>,
+    /// The paths of all.
+    text: Vec<u8>,
+}
+
+impl Table {
+    /// Adds a name; returns its number.
+    fn push(
+        &mut self,
+        path: &[u8],
+        is_tag: bool,
+        id: &oid,
+        peeled: ObjectId,
+        tag: Option<Box<TagObject>>,
+    ) -> u32 {
+        self.all.push(Name {
+            // There is no room for four gigabytes of names.
+            path: (offset(self.text.len()), offset(path.len())),
             rank: match *peeled != *id {
                 true => Rank::Annotated,
                 false if is_tag => Rank::Lightweight,
@@ -125,25 +232,36 @@ impl Names {
             tag,
             is_misnamed: false,
             is_checked: false,
-        };
+        });
         self.text.extend_from_slice(path);
-        self.all.push(name);
-        Ok(())
+        self.last().unwrap_or_default()
     }
 
-    /// Whether it is known that the object `id` is no tag: many references in a row may lead to one commit, which is
-    /// read for the first of them alone.
-    fn is_plain(&mut self, id: &oid, place: Place<'_>) -> bool {
-        if self.plain.as_ref().is_some_and(|plain| **plain == *id) {
-            return true;
+    /// Takes the last name off.
+    fn pop(&mut self) {
+        if let Some(name) = self.all.pop() {
+            self.text.truncate(name.path.0 as usize);
         }
-        let is_read = |last: &Name| *last.id == *id && last.rank != Rank::Annotated;
-        let is_plain = self.all.last().is_some_and(is_read)
-            && matches!(place.objects.kind(id), Ok(Some(kind)) if kind != Kind::Tag);
-        if is_plain {
-            self.plain = Some(id.to_owned());
-        }
-        is_plain
+    }
+
+    /// The number of the last name.
+    fn last(&self) -> Option<u32> {
+        u32::try_from(self.all.len().checked_sub(1)?).ok()
+    }
+
+    fn get(&self, number: u32) -> Option<&Name> {
+        self.all.get(usize::try_from(number).ok()?)
+    }
+
+    fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
+        self.all.get_mut(usize::try_from(number).ok()?)
+    }
+
+    fn path(&self, name: &Name) -> &BStr {
+        let (start, length) = name.path;
+        let text = self.text.get(start as usize..);
+        let path = text.and_then(|text| text.get(..length as usize));
+        path.unwrap_or_default().as_bstr()
     }
 
     /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
@@ -165,77 +283,111 @@ impl Names {
         })
     }
 
-    /// Whether there is no name at all.
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// The best names, by what they lead to.
-    pub(super) fn best(&mut self, place: Place<'_>) -> Result<&ById<u32>, Error> {
-        if self.best.is_none() {
-            let mut best = ById::with_capacity_and_hasher(self.all.len(), Default::default());
-            for number in 0..u32::try_from(self.all.len()).unwrap_or(u32::MAX) {
-                let Some(peeled) = self.get(number).map(|name| name.peeled) else {
-                    break;
-                };
-                match best.entry(peeled) {
-                    Entry::Vacant(slot) => drop(slot.insert(number)),
-                    Entry::Occupied(mut slot) => {
-                        if self.is_better(number, *slot.get(), place)? {
-                            slot.insert(number);
-                        }
+    /// The number of the best name of each object.
+    fn best(&mut self, place: Place<'_>) -> Result<ById<u32>, Error> {
+        let mut best = ById::with_capacity_and_hasher(self.all.len(), Default::default());
+        for number in 0..u32::try_from(self.all.len()).unwrap_or(u32::MAX) {
+            let Some(peeled) = self.get(number).map(|name| name.peeled) else {
+                break;
+            };
+            match best.entry(peeled) {
+                Entry::Vacant(slot) => drop(slot.insert(number)),
+                Entry::Occupied(mut slot) => {
+                    if self.is_better(number, *slot.get(), place)? {
+                        slot.insert(number);
                     }
                 }
             }
-            self.best = Some(best);
-        }
-        Ok(self.best.get_or_insert_default())
-    }
-
-    /// The number of the best name of the object `id`, where [`Self::best`] was asked for before.
-    pub(super) fn best_of(&self, id: &ObjectId) -> Option<u32> {
-        self.best.as_ref()?.get(id).copied()
-    }
-
-    /// The number of the best name of the object `id`. The first answer is sought among all names, since it may be the
-    /// only one that is wanted.
-    pub(super) fn find(&mut self, id: &ObjectId, place: Place<'_>) -> Result<Option<u32>, Error> {
-        if std::mem::replace(&mut self.was_asked, true) {
-            return Ok(self.best(place)?.get(id).copied());
-        }
-        let leads_there = |(_, name): &(usize, &Name)| name.peeled == *id;
-        let numbers = self.all.iter().enumerate().filter(leads_there);
-        let numbers: Vec<u32> = numbers
-            .filter_map(|(number, _)| u32::try_from(number).ok())
-            .collect();
-        let mut best = None;
-        for number in numbers {
-            best = match best {
-                Some(known) if !self.is_better(number, known, place)? => Some(known),
-                _ => Some(number),
-            };
         }
         Ok(best)
     }
 
-    /// The name of this number.
-    pub(super) fn get(&self, number: u32) -> Option<&Name> {
-        self.all.get(usize::try_from(number).ok()?)
+    /// Takes over what `known` tells of names that were shown.
+    fn learn(&mut self, known: &Self) {
+        for shown in known.all.iter().filter(|name| name.is_checked) {
+            let path = known.path(shown);
+            let at = self.all.iter().position(|name| self.path(name) == path);
+            if let Some(name) = at.and_then(|at| self.all.get_mut(at)) {
+                (name.is_misnamed, name.is_checked) = (shown.is_misnamed, true);
+            }
+        }
+    }
+}
+
+/// Where references lead whose listing does not tell.
+#[derive(Debug, Default)]
+struct Targets {
+    buf: Vec<u8>,
+    /// Whether what is found is kept, since it will be asked for in the same order once more.
+    keeps: bool,
+    kept: VecDeque<Target>,
+    /// The last of them that was seen to be no tag.
+    plain: Option<ObjectId>,
+}
+
+/// What one of them leads to.
+#[derive(Debug)]
+struct Target {
+    id: ObjectId,
+    peeled: ObjectId,
+    tag: Option<Box<TagObject>>,
+    /// It is known to be no tag.
+    is_plain: bool,
+}
+
+impl Targets {
+    /// Begins anew with the first reference.
+    fn begin(&mut self, keeps: bool) {
+        self.keeps = keeps;
+        self.plain = None;
     }
 
-    /// The same, to be changed.
-    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
-        self.all.get_mut(usize::try_from(number).ok()?)
+    /// The object to which `id` leads through tags, and the tag object `id`.
+    fn find(
+        &mut self,
+        id: &oid,
+        place: Place<'_>,
+        commits: &Commits<'_>,
+    ) -> Result<(ObjectId, Option<Box<TagObject>>), Error> {
+        // Many in a row may lead to one commit.
+        let is_plain = self.plain.as_ref().is_some_and(|plain| **plain == *id);
+        if id.is_null() || is_plain || commits.has_in_graph(id) {
+            return Ok((id.to_owned(), None));
+        }
+        let is_kept = self.kept.front().is_some_and(|kept| *kept.id == *id);
+        let kept = if is_kept { self.kept.pop_front() } else { None };
+        let target = match kept {
+            Some(kept) => kept,
+            None => Target::read(id, place, &mut self.buf)?,
+        };
+        if target.is_plain {
+            self.plain = Some(target.id);
+        }
+        let (peeled, tag) = (target.peeled, target.tag.clone());
+        if self.keeps {
+            self.kept.push_back(target);
+        }
+        Ok((peeled, tag))
     }
+}
 
-    /// The path of the name of this number.
-    pub(super) fn path(&self, number: u32) -> &BStr {
-        let path = self.get(number).and_then(|name| {
-            let (start, length) = name.path;
-            self.text.get(start..)?.get(..length)
-        });
-        path.unwrap_or_default().as_bstr()
+impl Target {
+    fn read(id: &oid, place: Place<'_>, buf: &mut Vec<u8>) -> Result<Self, Error> {
+        let peeled = tag_object::peel(id, place.objects, buf)?;
+        let is_other = |kind| matches!(kind, Ok(Some(kind)) if kind != Kind::Tag);
+        Ok(Self {
+            id: id.to_owned(),
+            is_plain: peeled.is_none() && is_other(place.objects.kind(id)),
+            peeled: peeled
+                .as_ref()
+                .map_or(id.to_owned(), |peeled| peeled.target),
+            tag: peeled.map(|peeled| Box::new(peeled.first)),
+        })
     }
+}
+
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 impl Name {
@@ -247,6 +399,11 @@ impl Name {
         }
         Ok(self.tag.as_deref())
     }
+}
+
+/// How the names of references begin that `question` asks for.
+fn prefix_of(question: &Question) -> &'static str {
+    if question.all { "refs/" } else { "refs/tags/" }
 }
 
 /// Whether the patterns of `question` let the reference `name` be used. They are about tags, branches and remote branches

@@ -43,7 +43,8 @@ fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String)
         }
         return (stdout, stderr);
     }
-    let mut describer = match Describer::new(&question, place) {
+    let revisions: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
+    let mut describer = match Describer::new(&question, place, &revisions) {
         Ok(describer) => describer,
         Err(error) => {
             say(Vec::new(), Some(&error));
@@ -260,6 +261,56 @@ fn names_of_one_commit_are_ranked() {
     sandbox.git(&["tag", "-a", "-m", "x", "nested", "alias"]);
     sandbox.git(&["pack-refs", "--all"]);
     compare(&sandbox, &["--long"], &["HEAD"], "nested");
+}
+
+#[test]
+fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
+    let sandbox = row();
+    for (name, commit) in [
+        ("b", "HEAD"),
+        ("d", "HEAD~1"),
+        ("e", "HEAD"),
+        ("m", "HEAD~3"),
+    ] {
+        sandbox.git(&["tag", name, commit]);
+    }
+    sandbox.git(&["tag", "-a", "-m", "x", "w", "HEAD~1"]);
+    sandbox.git(&["tag", "-a", "-m", "x", "x", "HEAD~2"]);
+    let ask = |remark: &str| {
+        for options in [
+            &["--tags"][..],
+            &["--all"],
+            &[],
+            &["--tags", "--match=[d-x]"],
+        ] {
+            for name in ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4", "x"] {
+                compare(&sandbox, options, &[name], remark);
+            }
+        }
+    };
+    sandbox.git(&["pack-refs", "--all"]);
+    ask("packed");
+    // Loose ones before, among, behind and instead of packed ones.
+    sandbox.git(&["tag", "a", "HEAD~4"]);
+    sandbox.git(&["tag", "-f", "b", "HEAD~3"]);
+    sandbox.git(&["tag", "-a", "-m", "x", "c", "HEAD"]);
+    sandbox.git(&["tag", "z", "HEAD~4"]);
+    ask("loose");
+    let packed = sandbox.git_dir().join("packed-refs");
+    let text = std::fs::read_to_string(&packed).unwrap();
+    std::fs::write(&packed, text.replacen("refs/tags/e", "refs/tags/e..e", 1)).unwrap();
+    ask("an invalid name");
+    for (remark, name) in [
+        ("a line that is no record", "\nrefs/tags/w"),
+        ("a name that leads out", "refs/tags/../w"),
+        ("a name that is a folder's", "refs/tags/w/"),
+        ("a hidden name", "refs/tags/.w"),
+        ("no name", ""),
+        ("another line that is no record", "refs/tags/w\n"),
+    ] {
+        std::fs::write(&packed, text.replacen("refs/tags/w", name, 1)).unwrap();
+        ask(remark);
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Describer<'_> {
     /// The description of the commit `id`, without a mark.
     pub(super) fn describe_commit(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let question = self.question;
-        if let Some(name) = self.names.find(id, self.place)?
+        if let Some(name) = self.names.find(id, &self.commits)?
             && self.counts(name)
         {
             let mut text = self.shown(name)?;
@@ -109,8 +109,9 @@ impl Describer<'_> {
     /// Looks for names in the history of `start`.
     fn search(&mut self, start: Number) -> Result<Found, Error> {
         let question = self.question;
+        let count = self.names.best(&self.commits)?.len();
+        let enough = question.candidates.min(count);
         let commits = &mut self.commits;
-        let enough = question.candidates.min(self.names.best(self.place)?.len());
         commits.read_or_say(start, &mut self.said)?;
         if let Some(commit) = commits.get_mut(start) {
             commit.flags = SEEN;

@@ -1,16 +1,20 @@
 //! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
 
+mod reader;
+
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use bstr::BString;
 use gix_hash::{Kind, ObjectId};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use vigil_linux::Errno;
 
-use super::{Raw, name};
+pub(super) use self::reader::read_under;
+use super::{Raw, is_per_worktree, name};
 use crate::git::space;
 
 /// More than any reference holds; what is longer is not one.
@@ -27,20 +31,45 @@ pub(super) enum Loose {
     Impossible,
 }
 
+/// The folders in which the loose references of a worktree are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Folders<'a> {
+    /// Of the worktree's own.
+    pub(super) own: &'a Path,
+    /// Of those that all worktrees share.
+    pub(super) common: &'a Path,
+}
+
+impl<'a> Folders<'a> {
+    /// The folder in which the loose reference `name` is.
+    pub(super) fn of(self, name: &[u8]) -> &'a Path {
+        if is_per_worktree(name) {
+            self.own
+        } else {
+            self.common
+        }
+    }
+}
+
 /// Reads the loose reference in the file `path`.
 ///
 /// What cannot be opened is broken, as for git; so is a pipe, for which git would wait.
 pub(super) fn read(path: &Path, hash: Kind) -> Loose {
+    read_at(CWD, path, hash)
+}
+
+/// As [`read`], with a path that begins in `folder`.
+fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = match rustix::fs::openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
+    let fd = match openat(folder, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Loose::Absent,
         Err(Errno::NOTDIR | Errno::NAMETOOLONG) => return Loose::Impossible,
         Err(Errno::LOOP) => {
-            if let Some(target) = link_target(path) {
+            if let Some(target) = link_target(folder, path) {
                 return Loose::Found(Raw::Symbolic(target));
             }
-            match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
+            match openat(folder, path, flags, Mode::empty()) {
                 Ok(fd) => fd,
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
                 Err(_) => return Loose::Found(Raw::Broken),
@@ -68,9 +97,9 @@ fn read_all(mut file: std::fs::File) -> std::io::Result<Vec<u8>> {
 }
 
 /// The target of a symbolic link that stands for a symbolic reference, as the oldest gits wrote them.
-fn link_target(path: &Path) -> Option<BString> {
-    let target = std::fs::read_link(path).ok()?;
-    let target = target.as_os_str().as_bytes();
+fn link_target(folder: BorrowedFd<'_>, path: &Path) -> Option<BString> {
+    let target = readlinkat(folder, path, Vec::new()).ok()?;
+    let target = target.as_bytes();
     (target.starts_with(b"refs/") && name::is_valid(target)).then(|| target.into())
 }
 

@@ -302,3 +302,36 @@ fn packed_references_that_move_are_read_again() {
     fs::remove_file(sandbox.git_dir().join("packed-refs")).unwrap();
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), None);
 }
+
+#[test]
+fn packed_names_that_may_lead_elsewhere_are_refused() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.commit("one");
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    for (name, said) in [
+        ("refs/tags/a..b", ""),
+        ("refs/tags/.a", ""),
+        ("refs/tags/a/", "packed refname is dangerous: refs/tags/a/"),
+        (
+            "refs/tags/../a",
+            "packed refname is dangerous: refs/tags/../a",
+        ),
+        (
+            "refs/tags/a//b",
+            "packed refname is dangerous: refs/tags/a//b",
+        ),
+        ("", "packed refname is dangerous: "),
+        (
+            "refs/tags/a\0b",
+            "packed refname contains embedded NULL: refs/tags/a",
+        ),
+    ] {
+        let text = format!("# pack-refs with: peeled fully-peeled sorted \n{id} {name}\n");
+        fs::write(sandbox.git_dir().join("packed-refs"), text).unwrap();
+        let listed = refs.for_each(BStr::new(""), |_, _, _| ());
+        assert_eq!(
+            listed.map_or_else(|error| error.to_string(), |()| String::new()),
+            said
+        );
+    }
+}
