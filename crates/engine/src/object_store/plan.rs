@@ -4,6 +4,7 @@
 //! Objects are numbered here in that order. A family is an object that is whole with all that are deltas against it, or
 //! against one of the family. One thread reads all of a family, so that no base is made by two.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gix_object::Kind;
@@ -54,11 +55,18 @@ pub(super) struct Plan {
     offsets: Vec<u64>,
     /// What each object is a delta against.
     bases: Vec<u32>,
+    /// Only contents are made from bases: who asks for types and sizes alone does without.
+    uses: OnceLock<Uses>,
+    families: Vec<Family>,
+}
+
+/// Which objects are made from each.
+#[derive(Debug)]
+struct Uses {
     /// The next object with the same base.
     siblings: Vec<u32>,
     /// The first object that has this one as its base, of those that may not have been read.
-    uses: Vec<AtomicU32>,
-    families: Vec<Family>,
+    first: Vec<AtomicU32>,
 }
 
 /// What all objects of a family have in common.
@@ -107,7 +115,9 @@ impl Plan {
         let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);
         let families = share_out(&headers, threads);
-        let bases: Vec<u32> = headers.into_iter().map(|header| header.base).collect();
+        // A copy, lest the room of the headers be kept.
+        let bases: Vec<u32> = headers.iter().map(|header| header.base).collect();
+        drop(headers);
         let (offsets, families, bases) = match readers.order {
             ReadingOrder::Offsets => (offsets, families, bases),
             ReadingOrder::Ids => {
@@ -120,13 +130,11 @@ impl Plan {
                 )
             }
         };
-        let (siblings, uses) = list_uses(&bases);
         Ok(Some(Self {
             readers,
             offsets,
             bases,
-            siblings,
-            uses,
+            uses: OnceLock::new(),
             families,
         }))
     }
@@ -185,12 +193,13 @@ impl Plan {
     ///
     /// It is asked for by the one thread that reads the family, and for a greater `now` each time.
     pub(super) fn next_use(&self, number: u32, now: u32) -> u32 {
-        let Some(known) = self.uses.get(number as usize) else {
+        let uses = self.uses.get_or_init(|| Uses::of(&self.bases));
+        let Some(known) = uses.first.get(number as usize) else {
             return NONE;
         };
         let mut next = known.load(Ordering::Relaxed);
         while next <= now {
-            next = self.siblings.get(next as usize).copied().unwrap_or(NONE);
+            next = uses.siblings.get(next as usize).copied().unwrap_or(NONE);
         }
         known.store(next, Ordering::Relaxed);
         next
@@ -268,18 +277,22 @@ fn by_id<T: Copy + Default>(places: &[u32], values: Vec<T>) -> Vec<T> {
     sorted
 }
 
-/// The next object with the same base for each object, and the first one of which it is the base.
-fn list_uses(bases: &[u32]) -> (Vec<u32>, Vec<AtomicU32>) {
-    let mut siblings = vec![NONE; bases.len()];
-    let mut uses = vec![NONE; bases.len()];
-    let mut number = u32::try_from(bases.len()).unwrap_or(NONE);
-    for (base, sibling) in bases.iter().zip(&mut siblings).rev() {
-        number = number.saturating_sub(1);
-        if let Some(first) = uses.get_mut(*base as usize) {
-            *sibling = std::mem::replace(first, number);
+impl Uses {
+    fn of(bases: &[u32]) -> Self {
+        let mut siblings = vec![NONE; bases.len()];
+        let mut first = vec![NONE; bases.len()];
+        let mut number = u32::try_from(bases.len()).unwrap_or(NONE);
+        for (base, sibling) in bases.iter().zip(&mut siblings).rev() {
+            number = number.saturating_sub(1);
+            if let Some(first) = first.get_mut(*base as usize) {
+                *sibling = std::mem::replace(first, number);
+            }
+        }
+        Self {
+            siblings,
+            first: first.into_iter().map(AtomicU32::new).collect(),
         }
     }
-    (siblings, uses.into_iter().map(AtomicU32::new).collect())
 }
 
 /// Gives each family to the thread that has the least to do by then.

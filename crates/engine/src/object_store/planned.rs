@@ -2,6 +2,7 @@
 //! where there is no room for all. That is as few as can be inflated twice.
 
 use std::collections::{BinaryHeap, HashMap};
+use std::num::NonZeroU32;
 
 use gix_object::Kind;
 
@@ -69,8 +70,8 @@ impl Planned {
 struct PlannedPack {
     /// The object that is read, or was read last.
     now: u32,
-    /// Where each object is in `kept`, or [`NONE`].
-    places: Vec<u32>,
+    /// Where each object is in `kept`.
+    places: Places,
     kept: Vec<Kept>,
     /// Places in `kept` that are empty.
     free: Vec<u32>,
@@ -90,6 +91,38 @@ struct Kept {
     /// When it comes up again.
     next: u32,
     contents: Vec<u8>,
+}
+
+/// For each object, its place in a list, if it has one. Zeros stand for none, so that memory is taken for those parts
+/// alone in which there is one.
+#[derive(Debug)]
+struct Places(Vec<Option<NonZeroU32>>);
+
+impl Places {
+    fn new(count: usize) -> Self {
+        Self(vec![None; count])
+    }
+
+    fn get(&self, number: u32) -> Option<u32> {
+        let place = self.0.get(number as usize)?.as_ref()?;
+        Some(place.get() - 1)
+    }
+
+    /// Says whether there is room for it.
+    fn set(&mut self, number: u32, place: u32) -> bool {
+        let place = place.checked_add(1).and_then(NonZeroU32::new);
+        match self.0.get_mut(number as usize) {
+            Some(known) if place.is_some() => *known = place,
+            _ => return false,
+        }
+        true
+    }
+
+    fn clear(&mut self, number: u32) {
+        if let Some(place) = self.0.get_mut(number as usize) {
+            *place = None;
+        }
+    }
 }
 
 /// A delta on the way from an object to one that is whole or kept.
@@ -123,7 +156,7 @@ impl PlannedPack {
     fn new(plan: &Plan, len_max: usize) -> Self {
         Self {
             now: 0,
-            places: vec![NONE; plan.count()],
+            places: Places::new(plan.count()),
             kept: Vec::new(),
             free: Vec::new(),
             uses: BinaryHeap::new(),
@@ -221,8 +254,7 @@ impl PlannedPack {
         self.chain.clear();
         let mut number = self.now;
         loop {
-            let place = self.places.get(number as usize).copied()?;
-            if place != NONE {
+            if let Some(place) = self.places.get(number) {
                 return Some(End::Kept(place));
             }
             let offset = plan.offset(number)?;
@@ -290,17 +322,16 @@ impl PlannedPack {
     }
 
     fn keep(&mut self, number: u32, kind: Kind, next: u32, contents: Vec<u8>) {
-        let Some(known) = self.places.get_mut(number as usize) else {
+        if self.places.get(number).is_some() {
             return;
-        };
+        }
         let place = match self.free.pop() {
             Some(place) => place,
             None => u32::try_from(self.kept.len()).unwrap_or(NONE),
         };
-        if *known != NONE || place == NONE {
+        if !self.places.set(number, place) {
             return;
         }
-        *known = place;
         self.len += contents.capacity() + KEPT_COST;
         self.uses.push((next, number));
         let kept = Kept {
@@ -320,7 +351,9 @@ impl PlannedPack {
         while self.len > self.len_max
             && let Some((next, number)) = self.uses.pop()
         {
-            let place = self.places.get(number as usize).copied().unwrap_or(NONE);
+            let Some(place) = self.places.get(number) else {
+                continue;
+            };
             let kept = self.kept.get(place as usize);
             if kept.is_some_and(|kept| kept.next == next) {
                 self.drop(place);
@@ -331,8 +364,9 @@ impl PlannedPack {
         if self.uses.len() > 4 * kept + 4096 {
             let (kept, places) = (&self.kept, &self.places);
             self.uses.retain(|(next, number)| {
-                let place = places.get(*number as usize).copied().unwrap_or(NONE);
-                let kept = kept.get(place as usize);
+                let kept = places
+                    .get(*number)
+                    .and_then(|place| kept.get(place as usize));
                 kept.is_some_and(|kept| kept.next == *next)
             });
         }
@@ -343,9 +377,7 @@ impl PlannedPack {
             self.len -= kept.contents.capacity() + KEPT_COST;
             kept.contents = Vec::new();
             kept.next = NONE;
-            if let Some(place) = self.places.get_mut(kept.number as usize) {
-                *place = NONE;
-            }
+            self.places.clear(kept.number);
             self.free.push(place);
         }
     }
