@@ -30,7 +30,11 @@ fn history(commits: &[(Vec<usize>, i64)]) -> (Sandbox, Vec<ObjectId>) {
     for (n, (parents, time_s)) in commits.iter().enumerate() {
         input.push_str(&format!("reset refs/heads/c{n}\n"));
         input.push_str(&format!("commit refs/heads/c{n}\nmark :{}\n", n + 1));
-        input.push_str(&format!("committer C <c> {time_s} +0000\ndata 0\n"));
+        // Of its own, lest two commits with the same parents and time be one.
+        let message = format!("{n:08}");
+        input.push_str(&format!(
+            "committer C <c> {time_s} +0000\ndata 8\n{message}\n"
+        ));
         for (at, parent) in parents.iter().enumerate() {
             let word = if at == 0 { "from" } else { "merge" };
             input.push_str(&format!("{word} :{}\n", parent + 1));
