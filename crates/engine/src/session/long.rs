@@ -132,10 +132,12 @@ impl Session {
         state: &IndexState,
         warnings: &mut Vec<BString>,
     ) -> Result<Option<SparseCheckout>, SessionError> {
+        let sums = state.tracked.sums();
+        let may_become_sparse = sums.entries > 0 && sums.conflicted == 0;
         let is_wanted = self.settings.sparse_checkout
             && self.settings.sparse_checkout_cone
             && state.file.shared.is_none()
-            && (state.written_sparse.is_some() || state.tracked.sums().conflicted == 0)
+            && (state.written_sparse.is_some() || may_become_sparse)
             && self.repository.config.boolean("index.sparse")? == Some(true);
         if !is_wanted {
             return Ok(None);

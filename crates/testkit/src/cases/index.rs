@@ -118,6 +118,11 @@ cases! {
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]).git(&["add", "-A"]);
     };
     "sparse index, emptied", |b| { sparse(b); b.git(&["read-tree", "--empty"]); };
+    "empty index that is to be split and sparse", |b| {
+        b.empty().git(&["update-index", "--index-version", "2"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
+        b.git(&["config", "core.splitIndex", "true"]);
+    };
     "sparse index that is to be split", |b| { sparse(b); b.git(&["config", "core.splitIndex", "true"]); };
     "skipped file behind a link", |b| {
         b.base().git(&["update-index", "--skip-worktree", "dir/c"]).git(&["config", "core.sparseCheckout", "true"]);
