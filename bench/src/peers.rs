@@ -88,6 +88,22 @@ const VIGIL_DAEMON: &[&str] = &[
     "-1",
 ];
 
+/// The ways in which Vigil is asked.
+const VIGIL_MANNERS: [(&str, Manner); 6] = [
+    ("status", Manner::Command(STATUS)),
+    (
+        "status, no state on disk",
+        Manner::Command(STATUS_WITHOUT_STATE),
+    ),
+    ("gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
+    (
+        "gitstatusd, first, no state on disk",
+        Manner::DaemonFirstWithoutState(VIGIL_DAEMON),
+    ),
+    ("gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
+    ("gitstatusd, hot, in a row", Manner::DaemonRow(VIGIL_DAEMON)),
+];
+
 /// The peer to which all ratios are: the floor that lists.
 pub(crate) const BASE: usize = 0;
 
@@ -132,28 +148,22 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         Some(program) => program.into(),
         None => workspace()?.join("target/release/vigil"),
     };
-    add(
-        "vigil",
-        usable_vigil(&vigil).then(|| vigil.clone()),
-        format!("no `vigil status` in `{}`", vigil.display()),
-        &[
-            ("vigil status", Manner::Command(STATUS)),
-            (
-                "vigil status, no state on disk",
-                Manner::Command(STATUS_WITHOUT_STATE),
-            ),
-            ("vigil gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
-            (
-                "vigil gitstatusd, first, no state on disk",
-                Manner::DaemonFirstWithoutState(VIGIL_DAEMON),
-            ),
-            ("vigil gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
-            (
-                "vigil gitstatusd, hot, in a row",
-                Manner::DaemonRow(VIGIL_DAEMON),
-            ),
-        ],
-    );
+    let before = std::env::var_os("VIGIL_BEFORE").map(PathBuf::from);
+    let builds =
+        std::iter::once(("vigil", vigil)).chain(before.map(|vigil| ("earlier vigil", vigil)));
+    for (build, vigil) in builds {
+        let named = VIGIL_MANNERS.map(|(what, manner)| (format!("{build} {what}"), manner));
+        let manners: Vec<_> = named
+            .iter()
+            .map(|(name, manner)| (name.as_str(), *manner))
+            .collect();
+        add(
+            build,
+            usable_vigil(&vigil).then(|| vigil.clone()),
+            format!("no `vigil status` in `{}`", vigil.display()),
+            &manners,
+        );
+    }
     for git in ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from) {
         let name = match git.is_file() {
             true => version(&git).replace(" version", ""),
