@@ -5,6 +5,7 @@ mod contains;
 mod dirty;
 mod names;
 mod tag_object;
+mod targets;
 mod walk;
 
 use bstr::{BStr, BString, ByteSlice};
