@@ -39,6 +39,8 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     program: PathBuf,
     manner: Manner,
+    /// A new process finds what another of its build keeps on disk, though a further build takes part that replaces it.
+    warms_up: bool,
 }
 
 /// Who takes part, and who could but is not here.
@@ -121,9 +123,12 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
             name: name.to_owned(),
             program: here.clone(),
             manner: Manner::Floor(flags),
+            warms_up: false,
         });
     }
 
+    let before = std::env::var_os("VIGIL_BEFORE").map(PathBuf::from);
+    let has_earlier = before.is_some();
     let mut add =
         |name: &str, program: Option<PathBuf>, place: String, manners: &[(&str, Manner)]| {
             let version = program.as_deref().map(version);
@@ -140,6 +145,7 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
                     name: (*name).to_owned(),
                     program,
                     manner: *manner,
+                    warms_up: has_earlier && name.contains("vigil"),
                 }));
             }
         };
@@ -148,7 +154,6 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         Some(program) => program.into(),
         None => workspace()?.join("target/release/vigil"),
     };
-    let before = std::env::var_os("VIGIL_BEFORE").map(PathBuf::from);
     let builds =
         std::iter::once(("vigil", vigil)).chain(before.map(|vigil| ("earlier vigil", vigil)));
     for (build, vigil) in builds {
@@ -244,6 +249,7 @@ pub(crate) struct Session {
     program: PathBuf,
     repository: PathBuf,
     manner: Manner,
+    warms_up: bool,
     threads: Option<usize>,
     server: Option<Server>,
 }
@@ -266,6 +272,7 @@ impl Peer {
             program: self.program.clone(),
             repository: repository.to_path_buf(),
             manner: self.manner,
+            warms_up: self.warms_up,
             threads,
             server: None,
         };
@@ -277,6 +284,10 @@ impl Peer {
 impl Session {
     /// Asks once; the time until the whole answer was there.
     pub(crate) fn ask(&mut self) -> Done<Duration> {
+        if self.warms_up && matches!(self.manner, Manner::Command(_) | Manner::DaemonFirst(_)) {
+            let mut command = command(&self.program, STATUS, &self.repository);
+            command.stdin(Stdio::null()).output()?;
+        }
         self.try_ask()
             .map_err(|error| format!("{}: {error}", self.name).into())
     }
