@@ -319,7 +319,7 @@ impl Options {
             Key::Path => self.path = value.map(BStr::to_owned),
             Key::Filter => {
                 self.filter = match value {
-                    Some(text) => Filter::parse(text)?,
+                    Some(text) => self.filter.and(Filter::parse(text)?),
                     None => Filter::default(),
                 }
             }

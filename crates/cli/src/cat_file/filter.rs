@@ -6,6 +6,10 @@ use vigil_engine::object_store::{Info, Kind};
 use crate::bytes;
 use crate::reply::{Reply, labelled};
 
+/// What must be written as `%` and two digits in a part of a combined filter, beside spaces and control characters
+/// (git-rev-list(1), "--filter").
+const RESERVED: &[u8] = b"~`!@#$^&*()[]{}\\;'\",<>?";
+
 /// A filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Filter {
@@ -53,17 +57,31 @@ impl Filter {
         if text.starts_with(b"sparse:path=") {
             return Err(Reply::fatal("sparse:path filters support has been dropped"));
         }
-        let others = [
-            ("tree:", "tree"),
-            ("sparse:oid=", "sparse:oid"),
-            ("combine:", "combine"),
-        ];
-        let other = others
-            .iter()
-            .find(|(prefix, _)| text.starts_with(prefix.as_bytes()));
-        other
-            .map(|(_, name)| Self::Unsupported(name))
-            .ok_or_else(invalid)
+        if let Some(depth) = text.strip_prefix(b"tree:") {
+            return size(depth.as_bstr())
+                .map(|_| Self::Unsupported("tree"))
+                .ok_or_else(|| Reply::fatal("expected 'tree:<depth>'"));
+        }
+        if let Some(specs) = text.strip_prefix(b"combine:") {
+            check_combined(specs)?;
+            return Ok(Self::Unsupported("combine"));
+        }
+        if text == "auto" {
+            let complaint = "'auto' filter not supported by this command";
+            return Err(Reply::fatal(complaint));
+        }
+        match text.starts_with(b"sparse:oid=") {
+            true => Ok(Self::Unsupported("sparse:oid")),
+            false => Err(invalid()),
+        }
+    }
+
+    /// This one and a further one: git combines them.
+    pub(super) fn and(self, further: Self) -> Self {
+        match self {
+            Self::Everything => further,
+            _ => Self::Unsupported("combine"),
+        }
     }
 
     /// Whether the command can use it.
@@ -105,4 +123,89 @@ fn size(text: &BStr) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(factor)
+}
+/// Checks the parts of a combined filter, in the order in which git does.
+fn check_combined(specs: &[u8]) -> Result<(), Reply> {
+    if specs.is_empty() {
+        return Err(Reply::fatal("expected something after combine:"));
+    }
+    let specs = specs.split(|byte| *byte == b'+');
+    for spec in specs.filter(|spec| !spec.is_empty()) {
+        let is_reserved = |byte: &&u8| **byte <= b' ' || RESERVED.contains(*byte);
+        if let Some(byte) = spec.iter().find(is_reserved) {
+            let complaint = bytes!["must escape char in sub-filter-spec: '", &[*byte], "'"];
+            return Err(Reply::fatal(complaint));
+        }
+        Filter::parse(percent_decoded(spec).as_bstr())?;
+    }
+    Ok(())
+}
+
+/// `text` with each `%` and two hexadecimal digits replaced by the byte that they stand for.
+fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| digits.to_str().ok());
+        let byte = digits
+            .filter(|digits| first == b'%' && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|byte| *byte != 0);
+        decoded.push(byte.unwrap_or(first));
+        rest = after
+            .get(if byte.is_some() { 2 } else { 0 }..)
+            .unwrap_or_default();
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_that_batches_have_not_are_refused_in_git_s_words() {
+        let said = |texts: &[&str]| {
+            let mut filter = Filter::default();
+            for text in texts {
+                match Filter::parse((*text).into()) {
+                    Ok(further) => filter = filter.and(further),
+                    Err(reply) => return reply.stderr.to_str_lossy().trim_end().to_owned(),
+                }
+            }
+            match filter.check(true) {
+                Ok(()) => String::new(),
+                Err(reply) => reply.stderr.to_str_lossy().trim_end().to_owned(),
+            }
+        };
+        let combine = "usage: objects filter not supported: 'combine'";
+        let depth = "fatal: expected 'tree:<depth>'";
+        for (texts, expected) in [
+            (&["blob:none"][..], ""),
+            (&["blob:limit=1k"], ""),
+            (&["blob:none", "object:type=tag"], combine),
+            (&["blob:none", "x"], "fatal: invalid filter-spec 'x'"),
+            (&["tree:1"], "usage: objects filter not supported: 'tree'"),
+            (&["tree:"], depth),
+            (&["tree:-1"], depth),
+            (
+                &["auto"],
+                "fatal: 'auto' filter not supported by this command",
+            ),
+            (&["combine:"], "fatal: expected something after combine:"),
+            (&["combine:+"], combine),
+            (&["combine:blob:none++tree:1+"], combine),
+            (&["combine:blob%3Anone"], combine),
+            (&["combine:tree:x"], depth),
+            (&["combine:combine:tree%3ax"], depth),
+            (
+                &["combine:a b"],
+                "fatal: must escape char in sub-filter-spec: ' '",
+            ),
+            (&["combine:x+a*"], "fatal: invalid filter-spec 'x'"),
+            (&["combine:a%zz"], "fatal: invalid filter-spec 'a%zz'"),
+        ] {
+            assert_eq!(said(texts), expected, "{texts:?}");
+        }
+    }
 }

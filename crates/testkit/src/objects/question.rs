@@ -209,8 +209,14 @@ fn filter(rng: &mut Rng, arguments: &mut Vec<String>) {
             "object:type=commit",
             "object:type=tag",
             "tree:1",
+            "tree:x",
+            "combine:blob:none+tree:1",
+            "combine:blob:none+x",
         ]);
         arguments.push(format!("--filter={filter}"));
+        if rng.chance(8) {
+            arguments.push("--filter=blob:none".to_owned());
+        }
     }
 }
 
