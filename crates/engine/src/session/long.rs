@@ -133,7 +133,9 @@ impl Session {
         warnings: &mut Vec<BString>,
     ) -> Result<Option<SparseCheckout>, SessionError> {
         let sums = state.tracked.sums();
-        let may_become_sparse = sums.entries > 0 && sums.conflicted == 0;
+        // An index that is missing is a sparse one to git; one without entries stays as it is.
+        let is_empty = sums.entries == 0 && state.file.exists();
+        let may_become_sparse = !is_empty && sums.conflicted == 0;
         let is_wanted = self.settings.sparse_checkout
             && self.settings.sparse_checkout_cone
             && state.file.shared.is_none()
