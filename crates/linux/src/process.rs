@@ -3,10 +3,18 @@
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
+
+/// How many cores this process may use. Asked once; not to be asked for small work, since the answer is read from a dozen
+/// files.
+pub fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).
 pub fn is_alive(pid: i32) -> bool {

@@ -17,7 +17,7 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::textconv::Drivers;
 use vigil_engine::object_store::Reader;
-use vigil_engine::scan::cores;
+use vigil_linux::process::cores;
 
 use crate::options::{Audience, usage};
 use crate::reply::{Reply, labelled};

@@ -28,7 +28,6 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 use vigil_model::verdict::StatRules;
 
-pub use self::pool::cores;
 use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 use crate::status::{IgnoredMode, UntrackedMode};

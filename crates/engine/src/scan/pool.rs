@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
-use vigil_linux::process::{Usage, usage};
+use vigil_linux::process::{Usage, cores, usage};
 
 /// The most workers there are, however long the disk takes.
 const WORKERS_MAX: usize = 64;
@@ -270,12 +270,6 @@ where
         }
         self.collected.lock().push(worker);
     }
-}
-
-/// How many cores there are. Asked once, and not for a small scan: the answer is read from a dozen files.
-pub fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// How many directories a scan may hold open: half of what the process may at its first, so that files and the

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use vigil_linux::errno;
+use vigil_linux::process::cores;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
@@ -16,7 +17,7 @@ use super::surroundings::{Host, PathQuestion, RenameBlobs};
 use super::*;
 use crate::git::advice::Advice;
 use crate::git::staged::{StagedChange, StagedDiff, TreeSource, UnmergedPath};
-use crate::scan::{Focus, PathFilter, cores};
+use crate::scan::{Focus, PathFilter};
 use crate::status::{BranchStatus, Change, CutShort, IgnoreSubmodules};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {

@@ -1,5 +1,6 @@
 //! What was renamed or copied in the working tree without the index knowing.
 
+use vigil_linux::process::cores;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
@@ -8,7 +9,6 @@ use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
-use crate::scan::cores;
 use crate::status::ChangeKind;
 
 impl Session {

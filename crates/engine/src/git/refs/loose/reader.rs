@@ -8,9 +8,9 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use vigil_linux::process::cores;
 
 use super::{Folders, Item, Loose, Raw, list, read, read_at};
-use crate::scan::cores;
 
 /// From how many references on each thread that reads them is worth its start.
 const NAMES_PER_THREAD_MIN: usize = 256;
