@@ -283,3 +283,14 @@ number() {
     number 001
     printf 'a\000b\000c\000'
 } | seed state_blocks seen
+# A folder with a folder and three references: of a commit, of a tag, and one of which nothing is known.
+{
+    number 001
+    number 002; printf 't0'
+    number 001; zeros 48
+    number 001; number 003; printf 't0d'
+    number 003
+    number 005; number 001; printf 'a'; zeros 48; zeros 20
+    number 003; number 001; printf 'b'; zeros 48; zeros 20; zeros 16; number 001
+    number 000; number 001; printf 'c'
+} | seed state_refs folder

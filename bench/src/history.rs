@@ -27,13 +27,18 @@ pub(crate) fn packed(commits: usize) -> Done<PathBuf> {
     Ok(dir)
 }
 
-/// The kept repository with so many annotated tags, the newest some commits behind `HEAD`.
-pub(crate) fn tagged(tags: usize) -> Done<PathBuf> {
-    let dir = corpora_dir()?.join(format!("tags-{tags}"));
+/// The kept repository with so many annotated tags, the newest some commits behind `HEAD`; each of them in a file of its
+/// own, unless they are packed.
+pub(crate) fn tagged(tags: usize, are_packed: bool) -> Done<PathBuf> {
+    let kind = if are_packed { "" } else { "loose-" };
+    let dir = corpora_dir()?.join(format!("{kind}tags-{tags}"));
     keep(&dir, &format!("{VERSION} {tags}"), || {
         make(&dir, tags + 20, tags)?;
         git(&dir, &["repack", "-q", "-a", "-d"])?;
-        git(&dir, &["pack-refs", "--all"])
+        match are_packed {
+            true => git(&dir, &["pack-refs", "--all"]),
+            false => Ok(()),
+        }
     })?;
     Ok(dir)
 }

@@ -134,7 +134,11 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
         rounds: of_rounds(7),
     });
     for (title, repository) in [
-        ("describe among many tags", history::tagged(tags)?),
+        ("describe among many tags", history::tagged(tags, true)?),
+        (
+            "describe among many loose tags",
+            history::tagged(tags, false)?,
+        ),
         ("describe where there is one commit", kept(1)?),
     ] {
         tasks.push(Task {

@@ -113,6 +113,18 @@ impl tracked::Blocks for Given {
     }
 }
 
+/// Any bytes are what is remembered of loose references, or not; if they are, no shorter ones are.
+pub(crate) fn state_refs(data: &[u8]) {
+    for hash in [HashKind::Sha1, HashKind::Sha256] {
+        if let Some(files) = fuzzing::remembered_references(data, hash) {
+            assert!(files <= data.len() / 8);
+            if let Some((_, shorter)) = data.split_last() {
+                assert_eq!(fuzzing::remembered_references(shorter, hash), None);
+            }
+        }
+    }
+}
+
 /// Any bytes are a tree of tracked files or a damaged one, which is walked in bounded time; a new index makes the same tree of
 /// it as of nothing. Any bytes are a record of what was seen, or none.
 pub(crate) fn state_blocks(data: &[u8]) {

@@ -247,6 +247,8 @@ fn commands_are_understood_as_git_understands_them() {
         "info\n",
         "flush now\n",
         "fetch HEAD\n",
+        "info HEAD\n\r\n",
+        "info HEAD\n\0nothing\n",
     ] {
         if input.starts_with("mailmap") && !sandbox.git_is_at_least(55) {
             continue;
@@ -257,6 +259,20 @@ fn commands_are_understood_as_git_understands_them() {
             &["--batch-command=%(objecttype) %(objectsize)"],
             input.as_bytes(),
         );
+    }
+    if !sandbox.git_is_at_least(42) {
+        return;
+    }
+    // What ends a line is part of it then.
+    for input in [
+        "info HEAD\0contents v1\0info HEAD",
+        "info HEAD\0\0info v1\0",
+        "info HEAD\0\ninfo v1\0",
+        "info HEAD\0 info v1\0",
+        "\0",
+    ] {
+        sandbox.compare(&["--batch-command", "-z"], input.as_bytes());
+        sandbox.compare(&["--batch-command", "-z", "--buffer"], input.as_bytes());
     }
 }
 

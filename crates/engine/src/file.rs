@@ -3,18 +3,30 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::Deref;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::retry_on_intr;
+use vigil_linux::Errno;
 use vigil_linux::map::Map;
 
 /// The most bytes that are read of what is no regular file, since some devices have no end.
 const DEVICE_LEN_MAX: u64 = 1 << 20;
+/// The most bytes for which room is made because a file is said to be so long.
+const AT_ONCE_LEN_MAX: usize = 1 << 30;
 
 /// Opens `path` for reading. A pipe that nobody writes into has nothing to read; git would wait for ever.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+/// Opens the folder `path`, not to be read but to look at what is in it.
+pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, path, flags, Mode::empty())
 }
 
 /// The contents of a file.
@@ -62,16 +74,33 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_open(file, &metadata)
 }
 
-fn read_open(mut file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    if metadata.is_file() {
-        // One byte more lets the second reading find the end without growing.
-        let len = usize::try_from(metadata.len()).unwrap_or(0).min(1 << 30);
-        contents.reserve_exact(len.saturating_add(1));
-        file.read_to_end(&mut contents)?;
-    } else {
-        file.take(DEVICE_LEN_MAX).read_to_end(&mut contents)?;
+fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    match metadata.is_file() {
+        true => read_to_end(file, Some(metadata.len()), u64::MAX),
+        false => read_to_end(file, None, DEVICE_LEN_MAX),
     }
+}
+
+/// Reads `file`, of which nothing was read yet, to its end, but no more than `len_max` bytes. `regular_len` is how long
+/// it was found to be, of a regular file.
+pub(crate) fn read_to_end(
+    file: File,
+    regular_len: Option<u64>,
+    len_max: u64,
+) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    // Of a file that the system makes up, the length is 0 or that of a page, whatever there is to read.
+    if let Some(len) = regular_len.filter(|len| *len > 0 && *len < len_max) {
+        let at_once = usize::try_from(len).unwrap_or(0).min(AT_ONCE_LEN_MAX);
+        // Room for one byte more: a file that leaves it free has no more to give.
+        contents.reserve_exact(at_once.saturating_add(1));
+        let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut contents)))?;
+        if read as u64 == len {
+            return Ok(contents);
+        }
+    }
+    let rest = len_max.saturating_sub(contents.len() as u64);
+    file.take(rest).read_to_end(&mut contents)?;
     Ok(contents)
 }
 
@@ -79,6 +108,7 @@ fn read_open(mut file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
     use rustix::fs::{FileType, mknodat};
+    use rustix::pipe::{PipeFlags, pipe_with};
 
     #[test]
     fn neither_a_pipe_nor_an_endless_device_is_waited_for() {
@@ -94,6 +124,38 @@ mod tests {
         );
         std::fs::write(folder.path().join("file"), "contents").unwrap();
         assert_eq!(read(&folder.path().join("file")).unwrap(), b"contents");
+    }
+
+    #[test]
+    fn a_file_is_read_to_its_end_whatever_its_length_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for contents in ["", "a", "contents"] {
+            std::fs::write(&path, contents).unwrap();
+            for found_len in [None, Some(0), Some(1), Some(8), Some(9), Some(4096)] {
+                for len_max in [0, 1, 7, 8, 9, u64::MAX] {
+                    let read = read_to_end(open(&path).unwrap(), found_len, len_max).unwrap();
+                    let len = usize::try_from(len_max).unwrap().min(contents.len());
+                    assert_eq!(read, &contents.as_bytes()[..len], "{found_len:?} {len_max}");
+                }
+            }
+        }
+        let made_up = Path::new("/proc/self/mounts");
+        assert_eq!(
+            read(made_up).unwrap(),
+            std::fs::read("/proc/self/mounts").unwrap()
+        );
+    }
+
+    #[test]
+    fn what_is_as_long_as_it_was_found_to_be_is_read_once() {
+        // A second reading would find no end, but that nothing is there yet.
+        for (found_len, is_read) in [(8, true), (7, false), (9, false)] {
+            let (reader, writer) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).unwrap();
+            rustix::io::write(&writer, b"contents").unwrap();
+            let read = read_to_end(reader.into(), Some(found_len), u64::MAX);
+            assert_eq!(read.is_ok_and(|read| read == b"contents"), is_read);
+        }
     }
 
     #[test]

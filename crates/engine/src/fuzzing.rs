@@ -115,6 +115,11 @@ pub fn loose_reference(contents: &[u8], hash: Kind) -> Option<Result<ObjectId, B
     }
 }
 
+/// How many loose references `block` tells of, if it is a block that does.
+pub fn remembered_references(block: &[u8], hash: Kind) -> Option<usize> {
+    loose::memory::references_in(block, hash)
+}
+
 /// Whether `name` may be a reference's.
 pub fn is_reference_name(name: &[u8]) -> bool {
     name::is_valid(name)

@@ -9,6 +9,7 @@
 
 mod alternates;
 mod cache;
+mod chains;
 mod delta;
 mod enumerate;
 mod index;

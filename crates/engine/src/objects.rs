@@ -3,6 +3,7 @@
 mod abbreviation;
 pub(crate) mod commit;
 mod compat;
+mod evidence;
 mod hash;
 mod history;
 mod prefix;
@@ -181,17 +182,35 @@ impl Objects {
     ///
     /// The contents are not checked against the id, nor are they by git.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        Ok(self.read_located(id, buf)?.map(|(kind, _)| kind))
+        let found = self.read_located(id, buf, |_| true)?;
+        Ok(found.map(|(kind, _)| kind))
     }
 
-    fn read_located(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<(Kind, Location)>, Error> {
+    /// As [`Self::read`], but the contents of an object of another kind than `kind` are not read: `buf` is then empty.
+    pub(crate) fn read_if(
+        &self,
+        id: &oid,
+        kind: Kind,
+        buf: &mut Vec<u8>,
+    ) -> Result<Option<Kind>, Error> {
+        let found = self.read_located(id, buf, |info| info.kind == kind)?;
+        Ok(found.map(|(kind, _)| kind))
+    }
+
+    /// Reads the object `id` where `wants` its contents; says of which type it is, and where.
+    fn read_located(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+        wants: impl Fn(Info) -> bool,
+    ) -> Result<Option<(Kind, Location)>, Error> {
         let id = self.history.replaced(id)?;
         let found = self.readers.ask(|reader| {
             buf.clear();
             let Some(location) = reader.find(id)? else {
                 return Ok(None);
             };
-            let info = reader.append(&location, buf)?;
+            let info = reader.read_with(&location, buf, |info, _| wants(info))?;
             Ok(Some((info.kind, location)))
         });
         Ok(found?)
@@ -199,7 +218,7 @@ impl Objects {
 
     /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
     pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let Some((kind, location)) = self.read_located(id, buf)? else {
+        let Some((kind, location)) = self.read_located(id, buf, |_| true)? else {
             return Ok(None);
         };
         let is_sound = location.is_of(kind, buf);

@@ -28,9 +28,11 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
+use gix_object::Kind;
 use vigil_linux::stat::lstat_path;
 use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
+use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
 use self::excludes::Excludes;
@@ -48,7 +50,8 @@ use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
-use crate::state::{Compared, State};
+use crate::stamp::now;
+use crate::state::{Compared, HeadTree, State};
 use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
 use crate::trust;
 
@@ -167,7 +170,9 @@ pub struct Session {
     index: Option<IndexState>,
     /// What is on disk of all this, if it may be.
     state: Option<State>,
-    /// When the session began to look.
+    /// When the session began to look: by the clock that stamps files,
+    looks_since: Timestamp,
+    /// and by those that tell whether it was set back.
     mark: ClockMark,
     tags: TagIndex,
     prompt: prompt::Memory,
@@ -219,6 +224,7 @@ impl Session {
             attributes.clone(),
         );
         let excludes = Excludes::new(&repository, &settings);
+        let looks_since = now();
         let mark = trust::mark();
         let state = State::of(&repository, mark);
         Ok(Self {
@@ -233,6 +239,7 @@ impl Session {
             excludes,
             index: None,
             state,
+            looks_since,
             mark,
             tags: TagIndex::default(),
             prompt: prompt::Memory::default(),
@@ -319,6 +326,27 @@ impl Session {
             Some(_) => Ok(Some(tree)),
             None => Err(SessionError::BadHeadTree),
         }
+    }
+
+    /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.
+    fn known_head_tree(&self, id: &ObjectId) -> Option<HeadTree> {
+        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
+        let known = state.head_tree().filter(|known| known.commit == *id)?;
+        self.objects.reads_as_before(&known.files).then_some(known)
+    }
+
+    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest. A process that
+    /// goes on may have read them before others came.
+    fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
+        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
+        let files = self.objects.evidence(&[id, tree], self.looks_since)?;
+        // HEAD may name a tag.
+        let is_commit = self.objects.kind(&id).ok()? == Some(Kind::Commit);
+        (is_commit && state.believes_files(&files)).then_some(HeadTree {
+            commit: id,
+            tree,
+            files,
+        })
     }
 
     /// What attributes and filters said since the last answer, each line whole.

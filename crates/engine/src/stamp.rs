@@ -148,7 +148,11 @@ pub(crate) struct Observation {
 impl Observation {
     /// Looks at `path`. To be made before the contents are read: a change in between then shows.
     pub(crate) fn of(path: &Path) -> Result<Self, Errno> {
-        let before = now();
+        Self::after(now(), path)
+    }
+
+    /// As [`Self::of`], where something of `path` was read already, but after the time `before`.
+    pub(crate) fn after(before: Timestamp, path: &Path) -> Result<Self, Errno> {
         Ok(Self {
             stamp: Stamp::of(path)?,
             before,
@@ -186,10 +190,24 @@ pub(crate) fn mtime(stat: &Stat) -> Timestamp {
 
 /// The time of the last tick: the clock with which the kernel stamps files.
 pub(crate) fn now() -> Timestamp {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
+    time_by(ClockId::RealtimeCoarse)
+}
+
+fn time_by(clock: ClockId) -> Timestamp {
+    let now = clock_gettime(clock);
     Timestamp {
         s: now.tv_sec,
         ns: u32::try_from(now.tv_nsec).unwrap_or_default(),
+    }
+}
+
+/// Waits until whatever was written so far bears a stamp before [`now`]. That may be the exact time (multigrain
+/// timestamps), and the time of a tick that came late is before moments that went by without it.
+#[cfg(test)]
+pub(crate) fn tick() {
+    let written = time_by(ClockId::Realtime);
+    while now() <= written {
+        std::thread::yield_now();
     }
 }
 

@@ -2,7 +2,8 @@
 //! saw (docs/state-file.md). It saves work and is never needed: whatever is wrong with it, there is an answer without.
 
 mod blocks;
-mod bytes;
+pub(crate) mod bytes;
+mod head_tree;
 mod origin;
 mod place;
 mod report;
@@ -21,14 +22,18 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Block, Moved, Tracked};
 
 use self::blocks::Published;
-use crate::git::index_file::IndexFile;
+use crate::git::index_file::{IndexFile, SeenFile};
 use crate::git::repository::Repository;
 use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
 use crate::state_store::{self, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 use crate::trust::{FileSystem, FileSystemTrust};
 
-pub use place::{Unkept, kept_places, places, places_whether_off_or_not};
+pub(crate) use head_tree::HeadTree;
+pub use place::{
+    Unkept, kept_places, places, places_whether_off_or_not, refs_store_whether_off_or_not,
+};
+pub(crate) use place::{refs_folder, refs_store};
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,
@@ -39,6 +44,7 @@ pub use standing::Standing;
 /// Where the general blocks are.
 const ORIGIN: u32 = 0;
 const STAGED: u32 = 1;
+const HEAD_TREE: u32 = 2;
 
 /// The state of a working copy, as far as there is one.
 pub(crate) struct State {
@@ -87,6 +93,8 @@ pub(crate) struct ToSave<'a> {
     pub(crate) memory: Option<&'a ScanMemory>,
     /// How the index differs from HEAD's tree.
     pub(crate) staged: Option<(Compared, &'a StagedDiff)>,
+    /// What HEAD's tree is, if that is known without its objects.
+    pub(crate) head_tree: Option<&'a HeadTree>,
 }
 
 impl State {
@@ -195,6 +203,25 @@ impl State {
     pub(crate) fn staged(&self) -> Option<(Compared, StagedDiff)> {
         let block = |key| self.usable()?.block(Table::General, key).ok()?;
         staged::read(block(STAGED)?, block(ORIGIN)?)
+    }
+
+    /// HEAD's tree, as it was recorded.
+    pub(crate) fn head_tree(&self) -> Option<HeadTree> {
+        let block = self.usable()?.block(Table::General, HEAD_TREE).ok()??;
+        head_tree::read(block).filter(|head| self.believes_files(&head.files))
+    }
+
+    /// Whether the stamps of `files`, which may be directories, prove anything.
+    pub(crate) fn believes_files(&self, files: &[SeenFile]) -> bool {
+        let device = self.file_system.map(|file_system| file_system.device);
+        let mut stamps = files.iter().filter_map(|file| file.stamp);
+        self.keeps_what_is_seen()
+            && stamps.all(|stamp| {
+                device == Some(stamp.device())
+                    && self
+                        .distrusted_from
+                        .is_none_or(|time| stamp.is_before(time))
+            })
     }
 
     /// Notes that the clock was set back: nothing that was recorded before `mark` proves anything.
@@ -347,6 +374,9 @@ impl State {
                 Some(block) => changes.set(Table::General, STAGED, Cow::Owned(block)),
                 None => changes.remove(Table::General, STAGED),
             }
+        }
+        if let Some(block) = save.head_tree.and_then(head_tree::write) {
+            changes.set(Table::General, HEAD_TREE, Cow::Owned(block));
         }
         changes.set(Table::General, ORIGIN, Cow::Owned(origin));
         changes

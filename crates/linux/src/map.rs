@@ -1,6 +1,6 @@
 //! Files as memory.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
@@ -65,6 +65,25 @@ impl Map {
             };
             result != 0 || is_resident & 1 == 1
         })
+    }
+
+    /// Lets go of the pages within `range`, in bytes, which are read from the file again when they are looked at
+    /// (madvise(2)).
+    #[allow(unsafe_code, reason = "madvise takes addresses")]
+    pub fn let_go(&self, range: Range<usize>) {
+        let page_len = rustix::param::page_size();
+        let end = range.end.min(self.len) / page_len * page_len;
+        let start = range.start.checked_next_multiple_of(page_len);
+        let Some(start) = start.filter(|start| *start < end) else {
+            return;
+        };
+        let len = end.saturating_sub(start);
+        // SAFETY: the range is within the mapping, which is of a file and was never written: the pages come back with
+        // the same bytes.
+        let _ = unsafe {
+            let start = self.start.as_ptr().add(start);
+            rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed)
+        };
     }
 
     /// Has the whole of the file read from the disk (madvise(2)); it may take as long as it takes to ask for it.
@@ -141,5 +160,27 @@ mod tests {
         assert_eq!(&*map, b"1234");
         map.read_ahead();
         assert!(map.is_in_memory());
+    }
+
+    #[test]
+    fn what_was_let_go_of_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let page_len = rustix::param::page_size();
+        let bytes: Vec<u8> = (0..page_len * 5 + 7).map(|at| (at / 100) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        let map = Map::read_only(File::open(&path).unwrap(), bytes.len()).unwrap();
+        assert_eq!(*map, *bytes);
+        for range in [
+            0..0,
+            0..bytes.len(),
+            1..page_len - 1,
+            page_len - 1..3 * page_len + 1,
+            4 * page_len..usize::MAX,
+            usize::MAX - 1..usize::MAX,
+        ] {
+            map.let_go(range);
+            assert_eq!(*map, *bytes);
+        }
     }
 }

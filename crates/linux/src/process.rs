@@ -9,11 +9,22 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
 
-/// How many cores this process may use. Asked once; not to be asked for small work, since the answer is read from a dozen
-/// files.
+/// How many cores this process may use. Asked once.
+///
+/// Where more than two are allowed (sched_getaffinity(2)), what the control group grants counts, too (cgroups(7)). That
+/// is read from a dozen files, and of two cores it could take but one.
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+    *CORES.get_or_init(|| match allowed_cores() {
+        few @ 1..=2 => few,
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    })
+}
+
+/// On how many cores this process may run (sched_getaffinity(2)); 0 where that cannot be told.
+pub fn allowed_cores() -> usize {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    allowed.map_or(0, |cores| cores.count() as usize)
 }
 
 /// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).

@@ -49,9 +49,17 @@ impl<'a> Lines<'a> {
         result
     }
 
+    fn input(&mut self) -> Input {
+        let input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
+        if input.has_time() {
+            self.teller.reader.defer();
+        }
+        input
+    }
+
     fn names(&mut self, what: What) -> Result<(), Failure> {
         let splits = self.teller.format.splits() || self.arguments.transform.is_some();
-        let mut input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
+        let mut input = self.input();
         while let Some(line) = self.next_line(&mut input)? {
             let (name, rest) = match splits {
                 true => split(line.as_bstr()),
@@ -66,15 +74,19 @@ impl<'a> Lines<'a> {
     fn next_line(&mut self, input: &mut Input) -> Result<Option<BString>, Failure> {
         if !self.arguments.buffered && !input.has_line() {
             self.teller.output.flush()?;
+            self.teller.reader.settle();
         }
         self.teller.output.flush_if_full()?;
         Ok(input.next().map_err(Failure::from)?.map(BStr::to_owned))
     }
 
     fn commands(&mut self) -> Result<(), Failure> {
-        let mut input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
+        let mut input = self.input();
         let mut queued: Vec<BString> = Vec::new();
         while let Some(line) = self.next_line(&mut input)? {
+            if input.is_blank() {
+                return Err(Reply::fatal("empty command in input").into());
+            }
             match Command::parse(line.as_bstr())? {
                 Command::Flush if !self.arguments.buffered => {
                     return Err(Reply::fatal("flush is only for --buffer mode").into());
@@ -198,16 +210,12 @@ enum Command<'a> {
 impl<'a> Command<'a> {
     fn parse(line: &'a BStr) -> Result<Self, Reply> {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
-        match line.first() {
-            None => return Err(Reply::fatal("empty command in input")),
-            Some(byte) if is_space(byte) => {
-                return Err(Reply::fatal(bytes![
-                    "whitespace before command: '",
-                    line,
-                    "'"
-                ]));
-            }
-            Some(_) => {}
+        if line.first().is_some_and(is_space) {
+            return Err(Reply::fatal(bytes![
+                "whitespace before command: '",
+                line,
+                "'"
+            ]));
         }
         let argument = |name: &str| {
             let rest = line.strip_prefix(name.as_bytes())?;

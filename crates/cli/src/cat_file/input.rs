@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bstr::{BStr, ByteSlice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use vigil_linux::process::allowed_cores;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
@@ -25,6 +26,7 @@ pub(super) struct Input {
     /// Up to where no delimiter was found.
     searched: usize,
     is_at_end: bool,
+    is_blank: bool,
     lookout: Option<Lookout>,
 }
 
@@ -37,14 +39,20 @@ impl Input {
             start: 0,
             searched: 0,
             is_at_end: false,
+            is_blank: false,
             // With one core, who is to ask next would have to wait until nobody looks out for it.
-            lookout: (is_conversation && has_cores()).then(Lookout::default),
+            lookout: (is_conversation && allowed_cores() > 1).then(Lookout::default),
         }
     }
 
     /// Whether a whole line is here already, so that [`Self::next`] does not wait.
     pub(super) fn has_line(&mut self) -> bool {
         self.line_end().is_some() || self.is_at_end
+    }
+
+    /// Whether there is time for something else before the next line, since whoever asks does not need this core.
+    pub(super) fn has_time(&self) -> bool {
+        self.lookout.is_some()
     }
 
     /// The next line without its end; `None` after the last. git treats it as a string of C, so it ends at the first NUL.
@@ -68,8 +76,14 @@ impl Input {
             b'\n' if is_ended => line.strip_suffix(b"\r").unwrap_or(line),
             _ => line,
         };
+        self.is_blank = line.is_empty() && self.delimiter == b'\n';
         let len = line.find_byte(0).unwrap_or(line.len());
         Ok(Some(line.get(..len).unwrap_or_default().as_bstr()))
+    }
+
+    /// Whether git finds nothing at all in the last line: no NUL, not even as its end.
+    pub(super) fn is_blank(&self) -> bool {
+        self.is_blank
     }
 
     fn line_end(&mut self) -> Option<usize> {
@@ -98,11 +112,6 @@ impl Input {
         self.is_at_end = read == 0;
         Ok(())
     }
-}
-
-/// Whether the process may run on more than one core: one call, where to count those that it may use takes a dozen.
-fn has_cores() -> bool {
-    rustix::thread::sched_getaffinity(None).is_ok_and(|cores| cores.count() > 1)
 }
 
 /// Stays awake for a while for whoever asks one question after the other: to sleep and be woken up takes longer than an

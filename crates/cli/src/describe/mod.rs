@@ -6,7 +6,8 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::describe::{
-    Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
+    Contained, Describer, Error, Look, LookError, Place, Unsaved, contains, look_at_worktree,
+    settings_of,
 };
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
@@ -21,30 +22,46 @@ use crate::reply::{Reply, labelled};
 use arguments::{Arguments, TABLE};
 
 /// Runs the command with what follows its name on the command line.
-pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
-    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+///
+/// What was read of many loose references may be saved once the reply is out.
+pub(crate) fn run(
+    arguments: &[BString],
+    environment: &Environment,
+) -> (Reply, Option<(Repository, Unsaved)>) {
+    answer(arguments, environment).unwrap_or_else(|complaint| (complaint, None))
 }
 
 /// The order of the steps is git's, since the first problem is the one that is reported.
-fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
-    match arguments {
-        [only] if only == "-h" => {
-            let text = usage(&TABLE, Audience::Everyone);
-            return Ok(Reply::printed(text, Reply::USAGE));
-        }
-        [first, ..] if first == "--help" => {
-            return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
-        }
-        _ => {}
+fn answer(
+    arguments: &[BString],
+    environment: &Environment,
+) -> Result<(Reply, Option<(Repository, Unsaved)>), Reply> {
+    let code = match arguments {
+        [only] if only == "-h" => Some(Reply::USAGE),
+        [first, ..] if first == "--help" => Some(0),
+        _ => None,
+    };
+    if let Some(code) = code {
+        let text = usage(&TABLE, Audience::Everyone);
+        return Ok((Reply::printed(text, code), None));
     }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    let reply = answer_in(&repository, arguments).unwrap_or_else(|complaint| complaint);
-    Ok(reply.after(&said))
+    let mut unsaved = None;
+    let reply = answer_in(&repository, arguments, &mut unsaved);
+    let reply = reply.unwrap_or_else(|complaint| complaint);
+    Ok((
+        reply.after(&said),
+        unsaved.map(|unsaved| (repository, unsaved)),
+    ))
 }
 
 /// Answers for `repository`, whatever was said while it was found.
-fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
+fn answer_in(
+    repository: &Repository,
+    arguments: &[BString],
+    unsaved: &mut Option<Unsaved>,
+) -> Result<Reply, Reply> {
     // All of the configuration is looked at before the command line is.
     Settings::of_any_command(repository)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -71,10 +88,12 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         revisions.push("HEAD".into());
     }
     if asks_for_tips {
-        return Ok(reply_of(contains(&question, place, &revisions)));
+        let mut contained = contains(&question, place, &revisions);
+        *unsaved = contained.unsaved.take();
+        return Ok(reply_of(contained));
     }
     let mut describer =
-        Describer::new(&question, place, &revisions).map_err(|error| refuse(&error))?;
+        Describer::new(&question, place, &revisions).map_err(|error| Reply::fatal(error.text()))?;
     let mut reply = Reply::default();
     let mut mark = None;
     if asks_for_head {
@@ -115,6 +134,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
             }
         }
     }
+    *unsaved = Some(describer.into_unsaved());
     Ok(reply)
 }
 

@@ -7,7 +7,7 @@ mod words;
 
 use bstr::BString;
 use vigil_engine::environment::Environment;
-use vigil_engine::state::{Unkept, places_whether_off_or_not};
+use vigil_engine::state::{Unkept, places_whether_off_or_not, refs_store_whether_off_or_not};
 use vigil_engine::state_store::{Dropped, Store};
 
 use crate::bytes;
@@ -113,12 +113,19 @@ fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
 
 /// Removes the state from wherever it may be, also where none is kept any more.
 fn drop(environment: &Environment) -> Result<Reply, Reply> {
-    let repository = inside::repository(environment)?;
+    let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    let stores = places_whether_off_or_not(&repository);
-    let reply = match stores {
-        Ok(stores) => drop_all(&stores),
-        Err(reason) => Reply::printed(why_unkept(reason), 0),
+    // This one is in the folder of another.
+    let refs = refs_store_whether_off_or_not(&repository);
+    let mut stores: Vec<Store> = refs.into_iter().collect();
+    let reply = match places_whether_off_or_not(&repository) {
+        Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {
+            Reply::printed(why_unkept(reason), 0)
+        }
+        others => {
+            stores.extend(others.unwrap_or_default());
+            drop_all(&stores)
+        }
     };
     Ok(reply.after(&said))
 }

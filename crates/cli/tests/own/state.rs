@@ -150,6 +150,41 @@ fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
 }
 
 #[test]
+fn what_is_remembered_of_references_is_dropped_too() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["tag", "t"]);
+    let tags = sandbox.top.join(".git/refs/tags");
+    for number in 0..300 {
+        std::fs::copy(tags.join("t"), tags.join(format!("t{number}"))).unwrap();
+    }
+    let refs = sandbox.top.join(".git/vigil/refs");
+    let off = ["-c", "vigil.stateFile=false", "describe", "--tags"];
+    assert_eq!(sandbox.text(&off), "t\n");
+    assert!(!refs.exists());
+    assert_eq!(sandbox.text(&["describe", "--tags"]), "t\n");
+    assert!(refs.join("state").exists());
+    std::fs::copy(tags.join("t"), tags.join("s")).unwrap();
+    assert_eq!(sandbox.text(&["describe", "--tags"]), "s\n");
+    let dropped = sandbox.text(&["state", "drop"]);
+    let above = sandbox.top.join(".git/vigil");
+    let lines = format!("removed {}\nremoved {}\n", refs.display(), above.display());
+    assert_eq!(dropped, lines);
+    assert!(!above.exists());
+
+    sandbox.git(&["config", "core.bare", "true"]);
+    let git_dir = sandbox.top.join(".git");
+    assert_eq!(
+        sandbox.vigil_in(&git_dir, &["describe", "--tags"]).stdout,
+        "s\n"
+    );
+    assert!(refs.join("state").exists());
+    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
+    assert_eq!(dropped, format!("removed {}\n", refs.display()));
+    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
+    assert_eq!(dropped, "there is no working tree, and so no state\n");
+}
+
+#[test]
 fn a_dropped_state_is_gone_and_comes_back() {
     let sandbox = Sandbox::new();
     sandbox.status();

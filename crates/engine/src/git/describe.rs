@@ -3,18 +3,23 @@
 mod blob;
 mod contains;
 mod dirty;
+mod index;
 mod names;
+mod table;
 mod tag_object;
 mod targets;
 mod walk;
+
+use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use self::names::{Names, Rank};
-use super::commits::{Commits, Number};
-use super::refs::{self, Refs};
+use self::names::Names;
+use self::table::Rank;
+use super::commits::{ById, Commits, Number};
+use super::refs::{self, Listing, Memory, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
 use crate::objects::{self, Objects};
@@ -102,6 +107,7 @@ impl Error {
     pub fn text(&self) -> BString {
         match self {
             Self::Name { text } => text.clone(),
+            Self::Refs(error) => error.text(),
             other => other.to_string().into(),
         }
     }
@@ -273,6 +279,16 @@ impl<'a> Describer<'a> {
         std::mem::take(&mut self.said)
     }
 
+    /// What was read and is worth keeping for later questions.
+    pub fn into_unsaved(self) -> Unsaved {
+        let (listing, found) = self.names.into_read();
+        Unsaved {
+            listing,
+            found,
+            objects: self.place.objects.clone(),
+        }
+    }
+
     /// The name of this number as it is shown. A tag object knows its own.
     fn shown(&mut self, number: u32) -> Result<BString, Error> {
         let all = self.question.all;
@@ -344,6 +360,35 @@ impl<'a> Describer<'a> {
     }
 }
 
+/// What was read of references, to be kept on disk once the answer is out.
+#[derive(Debug)]
+pub struct Unsaved {
+    listing: Rc<Listing>,
+    /// Where objects lead through tags, as far as that was looked for.
+    found: ById<ObjectId>,
+    objects: Objects,
+}
+
+impl Unsaved {
+    /// Of a listing alone.
+    fn of(listing: Listing, place: Place<'_>) -> Self {
+        Self {
+            listing: Rc::new(listing),
+            found: ById::default(),
+            objects: place.objects.clone(),
+        }
+    }
+
+    /// Keeps what is worth it, for `repository`. Nothing is said where it fails: only later questions would have gained.
+    pub fn save(&self, repository: &Repository) {
+        let (found, objects) = (&self.found, &self.objects);
+        self.listing.remember(repository, &|id| {
+            let found = found.get(id).copied();
+            found.or_else(|| Some(objects.peel(id).ok()??.0))
+        });
+    }
+}
+
 impl Resolved {
     fn new(name: &BStr, place: Place<'_>) -> Self {
         let mut said = Vec::new();
@@ -369,6 +414,19 @@ impl Resolved {
             _ => None,
         }
     }
+}
+
+/// How the names of references begin that `question` asks for.
+fn prefix_of(question: &Question) -> &'static str {
+    if question.all { "refs/" } else { "refs/tags/" }
+}
+
+/// The references whose names begin with `prefix`. What was remembered of loose ones is not read again.
+fn listed(place: Place<'_>, prefix: &str) -> Result<Listing, Error> {
+    // What is remembered of an object is not what replaces it.
+    let memory = !place.objects.history().has_replacements();
+    let memory = memory.then(|| Memory::open(place.repository));
+    Ok(place.refs.list(prefix.into(), memory)?)
 }
 
 /// How names of tags begin where they are shown among other references.

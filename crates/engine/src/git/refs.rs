@@ -20,10 +20,11 @@ use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
 use self::listing::Held;
-pub(crate) use self::listing::Listing;
+pub(crate) use self::listing::{Listing, Peeled};
+pub(crate) use self::loose::Memory;
 use self::loose::{Folders, Loose};
-pub(crate) use self::packed::Needless;
 use self::packed::Packed;
+pub(crate) use self::packed::{Skim, Skimmed};
 pub(crate) use self::sources::Sources;
 use super::config;
 use super::reftable::{self, Stack};
@@ -77,6 +78,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// The text, where that of `Display` could not show all bytes of a name or line.
+    pub fn text(&self) -> BString {
+        let (problem, path, line) = match self {
+            Self::Name { text } => return text.clone(),
+            Self::UnexpectedLine { path, line } => ("unexpected", path, line),
+            Self::UnterminatedLine { path, line } => ("unterminated", path, line),
+            other => return other.to_string().into(),
+        };
+        let path = path.as_os_str().as_bytes();
+        [problem.as_bytes(), b" line in ", path, b": ", line]
+            .concat()
+            .into()
+    }
+
     fn read(path: &Path, source: std::io::Error) -> Self {
         Self::Read {
             path: path.to_owned(),
@@ -282,38 +297,43 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        self.for_each_listed(&self.list(prefix)?, |name, id, peeled| {
+        self.for_each_listed(&self.list(prefix, None)?, |name, id, peeled| {
             if !id.is_null() {
-                found(name, id, peeled);
+                found(name, id, peeled.told());
             }
             None
         })
     }
 
     /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
-    /// too, and leads to the null id. `found` may say what of the following it has no need for.
+    /// too, and leads to the null id. `found` may say who looks at packed ones that follow before they are taken apart.
     pub(crate) fn for_each_listed<'n>(
         &self,
         listing: &Listing,
-        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>) -> Option<Needless<'n>>,
+        mut found: impl FnMut(&BStr, &oid, Peeled) -> Option<Skim<'n>>,
     ) -> Result<(), Error> {
         let null = ObjectId::null(self.hash);
         listing.for_each_raw(|name, raw, peeled| {
             Ok(match raw {
-                Raw::Direct(id) => found(name, &id, peeled),
-                Raw::Symbolic(_) => found(name, &self.resolve(name)?.unwrap_or(null), None),
-                Raw::Missing | Raw::Broken => found(name, &null, None),
+                Raw::Direct(id) => found(name, id, peeled),
+                Raw::Symbolic(_) => {
+                    let id = self.resolve(name)?.unwrap_or(null);
+                    found(name, &id, Peeled::Unknown)
+                }
+                Raw::Missing | Raw::Broken => found(name, &null, Peeled::Unknown),
             })
         })
     }
 
-    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
-    pub(crate) fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
+    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now. With a `memory`,
+    /// loose ones are not read that still are as they are remembered.
+    pub(crate) fn list(&self, prefix: &BStr, memory: Option<Memory>) -> Result<Listing, Error> {
         let held = match &self.store {
             Store::Files { .. } => Held::Files {
                 // Before the packed ones, lest one be missed that is packed meanwhile.
-                loose: loose::read_under(self.folders(), prefix, self.hash),
+                loose: loose::read_under(self.folders(), prefix, self.hash, memory.as_ref()),
                 packed: self.packed()?,
+                memory,
             },
             Store::Reftable { shared, own } => {
                 let mut all = shared.refs(prefix)?;

@@ -89,11 +89,11 @@ impl Known {
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
-        refs.list(PREFIX.into())?
+        refs.list(PREFIX.into(), None)?
             .for_each_raw(|name, raw, peeled| {
                 let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
                 match raw {
-                    Raw::Direct(id) if !id.is_null() => direct.push((name, id, peeled)),
+                    Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled.told())),
                     Raw::Symbolic(_) => unsettled.push(name),
                     Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
                 }

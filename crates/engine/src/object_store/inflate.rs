@@ -21,10 +21,20 @@ pub(super) const DELTA_HEAD_LEN: usize = 20;
 /// The largest part of a window that is given at once; the library counts in 32 bits.
 const INPUT_MAX: usize = 1 << 30;
 
+/// What comes before the first block (RFC 1950), in bytes.
+const ZLIB_HEADER_LEN: usize = 2;
+
+/// The bits of a block's first byte that tell its type, and the type with the codes that RFC 1951 sets.
+const BLOCK_TYPE: u8 = 0b110;
+const FIXED_CODES: u8 = 0b010;
+
 /// Inflates one stream after the other.
 pub(super) struct Inflater {
     /// For streams that are in memory as a whole and whose size is known. It does not say what is wrong with one.
     whole: Decompressor,
+    /// The same for streams that begin with a block of the fixed codes, as short deltas do: it keeps the tables for them
+    /// while no other block comes. Made when it is needed: it takes memory, all of which is cleared.
+    fixed: Option<Decompressor>,
     /// For all others.
     zlib: Decompress,
     head: Vec<u8>,
@@ -54,6 +64,7 @@ impl Inflater {
     pub(super) fn new() -> Self {
         Self {
             whole: Decompressor::new(),
+            fixed: None,
             zlib: Decompress::new(true),
             head: Vec::with_capacity(HEAD_LEN),
         }
@@ -130,7 +141,13 @@ impl Inflater {
         let start = out.len();
         out.resize(start + size, 0);
         let space = out.get_mut(start..).unwrap_or_default();
-        let is_whole = self.whole.zlib_decompress(input, space) == Ok(size);
+        let decompressor = match input.get(ZLIB_HEADER_LEN) {
+            Some(byte) if byte & BLOCK_TYPE == FIXED_CODES => {
+                self.fixed.get_or_insert_with(Decompressor::new)
+            }
+            _ => &mut self.whole,
+        };
+        let is_whole = decompressor.zlib_decompress(input, space) == Ok(size);
         if !is_whole {
             out.truncate(start);
         }

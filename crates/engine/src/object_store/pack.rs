@@ -230,6 +230,16 @@ impl Pack {
             .ok_or(Reason::BeyondPack)
     }
 
+    /// Lets go of the memory of so many bytes before `rest`, which [`Self::from`] gave, where they will not be looked at
+    /// again soon.
+    pub(super) fn let_go_before(&self, rest: &[u8], len: usize) {
+        let Some(contents) = self.contents.get() else {
+            return;
+        };
+        let end = contents.len().saturating_sub(rest.len());
+        contents.let_go(end.saturating_sub(len)..end);
+    }
+
     /// The header of the object at `offset`.
     pub(super) fn entry(&self, offset: u64, said: &mut Vec<String>) -> Result<Entry, Reason> {
         let bytes = self.from(offset, said)?;

@@ -5,20 +5,14 @@ use std::sync::Arc;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use super::cache::{Cache, Kinds};
-use super::delta::{self, Delta, Misfit};
-use super::inflate::{DELTA_HEAD_LEN, Inflater};
+use super::chains::Chains;
 use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::planned::Planned;
-use super::table::Table;
 use super::{
-    Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, SIZE_MAX, Sink, Stage,
-    Storage, Trouble, whole_parts,
+    Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, Sink, Stage, Storage, Trouble,
+    whole_parts,
 };
-
-/// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
-const CACHE_LEN_MAX: usize = 96 << 20;
 
 /// How deep damaged bases may lead from one pack to the next.
 const DEPTH_MAX: u32 = 50;
@@ -26,58 +20,28 @@ const DEPTH_MAX: u32 = 50;
 /// How much of a large object is inflated at once, in bytes.
 const PIECE_LEN: usize = 128 << 10;
 
+/// How much room for contents is kept for the next object, in bytes.
+const PIECE_KEPT_MAX: usize = 96 << 20;
+
+/// How much of a pack is in this process's memory for an object that is handed on in pieces, in bytes.
+const HELD_LEN_MAX: usize = 4 << 20;
+
 /// What one thread needs to read objects.
 #[derive(Debug)]
 pub struct Reader {
     store: Arc<ObjectStore>,
     /// Those of the store, as far as they were needed.
     packs: Vec<Arc<Pack>>,
-    work: Work,
+    chains: Chains,
+    /// A part of a file.
+    window: Vec<u8>,
+    /// A part of contents.
+    piece: Vec<u8>,
     planned: Option<Planned>,
     /// The file that the last lookup opened.
     opened: Option<(ObjectId, Loose)>,
     lookups: u64,
     depth: u32,
-}
-
-/// What is used over and over.
-#[derive(Debug)]
-struct Work {
-    inflater: Inflater,
-    bases: Cache,
-    kinds: Kinds,
-    chain: Vec<Link>,
-    /// An inflated delta.
-    delta: Vec<u8>,
-    /// A part of a file.
-    window: Vec<u8>,
-    /// A part of contents.
-    piece: Vec<u8>,
-    said: Vec<String>,
-}
-
-/// A delta on the way from an object to the one that is whole.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    /// Where the object begins.
-    offset: u64,
-    /// Where the compressed delta begins.
-    delta: u64,
-    /// The size of the delta, in bytes.
-    size: u64,
-}
-
-/// Where the chain of deltas ends.
-enum End {
-    Cached(Kind, usize),
-    Whole {
-        offset: u64,
-        kind: Kind,
-        start: u64,
-        size: u64,
-    },
-    /// Nowhere. The object at the offset is damaged, and git said so.
-    Broken(u64),
 }
 
 /// Why an object was not streamed to its end.
@@ -95,16 +59,9 @@ impl Reader {
         Self {
             store: store.clone(),
             packs: Vec::new(),
-            work: Work {
-                inflater: Inflater::new(),
-                bases: Cache::new(CACHE_LEN_MAX),
-                kinds: Kinds::default(),
-                chain: Vec::new(),
-                delta: Vec::new(),
-                window: Vec::new(),
-                piece: Vec::new(),
-                said: Vec::new(),
-            },
+            chains: Chains::new(),
+            window: Vec::new(),
+            piece: Vec::new(),
             planned: None,
             opened: None,
             lookups: 0,
@@ -120,7 +77,17 @@ impl Reader {
 
     /// Bounds what the bases of deltas take to about `len_max` bytes (`core.deltaBaseCacheLimit`), and forgets them.
     pub fn limit_bases(&mut self, len_max: usize) {
-        self.work.bases = Cache::new(len_max);
+        self.chains.limit_bases(len_max);
+    }
+
+    /// Leaves what can wait until an object was handed on to [`Self::settle`].
+    pub fn defer(&mut self) {
+        self.chains.defer();
+    }
+
+    /// Does what was deferred: remembers bases of the object that was read last. Else the next one waits for that.
+    pub fn settle(&mut self) {
+        self.chains.settle();
     }
 
     /// The objects that are read.
@@ -136,7 +103,7 @@ impl Reader {
     /// Takes what git says while it finds and reads objects without failing, line by line, with "error: " or
     /// "warning: ": the same object elsewhere may have been sound.
     pub fn take_said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.work.said)
+        std::mem::take(&mut self.chains.said)
     }
 
     /// Where the object is: one lookup. `None` if there is no such object. The file of an object that has one is
@@ -244,15 +211,15 @@ impl Reader {
             }
             Ok(None) | Err(_) => {}
         }
-        let mut piece = std::mem::take(&mut self.work.piece);
+        let mut piece = std::mem::take(&mut self.piece);
         piece.clear();
         let info = self.append(location, &mut piece);
         let result = match info {
             Ok(info) => sink(info, &piece).map(|()| info).map_err(StreamError::Sink),
             Err(error) => Err(StreamError::Read(error)),
         };
-        if piece.capacity() <= CACHE_LEN_MAX {
-            self.work.piece = piece;
+        if piece.capacity() <= PIECE_KEPT_MAX {
+            self.piece = piece;
         }
         result
     }
@@ -266,7 +233,7 @@ impl Reader {
 
     fn search(&mut self, id: &oid, stage: Stage) -> Result<Option<Found>, Reason> {
         self.lookups += 1;
-        let mut found = self.store.search(id, stage, &mut self.work.said)?;
+        let mut found = self.store.search(id, stage, &mut self.chains.said)?;
         if let Some(loose) = found.as_mut().and_then(|found| found.loose.take()) {
             self.opened = Some((id.to_owned(), loose));
         }
@@ -335,7 +302,7 @@ impl Reader {
             return Some(loose);
         }
         let source = self.store.sources.get(location.source as usize)?;
-        source.open_loose(&location.id, &mut self.work.said)
+        source.open_loose(&location.id, &mut self.chains.said)
     }
 
     fn info_once(&mut self, location: &Location) -> Result<Info, Trouble> {
@@ -343,12 +310,8 @@ impl Reader {
             Place::EmptyTree => Ok(EMPTY_TREE),
             Place::Loose => {
                 let loose = self.loose(location).ok_or(Trouble::Damaged)?;
-                let Work {
-                    inflater,
-                    window,
-                    said,
-                    ..
-                } = &mut self.work;
+                let Chains { inflater, said, .. } = &mut self.chains;
+                let window = &mut self.window;
                 let info = loose.info(&location.id, inflater, window, said);
                 // The contents may be asked for next.
                 self.opened = Some((location.id, loose));
@@ -359,12 +322,12 @@ impl Reader {
                 offset,
             } => {
                 let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-                let size = self.work.packed_size(&pack, offset)?;
+                let size = self.chains.packed_size(&pack, offset)?;
                 let planned = self.planned.as_mut();
                 if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
                     return Ok(Info { kind, size });
                 }
-                let kind = match self.work.packed_kind(&pack, offset) {
+                let kind = match self.chains.packed_kind(&pack, offset) {
                     Ok(kind) => kind,
                     Err(Trouble::Bases(offsets)) => self.kind_elsewhere(&pack, &offsets)?,
                     Err(trouble) => return Err(trouble),
@@ -394,7 +357,7 @@ impl Reader {
                 offset,
             } => {
                 let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-                let said = &mut self.work.said;
+                let said = &mut self.chains.said;
                 let entry = pack.entry(offset, said)?;
                 let disk_size = pack.len_at(offset, said)?;
                 let delta_base = if entry.form.is_delta() {
@@ -425,12 +388,8 @@ impl Reader {
             }
             Place::Loose => {
                 let loose = self.loose(location).ok_or(Trouble::Damaged)?;
-                let Work {
-                    inflater,
-                    window,
-                    said,
-                    ..
-                } = &mut self.work;
+                let Chains { inflater, said, .. } = &mut self.chains;
+                let window = &mut self.window;
                 let result = loose.read(&location.id, inflater, window, out, begin, said);
                 return match result {
                     // git looks for no other copy then.
@@ -445,16 +404,18 @@ impl Reader {
         if let Some(planned) = &mut self.planned
             && let Some(pack) = self.packs.get(number as usize)
         {
-            let inflater = &mut self.work.inflater;
+            let inflater = &mut self.chains.inflater;
             if let Some(info) = planned.read(pack, offset, inflater, out, begin) {
                 return Ok(info);
             }
             out.truncate(start);
         }
         loop {
-            let Self { packs, work, .. } = &mut *self;
+            let Self { packs, chains, .. } = &mut *self;
             let pack = packs.get(number as usize).ok_or(Trouble::Damaged)?;
-            match work.read(pack, &location.id, offset, out, begin) {
+            let result = chains.read(pack, &location.id, offset, out, begin);
+            chains.trim();
+            match result {
                 Err(Trouble::Bases(offsets)) => {
                     let pack = pack.clone();
                     out.truncate(start);
@@ -476,7 +437,7 @@ impl Reader {
     /// The type of the first of the objects at `offsets` that can be had from elsewhere.
     fn kind_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<Kind, Trouble> {
         for &offset in offsets {
-            let Some(id) = pack.id_at(offset, &mut self.work.said)? else {
+            let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
                 continue;
             };
             pack.mark_bad(&id);
@@ -491,10 +452,10 @@ impl Reader {
     /// Gets the first of the objects at `offsets` that can be had from elsewhere, as a base.
     fn base_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<(), Trouble> {
         for &offset in offsets {
-            let Some(id) = pack.id_at(offset, &mut self.work.said)? else {
+            let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
                 continue;
             };
-            self.work.said.push(format!(
+            self.chains.said.push(format!(
                 "error: failed to read delta base object {id} at offset {offset} from {}",
                 pack.shown
             ));
@@ -505,7 +466,7 @@ impl Reader {
             })?;
             if let Some(info) = info {
                 let key = (pack.number, offset);
-                self.work.bases.put(key, info.kind, contents);
+                self.chains.take_base(key, info.kind, contents);
                 return Ok(());
             }
         }
@@ -531,7 +492,7 @@ impl Reader {
             Ok(value) => Ok(Some(value)),
             Err(error) => {
                 let is_fatal = error.is_fatal();
-                self.work.said = error.said;
+                self.chains.said = error.said;
                 if is_fatal {
                     return Err(Trouble::Fatal(error.reason));
                 }
@@ -549,13 +510,8 @@ impl Reader {
         let Some(loose) = self.loose(location) else {
             return Ok(None);
         };
-        let Work {
-            inflater,
-            window,
-            piece,
-            said,
-            ..
-        } = &mut self.work;
+        let Chains { inflater, said, .. } = &mut self.chains;
+        let (window, piece) = (&mut self.window, &mut self.piece);
         loose
             .stream(&location.id, inflater, window, piece, sink, said)
             .map(Some)
@@ -572,12 +528,8 @@ impl Reader {
         let Some(pack) = self.pack(number).cloned() else {
             return Ok(None);
         };
-        let Work {
-            inflater,
-            piece,
-            said,
-            ..
-        } = &mut self.work;
+        let Chains { inflater, said, .. } = &mut self.chains;
+        let piece = &mut self.piece;
         let entry = pack.entry(offset, said)?;
         let Form::Whole(kind) = entry.form else {
             return Ok(None);
@@ -590,6 +542,7 @@ impl Reader {
             size: entry.size,
         };
         let mut input = pack.from(entry.end, said)?;
+        let mut read = 0_usize;
         inflater.restart();
         piece.clear();
         // From here on it is streamed, whatever happens.
@@ -618,15 +571,12 @@ impl Reader {
             if step.is_stuck {
                 return Err(Trouble::Damaged);
             }
+            read = read.saturating_add(step.used);
+            if read >= HELD_LEN_MAX {
+                pack.let_go_before(input, read);
+                read = 0;
+            }
         }
-    }
-}
-
-/// Remembers the type of the first objects of a chain of deltas: the next object that is asked for often has them as
-/// bases, too.
-fn remember(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
-    for link in chain.iter().take(2) {
-        kinds.put((pack.number, link.offset), kind);
     }
 }
 
@@ -634,254 +584,3 @@ const EMPTY_TREE: Info = Info {
     kind: Kind::Tree,
     size: 0,
 };
-
-impl Work {
-    /// The size of the contents of the object at `offset`.
-    fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, Trouble> {
-        let said = &mut self.said;
-        let entry = pack.entry(offset, said)?;
-        if !entry.form.is_delta() {
-            return Ok(entry.size);
-        }
-        let base = pack.base(&entry, offset, said)?;
-        let (_, start) = base.ok_or(Trouble::Damaged)?;
-        let input = pack.from(start, said)?;
-        let Ok(head) = self.inflater.head(input, said) else {
-            said.push("error: delta data unpack-initial failed".into());
-            return Err(Trouble::Damaged);
-        };
-        debug_assert!(head.len() <= DELTA_HEAD_LEN);
-        // git takes a size of nothing for a failure.
-        let size = delta::result_size(head).filter(|size| *size != 0);
-        size.ok_or(Trouble::Damaged)
-    }
-
-    /// The type of the object at `offset`: that of the one at the end of its chain.
-    fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, Trouble> {
-        let (said, chain, kinds) = (&mut self.said, &mut self.chain, &mut self.kinds);
-        let count_max = pack.index(said).map_or(0, Table::count) as usize;
-        chain.clear();
-        let mut at = offset;
-        loop {
-            if let Some(kind) = kinds.get((pack.number, at)) {
-                remember(kinds, pack, chain, kind);
-                return Ok(kind);
-            }
-            let entry = pack.entry(at, said)?;
-            match entry.form {
-                Form::Whole(kind) => {
-                    remember(kinds, pack, chain, kind);
-                    return Ok(kind);
-                }
-                Form::Unknown(number) => {
-                    if chain.is_empty() || number > 0 {
-                        if number >= 0 {
-                            said.push(unknown_type(number, at, pack));
-                        }
-                        return Err(Trouble::Damaged);
-                    }
-                    break;
-                }
-                Form::OffsetDelta | Form::IdDelta => {}
-            }
-            chain.push(Link {
-                offset: at,
-                delta: entry.end,
-                size: entry.size,
-            });
-            match pack.base(&entry, at, said)? {
-                Some((base, _)) if chain.len() <= count_max => at = base,
-                _ => break,
-            }
-        }
-        let here = chain.last().map(|link| link.offset);
-        let base = (here != Some(at)).then_some(at);
-        let above = chain.iter().rev().map(|link| link.offset);
-        Err(Trouble::Bases(base.into_iter().chain(above).collect()))
-    }
-
-    /// Adds the contents of the object at `offset` to `out`, after `begin` has seen what they are.
-    fn read(
-        &mut self,
-        pack: &Pack,
-        id: &oid,
-        offset: u64,
-        out: &mut Vec<u8>,
-        begin: Begin<'_>,
-    ) -> Result<Info, Trouble> {
-        let end = self.walk(pack, offset)?;
-        let (kind, mut base) = match end {
-            End::Cached(kind, place) if self.chain.is_empty() => {
-                let contents = self.bases.contents(place);
-                let info = Info {
-                    kind,
-                    size: contents.len() as u64,
-                };
-                if !begin(info, out) {
-                    return Ok(info);
-                }
-                out.extend_from_slice(contents);
-                return Ok(info);
-            }
-            End::Cached(kind, place) => (kind, place),
-            End::Broken(at) => return Err(self.broken(self.chain.len(), Some(at))),
-            End::Whole {
-                kind,
-                start,
-                size,
-                offset: at,
-            } => {
-                let info = Info { kind, size };
-                let input = pack.from(start, &mut self.said)?;
-                let size = fits(size, id)?;
-                if self.chain.is_empty() {
-                    if !begin(info, out) {
-                        return Ok(info);
-                    }
-                    let result = self.inflater.whole(input, size, out, &mut self.said);
-                    return result.map(|()| info).map_err(|_| Trouble::Damaged);
-                }
-                let mut contents = Vec::new();
-                if self
-                    .inflater
-                    .whole(input, size, &mut contents, &mut self.said)
-                    .is_err()
-                {
-                    return Err(self.broken(self.chain.len(), Some(at)));
-                }
-                (kind, self.bases.put((pack.number, at), kind, contents))
-            }
-        };
-        while let Some(link) = self.chain.pop() {
-            let left = self.chain.len();
-            let input = pack.from(link.delta, &mut self.said)?;
-            self.delta.clear();
-            let size = fits(link.size, id)?;
-            if self
-                .inflater
-                .whole(input, size, &mut self.delta, &mut self.said)
-                .is_err()
-            {
-                self.said.push(format!(
-                    "error: failed to unpack compressed delta at offset {} from {}",
-                    link.delta, pack.shown
-                ));
-                return Err(self.broken(left, Some(link.offset)));
-            }
-            let parsed = Delta::parse(&self.delta);
-            if let Some(delta) = &parsed {
-                fits(delta.size, id)?;
-            }
-            let contents = self.bases.contents(base);
-            if left == 0 {
-                let Some(delta) = parsed else {
-                    self.said.push("error: failed to apply delta".into());
-                    return Err(Trouble::Damaged);
-                };
-                let info = Info {
-                    kind,
-                    size: delta.size,
-                };
-                if !begin(info, out) {
-                    return Ok(info);
-                }
-                return match delta.apply(contents, out) {
-                    Ok(()) => Ok(info),
-                    Err(misfit) => {
-                        say_misfit(&misfit, &mut self.said);
-                        Err(Trouble::Damaged)
-                    }
-                };
-            }
-            let mut result = Vec::new();
-            let applied = match parsed {
-                Some(delta) => delta.apply(contents, &mut result),
-                None => Err(Misfit::Silent),
-            };
-            if let Err(misfit) = applied {
-                say_misfit(&misfit, &mut self.said);
-                return Err(self.broken(left, Some(link.offset)));
-            }
-            base = self.bases.put((pack.number, link.offset), kind, result);
-        }
-        Err(Trouble::Damaged)
-    }
-
-    /// Follows the chain of deltas from the object at `offset` to one that is whole or known.
-    fn walk(&mut self, pack: &Pack, offset: u64) -> Result<End, Trouble> {
-        self.chain.clear();
-        let said = &mut self.said;
-        let mut at = offset;
-        loop {
-            if let Some((kind, place)) = self.bases.get((pack.number, at)) {
-                return Ok(End::Cached(kind, place));
-            }
-            let entry = pack.entry(at, said)?;
-            match entry.form {
-                Form::Whole(kind) => {
-                    return Ok(End::Whole {
-                        offset: at,
-                        kind,
-                        start: entry.end,
-                        size: entry.size,
-                    });
-                }
-                Form::Unknown(number) => {
-                    said.push(unknown_type(number, at, pack));
-                    return Ok(End::Broken(at));
-                }
-                Form::OffsetDelta | Form::IdDelta => {}
-            }
-            let base = pack.base(&entry, at, said)?;
-            // A chain that is longer than the pack has objects goes in circles.
-            let is_circle =
-                || self.chain.len() > pack.index(&mut Vec::new()).map_or(0, Table::count) as usize;
-            let Some((base, delta)) = base.filter(|_| !is_circle()) else {
-                said.push(format!(
-                    "error: failed to validate delta base reference at offset {} from {}",
-                    entry.end, pack.shown
-                ));
-                return Ok(End::Broken(at));
-            };
-            self.chain.push(Link {
-                offset: at,
-                delta,
-                size: entry.size,
-            });
-            at = base;
-        }
-    }
-
-    /// What is broken if the object at `at` is, and `left` deltas of the chain rest on it.
-    fn broken(&self, left: usize, at: Option<u64>) -> Trouble {
-        if left == 0 {
-            return Trouble::Damaged;
-        }
-        // The object itself is none that could serve as its own base.
-        let above = self.chain.iter().take(left).skip(1).rev();
-        let above = above.map(|link| link.offset);
-        Trouble::Bases(at.into_iter().chain(above).collect())
-    }
-}
-
-/// A size that may be had in memory.
-fn fits(size: u64, id: &oid) -> Result<usize, Reason> {
-    usize::try_from(size)
-        .ok()
-        .filter(|_| size <= SIZE_MAX)
-        .ok_or_else(|| Reason::TooLarge { id: id.to_owned() })
-}
-
-fn unknown_type(number: i8, offset: u64, pack: &Pack) -> String {
-    format!(
-        "error: unknown object type {number} at offset {offset} in {}",
-        pack.shown
-    )
-}
-
-fn say_misfit(misfit: &Misfit, said: &mut Vec<String>) {
-    if let Misfit::Said(text) = misfit {
-        said.push(format!("error: {text}"));
-    }
-    said.push("error: failed to apply delta".into());
-}

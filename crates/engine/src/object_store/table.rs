@@ -70,9 +70,12 @@ impl Fanout {
             Some(before) => self.0.get(before).copied().unwrap_or_default(),
             None => 0,
         };
+        // As numbers, what ids begin with is compared without a call.
+        let id_first = wide_number(id, 0);
         while start < end {
             let middle = start + (end - start) / 2;
-            match row(middle).unwrap_or_default().cmp(id) {
+            let at = row(middle).unwrap_or_default();
+            match wide_number(at, 0).cmp(&id_first).then_with(|| at.cmp(id)) {
                 Ordering::Equal => return Ok(middle),
                 Ordering::Greater => end = middle,
                 Ordering::Less => start = middle + 1,

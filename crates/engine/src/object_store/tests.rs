@@ -1,6 +1,7 @@
 //! Differences from git, and damage.
 
 mod alternates;
+mod bases;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -312,9 +313,9 @@ fn large_objects_are_streamed() {
         noise = noise
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        (noise >> 60) as u8
+        (noise >> 56) as u8
     })
-    .take(3 << 20)
+    .take(9 << 20)
     .collect();
     fs::write(sandbox.top().join("large"), &large).unwrap();
     sandbox.git(&["add", "."]);

@@ -1,6 +1,7 @@
 //! The one store of a repository's objects, and who reads from it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
@@ -17,6 +18,7 @@ pub(super) struct Readers {
     state: Mutex<State>,
     /// What git would say meanwhile, if anybody wants to know.
     said: Mutex<Option<Vec<String>>>,
+    had_trouble: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +41,7 @@ impl Readers {
             places,
             state: Mutex::default(),
             said: Mutex::default(),
+            had_trouble: AtomicBool::default(),
         }
     }
 
@@ -53,8 +56,20 @@ impl Readers {
         said.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    fn note(&self, said: &[String]) {
+        if !said.is_empty() {
+            self.had_trouble.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether git would ever have said anything.
+    pub(super) fn had_trouble(&self) -> bool {
+        self.had_trouble.load(Ordering::Relaxed)
+    }
+
     /// Keeps lines that git would say.
     pub(super) fn hear(&self, lines: Vec<String>) {
+        self.note(&lines);
         if !lines.is_empty()
             && let Some(said) = self.said.lock().as_mut()
         {
@@ -64,7 +79,9 @@ impl Readers {
 
     /// The store. Adds to `said` what git says while it is opened, line by line.
     pub(super) fn store(&self, said: &mut Vec<String>) -> Arc<ObjectStore> {
-        self.state.lock().store(&self.places, said).clone()
+        let store = self.state.lock().store(&self.places, said).clone();
+        self.note(said);
+        store
     }
 
     /// Asks a reader. Where that fails, or finds nothing and there are other alternates now, all is opened anew, once,
@@ -121,7 +138,9 @@ impl Readers {
         if let Some(reader) = state.free.pop() {
             return reader;
         }
-        let store = state.store(&self.places, &mut Vec::new());
+        let mut said = Vec::new();
+        let store = state.store(&self.places, &mut said);
+        self.note(&said);
         let mut reader = Reader::new(store);
         drop(state);
         reader.limit_bases(BASES_LEN_MAX);

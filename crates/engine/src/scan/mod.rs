@@ -52,6 +52,8 @@ pub struct Scan<'a> {
     pub ignore_case: bool,
     /// Whether a file that the sparse checkout leaves out, but that is there, is looked at nevertheless.
     pub looks_at_present_skipped_files: bool,
+    /// Whether it is known that no directory is there that is one entry of a sparse index.
+    pub lacks_sparse_directories: bool,
     /// What the scan asks of the repository.
     pub surroundings: &'a dyn Surroundings,
     /// The ignore rules that hold for the whole working tree.

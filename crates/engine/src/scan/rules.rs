@@ -13,6 +13,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::tracked::Directory;
 
 use super::walk::{Walk, Worker};
+use crate::file::read_to_end;
 use crate::git::ignore::IgnoreRules;
 use crate::stamp::Stamp;
 
@@ -241,8 +242,8 @@ pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, Stat), E
     if stat.size > IGNORE_FILE_SIZE_MAX {
         return Ok((Vec::new(), stat));
     }
-    let mut contents = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
-    std::io::Read::read_to_end(&mut std::fs::File::from(fd), &mut contents)
+    let regular_len = stat.is_file().then_some(stat.size);
+    let contents = read_to_end(fd.into(), regular_len, u64::MAX)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     Ok((contents, stat))
 }

@@ -528,9 +528,13 @@ impl<'a> Walk<'a> {
         local: &mut Local<Task<'s>>,
     ) {
         let parent = self.may_keep_open().then_some(dir);
+        let lacks_some =
+            self.scan.lacks_sparse_directories && here.directory.sums().sparse_directories > 0;
         // The last one pushed is the first one walked.
         for sub in here.directory.subdirs().rev() {
-            if self.scan.focus.is_some_and(|focus| !focus.has(sub.number)) {
+            if self.scan.focus.is_some_and(|focus| !focus.has(sub.number))
+                || lacks_some && self.is_one_skipped_entry(sub.number)
+            {
                 continue;
             }
             local.push(Task::Dir {
@@ -540,6 +544,13 @@ impl<'a> Walk<'a> {
                 is_excluded: is_excluded || excluded_subdirs.contains(&sub.number),
             });
         }
+    }
+
+    /// Whether the directory `number` is one entry of a sparse index, as nothing that is to be in the working tree.
+    fn is_one_skipped_entry(&self, number: DirNumber) -> bool {
+        let directory = self.scan.tracked_files.directory(number);
+        let only = directory.file(0).filter(|_| directory.sums().entries == 1);
+        only.is_some_and(|only| only.mode().is_tree() && only.flags().is_skip_worktree())
     }
 
     /// Says on behalf of git that a directory cannot be listed.

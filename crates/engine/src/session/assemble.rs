@@ -333,10 +333,18 @@ impl Session {
         {
             return Ok(known.diff.clone());
         }
-        let tree = self.head_tree(head)?;
+        let known = head_id.and_then(|id| self.known_head_tree(&id));
+        let tree = match &known {
+            Some(known) => Some(known.tree),
+            None => self.head_tree(head)?,
+        };
+        let is_known = known.is_some();
+        let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
         let Some(state) = self.index.as_mut() else {
             return Ok(Arc::default());
         };
+        state.is_moved |= !is_known && told.is_some();
+        state.head_tree = told;
         let recorded = state.recorded_staged.take();
         let compared = Compared {
             tree,
@@ -420,6 +428,7 @@ impl Session {
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.sparse_checkout
                 && !self.settings.expects_files_outside,
+            lacks_sparse_directories: state.lacks_sparse_directories(),
             surroundings: &host,
             ignore_rules,
             filter: (!pathspec.is_empty()).then_some(&filter),

@@ -1,5 +1,6 @@
 //! The index as a session has it: the tracked files always, the whole only while something needs it.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,19 +8,20 @@ use std::sync::OnceLock;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::stat::stat_path;
+use vigil_linux::Errno;
+use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::distrusted_from;
 use vigil_model::index::{Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
-use super::{Session, SessionError, StagedMemory, head_id, is_present};
+use super::{Session, SessionError, StagedMemory, head_id};
 use crate::git::index_file::{self, IndexFile, LoadedTree};
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
 use crate::objects::Objects;
 use crate::scan::ScanMemory;
-use crate::state::{Compared, Recorded, State, ToSave};
+use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
 use crate::state_store::{Published, Steps, StoreError};
 use crate::trust;
 
@@ -39,6 +41,8 @@ pub(super) struct IndexState {
     pub(super) staged: Option<StagedMemory>,
     /// How the index differs from a tree that may still be HEAD's, from the state on disk.
     pub(super) recorded_staged: Option<(Compared, StagedDiff)>,
+    /// HEAD's tree, if the next process may be told.
+    pub(super) head_tree: Option<HeadTree>,
     /// How the tracked files differ from those in the state on disk; `None` where there is none.
     moved: Option<Moved>,
     /// Something beside them is not in the state on disk.
@@ -50,6 +54,8 @@ pub(super) struct IndexState {
 pub(super) struct WrittenSparse {
     /// A directory that is one entry is in the working tree: git then works with all entries.
     pub(super) has_present_directory: bool,
+    /// All directories that still are one entry were found not to be there when that was last looked for.
+    pub(super) are_absent: bool,
     /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
     pub(super) expanded: Vec<BString>,
 }
@@ -110,10 +116,26 @@ impl IndexState {
     }
 
     /// Whether the directories that are one entry are still the right ones, with `top` as it is now.
-    fn is_expanded_rightly(&self, top: Option<&Path>) -> bool {
+    fn is_expanded_rightly(&mut self, top: Option<&Path>) -> bool {
         let written = self.written_sparse.as_ref();
-        let has_present = written.is_some_and(|written| written.has_present_directory);
-        !has_present && !has_present_directory(&self.tracked, top)
+        if written.is_some_and(|written| written.has_present_directory) {
+            return false;
+        }
+        let presence = presence_of_sparse_directories(&self.tracked, top);
+        self.note(presence);
+        presence != Presence::Present
+    }
+
+    fn note(&mut self, presence: Presence) {
+        if let Some(written) = &mut self.written_sparse {
+            written.are_absent = presence == Presence::Absent;
+        }
+    }
+
+    /// Whether each directory that is one entry is known not to be there.
+    pub(super) fn lacks_sparse_directories(&self) -> bool {
+        let written = self.written_sparse.as_ref();
+        written.is_some_and(|written| written.are_absent)
     }
 }
 
@@ -122,7 +144,7 @@ impl Session {
     pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
         self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();
-        if let Some(state) = &self.index
+        if let Some(state) = &mut self.index
             && state.file.is_current()
             && state.is_expanded_rightly(top)
         {
@@ -131,11 +153,13 @@ impl Session {
         let recorded = self.recorded_tree();
         if let Some(recorded) = &recorded
             && recorded.is_current(&self.repository.index_path)
-            && !has_present_directory(&recorded.tracked, top)
+            && let presence = presence_of_sparse_directories(&recorded.tracked, top)
+            && presence != Presence::Present
         {
             self.check_threads(&recorded.file)?;
-            let state = self.recorded_state(recorded);
-            if let Some(state) = &state {
+            let mut state = self.recorded_state(recorded);
+            if let Some(state) = &mut state {
+                state.note(presence);
                 self.check_split(state)?;
             }
             self.index = state;
@@ -144,11 +168,13 @@ impl Session {
         if self.index.is_none()
             && recorded.is_none()
             && let Some(loaded) = self.read_index(read_tree)?
-            && !has_present_directory(&loaded.tracked, top)
+            && let presence = presence_of_sparse_directories(&loaded.tracked, top)
+            && presence != Presence::Present
             && !has_crowded_directory(&loaded.tracked)
         {
             self.check_threads(&loaded.file)?;
-            let state = self.first_state(loaded);
+            let mut state = self.first_state(loaded);
+            state.note(presence);
             self.check_split(&state)?;
             self.index = Some(state);
             return Ok(());
@@ -159,18 +185,22 @@ impl Session {
         if loaded.file.is_sparse {
             let top = self.top()?;
             let mut has_present_directory = false;
+            let mut are_absent = true;
             let mut expanded = Vec::new();
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                let is_present = is_present(top, path);
+                let presence = presence(top, path);
+                let is_present = presence == Presence::Present;
                 has_present_directory |= is_present;
+                are_absent &= presence != Presence::Unknown;
                 let is_expanded = is_present || crowded.iter().any(|other| other == path);
                 expanded.extend(is_expanded.then(|| path.to_owned()));
                 is_expanded
             })?;
             written_sparse = Some(WrittenSparse {
                 has_present_directory,
+                are_absent,
                 expanded,
             });
         }
@@ -183,6 +213,7 @@ impl Session {
             memory: None,
             staged: None,
             recorded_staged: None,
+            head_tree: None,
             moved: None,
             is_moved: true,
         };
@@ -223,6 +254,7 @@ impl Session {
             memory: self.state.is_some().then(|| ScanMemory::new(dirs)),
             staged: None,
             recorded_staged: None,
+            head_tree: None,
             moved: None,
             is_moved: true,
         }
@@ -240,6 +272,7 @@ impl Session {
             memory: Some(state.memory(&recorded.tracked)),
             staged: None,
             recorded_staged: state.staged(),
+            head_tree: None,
             moved: Some(Moved::default()),
             is_moved: false,
         })
@@ -329,6 +362,7 @@ impl Session {
                 moved: index.moved.as_ref(),
                 memory: index.memory.as_ref(),
                 staged: staged.map(|staged| (staged.compared, &*staged.diff)),
+                head_tree: index.head_tree.as_ref(),
             },
             steps,
         )?;
@@ -409,12 +443,41 @@ fn read_head_ahead(refs: &Refs, objects: &Objects) {
     }
 }
 
-/// Whether a directory that is one entry of a sparse index is in the working tree.
-fn has_present_directory(tracked: &Tracked, top: Option<&Path>) -> bool {
+/// Whether a directory is in the working tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Absent,
+    /// It was not found, for a reason that does not say that it is not there.
+    Unknown,
+    Present,
+}
+
+/// Whether the directory `path`, with a `/` at its end, is in the working tree at `top`.
+fn presence(top: &Path, path: &BStr) -> Presence {
+    let looked = path.to_path().map(|path| lstat_path(&top.join(path)));
+    match looked {
+        Ok(Ok(_)) => Presence::Present,
+        Ok(Err(Errno::NOENT | Errno::NOTDIR)) => Presence::Absent,
+        _ => Presence::Unknown,
+    }
+}
+
+/// Whether a directory that is one entry of a sparse index is in the working tree: absent are all, present is any.
+fn presence_of_sparse_directories(tracked: &Tracked, top: Option<&Path>) -> Presence {
     let Some(top) = top else {
-        return false;
+        return Presence::Unknown;
     };
-    any_sparse_directory(tracked, |path| is_present(top, path))
+    let is_unknown = Cell::new(false);
+    let is_present = any_sparse_directory(tracked, |path| {
+        let presence = presence(top, path);
+        is_unknown.set(is_unknown.get() || presence == Presence::Unknown);
+        presence == Presence::Present
+    });
+    match (is_present, is_unknown.get()) {
+        (true, _) => Presence::Present,
+        (false, true) => Presence::Unknown,
+        (false, false) => Presence::Absent,
+    }
 }
 
 /// Whether [`crowded_sparse_directories`] finds any.

@@ -95,7 +95,6 @@ impl Session {
             return Ok(None);
         };
         let expects_present = self.settings.expects_files_outside;
-        let top = self.top()?;
         let checkout = match &state.written_sparse {
             // git makes no empty index a sparse one, but takes one that is missing for it.
             None if state.tracked.sums().entries == 0 && state.file.exists() => None,
@@ -115,7 +114,7 @@ impl Session {
             }
             None => {
                 let index = state.whole(&self.repository)?;
-                let has_present = has_present_sparse_directory(index, &checkout, top);
+                let has_present = has_present_sparse_directory(index, &checkout, self.top()?);
                 (Entries::Full(index), has_present)
             }
         };
@@ -145,7 +144,7 @@ impl Session {
             return Ok(None);
         }
         let path = self.repository.git_dir.join("info/sparse-checkout");
-        let Ok(rules) = std::fs::read(path) else {
+        let Ok(rules) = crate::file::read(&path) else {
             return Ok(None);
         };
         let checkout = SparseCheckout::parse(&rules, true, self.settings.ignore_case);

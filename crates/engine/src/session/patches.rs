@@ -71,6 +71,15 @@ impl Session {
         &self,
         changes: &[(BString, Change)],
     ) -> Result<Vec<BString>, SessionError> {
+        let is_staged =
+            |change: &Change| matches!(change, Change::Tracked(change) if change.staged.is_some());
+        let mut staged = changes
+            .iter()
+            .filter(|(_, change)| is_staged(change))
+            .peekable();
+        if staged.peek().is_none() {
+            return Ok(Vec::new());
+        }
         let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
             return Ok(Vec::new());
         };
@@ -79,10 +88,7 @@ impl Session {
             let rest = directory.and_then(|directory| path.get(directory.len()..));
             rest.is_some_and(|rest| rest.contains(&b'/'))
         };
-        let staged = changes.iter().filter(|(path, change)| {
-            matches!(change, Change::Tracked(change) if change.staged.is_some())
-                && is_further_down(path.as_bstr())
-        });
+        let staged = staged.filter(|(path, _)| is_further_down(path.as_bstr()));
         Ok(staged.map(|(path, _)| path.clone()).collect())
     }
 

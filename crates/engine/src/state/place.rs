@@ -14,6 +14,7 @@ use crate::state_store::Store;
 
 /// Changes with what the blocks mean.
 const FORMAT: &[u8] = b"vigil git state 2";
+const REFS_FORMAT: &[u8] = b"vigil loose references 1";
 
 /// Why a working copy has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +40,35 @@ pub fn places(repository: &Repository) -> Vec<Store> {
 /// # Errors
 /// Why it may be nowhere.
 pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
-    let is_off = repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false);
-    match is_off {
+    match is_off(repository) {
         true => Err(Unkept::Off),
         false => places_whether_off_or_not(repository),
     }
+}
+
+fn is_off(repository: &Repository) -> bool {
+    repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false)
+}
+
+/// Where what is remembered of `repository`'s loose references is, for all its worktrees.
+pub(crate) fn refs_folder(repository: &Repository) -> PathBuf {
+    repository.common_dir.join("vigil/refs")
+}
+
+/// The store in that folder, unless `vigil.stateFile` is off, or a status would show it.
+pub(crate) fn refs_store(repository: &Repository) -> Option<Store> {
+    refs_store_whether_off_or_not(repository).filter(|_| !is_off(repository))
+}
+
+/// As the store for what is remembered of loose references, also where `vigil.stateFile` is off now.
+pub fn refs_store_whether_off_or_not(repository: &Repository) -> Option<Store> {
+    let folder = refs_folder(repository);
+    let top = repository.work_tree.as_deref();
+    if top.is_some_and(|top| is_shown(&folder, top)) {
+        return None;
+    }
+    let identity = identity(REFS_FORMAT, repository, &[&repository.common_dir])?;
+    Some(Store::new(folder, identity))
 }
 
 /// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.
@@ -57,7 +82,8 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
     if !is_own {
         return Err(Unkept::Borrowed);
     }
-    let identity = identity(repository, top).ok_or(Unkept::Unknown)?;
+    let folders = [repository.git_dir.as_path(), top];
+    let identity = identity(FORMAT, repository, &folders).ok_or(Unkept::Unknown)?;
     let name: String = identity
         .iter()
         .take(16)
@@ -93,24 +119,26 @@ fn cache_folder(repository: &Repository) -> Option<PathBuf> {
     variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))
 }
 
-/// Makes the folders above a store's own, for the user alone.
+/// Makes the folder above a store's own and the user's cache folder, for the user alone, but not the home in which that is:
+/// one that is not there was not meant to be.
 pub(super) fn make_way_to(folder: &Path) {
-    if let Some(above) = folder.parent() {
+    let above = folder.ancestors().skip(1).take(2);
+    for folder in above.collect::<Vec<_>>().into_iter().rev() {
         // Without them, nothing is published, and the store says why.
-        let _ = DirBuilder::new().recursive(true).mode(0o700).create(above);
+        let _ = DirBuilder::new().mode(0o700).create(folder);
     }
 }
 
-/// What tells this working copy, for this user on this machine, from any other.
-fn identity(repository: &Repository, top: &Path) -> Option<[u8; 32]> {
+/// What tells the working copy or repository in `folders`, for this user on this machine, from any other.
+fn identity(format: &[u8], repository: &Repository, folders: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
-    add(FORMAT);
+    add(format);
     add(repository.hash.to_string().as_bytes());
-    for folder in [repository.git_dir.as_path(), top] {
+    for folder in folders {
         let stat = stat_path(folder).ok()?;
         add(folder.as_os_str().as_bytes());
         add(&stat.dev.to_le_bytes());

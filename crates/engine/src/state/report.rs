@@ -13,7 +13,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
 use super::blocks::Published;
-use super::{ORIGIN, STAGED, Standing, State, origin, staged};
+use super::{HEAD_TREE, ORIGIN, STAGED, Standing, State, head_tree, origin, staged};
 use crate::git::index_file::IndexFile;
 use crate::state_store::{Damaged, NoState, Snapshot, Table};
 use crate::status::{IgnoredMode, UntrackedMode};
@@ -299,6 +299,7 @@ fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
             let origin = super::bytes::Reader(bytes).bytes();
             origin.is_some_and(|origin| staged::read(bytes, &origin).is_some())
         }
+        Table::General if key == HEAD_TREE => head_tree::read(bytes).is_some(),
         Table::General => false,
         Table::Seen => SeenBlock::parse(bytes).is_some_and(|seen| seen.is_whole()),
     }

@@ -64,7 +64,7 @@ pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(Compared, StagedDiff)
     }
     let compared = Compared {
         depth_max: bytes.i64()?,
-        tree: bytes.optional(id)?,
+        tree: bytes.optional(Reader::id)?,
     };
     let count = bytes.u32()?;
     let changes = (0..count)
@@ -77,18 +77,14 @@ pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(Compared, StagedDiff)
     Some((compared, StagedDiff { changes, unmerged }))
 }
 
-fn id(bytes: &mut Reader<'_>) -> Option<ObjectId> {
-    ObjectId::try_from(bytes.bytes()?.as_slice()).ok()
-}
-
 fn change(bytes: &mut Reader<'_>) -> Option<StagedChange> {
     Some(StagedChange {
         path: bytes.bytes()?,
         kind: *KINDS.get(bytes.u32()? as usize)?,
         head_mode: FileMode(bytes.u32()?),
-        head_id: id(bytes)?,
+        head_id: bytes.id()?,
         index_mode: FileMode(bytes.u32()?),
-        index_id: id(bytes)?,
+        index_id: bytes.id()?,
         source: None,
     })
 }
@@ -97,7 +93,7 @@ fn unmerged(bytes: &mut Reader<'_>) -> Option<UnmergedPath> {
     Some(UnmergedPath {
         path: bytes.bytes()?,
         head_mode: FileMode(bytes.u32()?),
-        head_id: id(bytes)?,
+        head_id: bytes.id()?,
     })
 }
 

@@ -1,7 +1,6 @@
 //! The files of a store, by names in its open folder.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use vigil_model::state_layout::docket::Docket;
 
 use super::snapshot::Damaged;
 use super::{IoError, NoState};
+use crate::file::read_to_end;
 
 /// The docket's name.
 pub(super) const DOCKET: &str = "state";
@@ -116,19 +116,18 @@ impl<'a> Folder<'a> {
 
     /// The published docket of `identity`.
     pub(super) fn docket(&self, identity: &[u8; 32]) -> Result<Docket, NoState> {
-        let Some((file, _)) = self.open_own(DOCKET, OFlags::RDONLY)? else {
+        let Some((file, stat)) = self.open_own(DOCKET, OFlags::RDONLY)? else {
             return Err(NoState::Absent {
                 folder: self.path.to_owned(),
             });
         };
-        let mut bytes = Vec::with_capacity(Docket::LEN_MAX.saturating_add(1));
-        file.take(bytes.capacity() as u64)
-            .read_to_end(&mut bytes)
-            .map_err(|source| IoError {
-                deed: "read",
-                path: self.path(DOCKET),
-                source,
-            })?;
+        let len_max = Docket::LEN_MAX.saturating_add(1) as u64;
+        let len = u64::try_from(stat.st_size).ok();
+        let bytes = read_to_end(file, len, len_max).map_err(|source| IoError {
+            deed: "read",
+            path: self.path(DOCKET),
+            source,
+        })?;
         let docket =
             Docket::parse(&bytes).map_err(|error| NoState::of_docket(error, self.path(DOCKET)))?;
         if docket.identity != *identity {

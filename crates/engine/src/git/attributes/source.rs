@@ -1,7 +1,6 @@
 //! Reading one attributes file, and knowing later whether it is still the same.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use super::IndexBlobs;
 use super::messages::{Complaints, bytes};
 use super::parse::{Reading, Rules};
+use crate::file::read_to_end;
 use crate::stamp::{Stamp, now};
 
 /// Files of this size in bytes, and larger ones, are ignored.
@@ -168,11 +168,11 @@ impl Source {
             ));
             return Ok((None, seen));
         }
-        let mut bytes = Vec::new();
         // What cannot be read, as a directory, has no lines, as in git.
-        if stat.is_file() && file.take(FILE_SIZE_MAX).read_to_end(&mut bytes).is_err() {
-            bytes.clear();
-        }
+        let bytes = match stat.is_file() {
+            true => read_to_end(file, Some(stat.size), FILE_SIZE_MAX).unwrap_or_default(),
+            false => Vec::new(),
+        };
         Ok((Some(bytes), seen))
     }
 }

@@ -1,7 +1,6 @@
 //! Files that decided an answer, remembered so that a long-lived process can tell whether they still say the same.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +33,7 @@ impl Source {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
             let stat = stat_fd(file.as_fd())?;
-            Ok((stat, read_all(file, stat.size)?))
+            Ok((stat, read_all(file, &stat)?))
         });
         let (stamp, bytes) = match outcome {
             Ok((stat, bytes)) => (Ok(Stamp::from(&stat)), Ok(bytes)),
@@ -82,7 +81,7 @@ impl Source {
         }
         let looked_at = now();
         let is_same = open(&self.path)
-            .and_then(|file| read_all(file, stat.size))
+            .and_then(|file| read_all(file, stat))
             .is_ok_and(|bytes| bytes == contents);
         if is_same && Stamp::trusted(stat, looked_at).is_some() {
             self.is_settled.store(true, Ordering::Relaxed);
@@ -100,14 +99,11 @@ fn open(path: &Path) -> Result<File, Errno> {
     .map(File::from)
 }
 
-/// Reads to the end; `size` says how much that is likely to be.
-fn read_all(file: File, size: u64) -> Result<Vec<u8>, Errno> {
-    // A little more than the file has lets the second reading find the end without growing.
-    let mut bytes =
-        Vec::with_capacity(usize::try_from(size.min(SIZE_MAX)).unwrap_or_default() + 64);
-    match file.take(SIZE_MAX + 1).read_to_end(&mut bytes) {
-        Ok(_) if bytes.len() as u64 > SIZE_MAX => Err(Errno::FBIG),
-        Ok(_) => Ok(bytes),
+fn read_all(file: File, stat: &Stat) -> Result<Vec<u8>, Errno> {
+    let regular_len = stat.is_file().then_some(stat.size);
+    match crate::file::read_to_end(file, regular_len, SIZE_MAX + 1) {
+        Ok(bytes) if bytes.len() as u64 > SIZE_MAX => Err(Errno::FBIG),
+        Ok(bytes) => Ok(bytes),
         Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
     }
 }

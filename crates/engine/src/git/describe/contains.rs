@@ -6,9 +6,9 @@ use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use super::tag_object;
-use super::{Error, Place, Question, abbreviated};
+use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
-use crate::git::refs;
+use crate::git::refs::{self, Peeled};
 use crate::git::wildmatch::{Flags, wildmatch};
 use crate::objects;
 
@@ -27,6 +27,8 @@ pub struct Contained {
     pub said: Vec<BString>,
     /// What ended it.
     pub failure: Option<Error>,
+    /// What was read of references and is worth keeping for later questions.
+    pub unsaved: Option<Unsaved>,
 }
 
 /// Names each of `revisions` by a reference that has it in its history.
@@ -94,7 +96,7 @@ impl Naming<'_> {
             generation_min: GENERATION_UNKNOWN,
             time_min_s: u64::MAX,
         };
-        let said = &mut contained.said;
+        let Contained { said, unsaved, .. } = contained;
         let mut asked = Vec::new();
         for revision in revisions {
             if let Some(number) = naming.ask(revision.as_bstr(), place, said)? {
@@ -102,7 +104,7 @@ impl Naming<'_> {
             }
         }
         naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
-        naming.find_tips(question, place, said)?;
+        *unsaved = Some(naming.find_tips(question, place, said)?);
         // Tags first, and of all the older first: better names then spread less.
         let mut order: Vec<usize> = (0..naming.tips.len()).collect();
         order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
@@ -175,37 +177,44 @@ impl Naming<'_> {
         }
     }
 
-    /// Takes the references that `question` asks for.
+    /// Takes the references that `question` asks for. Returns what was read of them.
     fn find_tips(
         &mut self,
         question: &Question,
         place: Place<'_>,
         said: &mut Vec<BString>,
-    ) -> Result<(), Error> {
+    ) -> Result<Unsaved, Error> {
         let includes_broken =
             refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
         let patterns = Patterns::new(question);
-        let prefix = if question.all { "refs/" } else { "refs/tags/" };
+        let listing = listed(place, prefix_of(question))?;
         let mut found = Vec::new();
-        place.refs.for_each(prefix.into(), |name, id, peeled| {
-            if let Some(is_partial) = patterns.judge(name) {
+        place.refs.for_each_listed(&listing, |name, id, peeled| {
+            if !id.is_null()
+                && let Some(is_partial) = patterns.judge(name)
+            {
                 let is_shortened = is_partial || !question.all;
                 found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
             }
+            None
         })?;
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
-            let annotated = peeled.filter(|peeled| *peeled != id);
-            let kind = match annotated {
+            let annotated = peeled.told().filter(|peeled| *peeled != id);
+            // What is no tag never was one.
+            let is_plain = matches!(peeled, Peeled::Remembered(peeled) if peeled == id);
+            let mut peel = || tag_object::peel(&id, place.objects, &mut buf);
+            let (kind, peeled) = match annotated {
                 Some(target) if !self.may_lead(&target)? => continue,
-                Some(_) => Some(Kind::Tag),
-                None if self.commits.has_in_graph(&id) => Some(Kind::Commit),
-                None => place.objects.kind(&id)?,
+                Some(_) => (Some(Kind::Tag), peel()?.1),
+                None if self.commits.has_in_graph(&id) => (Some(Kind::Commit), None),
+                None if is_plain && self.commits.is_commit(&id)? => (Some(Kind::Commit), None),
+                None => peel()?,
             };
             let (target, time_s) = match kind {
                 Some(Kind::Commit) => (id, None),
-                Some(Kind::Tag) => match tag_object::peel(&id, place.objects, &mut buf)? {
+                Some(Kind::Tag) => match peeled {
                     Some(peeled) if peeled.kind == Kind::Commit => {
                         (peeled.target, Some(peeled.time_s))
                     }
@@ -232,7 +241,7 @@ impl Naming<'_> {
                 is_peeled: kind == Some(Kind::Tag),
             });
         }
-        Ok(())
+        Ok(Unsaved::of(listing, place))
     }
 
     /// Whether `id` is a commit that may lead to one in question.

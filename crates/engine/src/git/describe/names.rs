@@ -1,61 +1,24 @@
-//! The names of commits: what references lead to them, and which of several is best.
+//! The names of commits: what references lead to them, and which is the best of each.
 
-use std::collections::hash_map::Entry;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, oid};
+use gix_hash::ObjectId;
 
-use super::tag_object::TagObject;
+use super::index::{self, Index, Reference};
+use super::table::{Name, NewName, Table};
+use super::tag_object::{self, TagObject};
 use super::targets::Targets;
-use super::{Error, Place, Question};
+use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits};
-use crate::git::refs::{Listing, Needless};
+use crate::git::refs::{Listing, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
-
-/// How good a name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// A reference that is no tag.
-    Head,
-    /// A tag without an object of its own.
-    Lightweight,
-    /// A tag object.
-    Annotated,
-}
-
-impl Rank {
-    /// What git calls it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Head => "head",
-            Self::Lightweight => "lightweight",
-            Self::Annotated => "annotated",
-        }
-    }
-}
-
-/// A name of a commit, or of another object.
-#[derive(Clone, Debug)]
-pub(super) struct Name {
-    /// Where its path starts in the text of all, and its length.
-    path: (u32, u32),
-    pub(super) rank: Rank,
-    /// What the reference points to.
-    pub(super) id: ObjectId,
-    /// Where that leads through tags.
-    peeled: ObjectId,
-    /// The tag object, once it was read.
-    pub(super) tag: Option<Box<TagObject>>,
-    /// The tag object says another name.
-    pub(super) is_misnamed: bool,
-    /// Whether that was looked at.
-    pub(super) is_checked: bool,
-}
 
 /// The references that a question asks for, and the names that they are.
 ///
-/// Where one object is asked about, no table of all names is made unless the object has none itself.
+/// Where one object is asked about, others are looked at only if that has no name itself; and of packed references, names
+/// are made only of those that lead to an object that is asked about.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     question: &'a Question,
@@ -63,11 +26,15 @@ pub(super) struct Names<'a> {
     listing: Rc<Listing>,
     targets: Targets,
     is_empty: bool,
-    /// The object whose best name is the last one in the table, if it has any, while no others are there.
+    /// The object whose names were read first.
     only: Option<ObjectId>,
     table: Table,
-    /// The numbers of the best names.
-    best: Option<ById<u32>>,
+    /// All references, once more was asked for than the names of the only object.
+    index: Option<Index>,
+    /// How many objects they lead to.
+    count: usize,
+    /// The numbers of the best names of objects that were asked about and have any.
+    best: ById<u32>,
 }
 
 impl<'a> Names<'a> {
@@ -81,25 +48,85 @@ impl<'a> Names<'a> {
         let mut names = Self {
             question,
             place,
-            listing: Rc::new(place.refs.list(prefix_of(question).into())?),
+            listing: Rc::new(listed(place, prefix_of(question))?),
             targets: Targets::default(),
             is_empty: true,
             only,
             table: Table::default(),
-            best: None,
+            index: None,
+            count: 0,
+            best: ById::default(),
         };
-        names.go_through(commits)?;
+        match only {
+            Some(only) => names.read_only(only, commits)?,
+            None => names.read_all(commits)?,
+        }
         Ok(names)
     }
 
-    /// Goes through all references, and takes their names: all of them, or the best one of the only object.
-    fn go_through(&mut self, commits: &Commits<'_>) -> Result<(), Error> {
-        let (question, place, only) = (self.question, self.place, self.only);
-        let prefix = prefix_of(question);
-        let target = only.map(|only| only.to_hex().to_string());
+    /// Finds the best name of the object `only`.
+    fn read_only(&mut self, only: ObjectId, commits: &Commits<'_>) -> Result<(), Error> {
+        let target = only.to_hex().to_string();
+        let has_tag = Cell::new(false);
+        let is_needless = |record: Skimmed<'_>| {
+            let is_plain = record.peeled.is_none();
+            (is_plain && has_tag.get()) || record.target() != target.as_bytes()
+        };
+        let (mut best, place) = (None, self.place);
+        self.targets.begin(true);
+        self.for_each_wanted(&is_needless, commits, |names, new| {
+            if new.peeled != only || (new.is_remembered && !names.leads_to(&new.id, &only)?) {
+                return Ok(());
+            }
+            let is_tag = new.is_tag || new.id != only;
+            names.table.push_better(new, &mut best, place)?;
+            // A name that is not better is of a tag only if the best one is.
+            has_tag.set(has_tag.get() || is_tag);
+            Ok(())
+        })?;
+        self.best.extend(best.map(|best| (only, best)));
+        Ok(())
+    }
+
+    /// Notes where all references are. Of packed ones, no more than that.
+    fn read_all(&mut self, commits: &Commits<'_>) -> Result<(), Error> {
+        let question = self.question;
+        self.targets.begin(false);
+        let all = RefCell::new(All {
+            listing: Rc::clone(&self.listing),
+            table: std::mem::take(&mut self.table),
+            index: Index::default(),
+            count: 0,
+            contested: Vec::new(),
+        });
+        let is_noted = |record: Skimmed<'_>| {
+            !is_wanted(question, record.name) || all.borrow_mut().note(record, question)
+        };
+        let read = self.for_each_wanted(&is_noted, commits, |_, new| {
+            all.borrow_mut().take(new);
+            Ok(())
+        });
+        let all = all.into_inner();
+        self.table = all.table;
+        read?;
+        self.count = all.count;
+        self.index = Some(all.index);
+        for id in all.contested {
+            self.best_of(&id)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `take` with all references that are asked for, but for packed ones of which `skim` wants no more.
+    fn for_each_wanted(
+        &mut self,
+        skim: Skim<'_>,
+        commits: &Commits<'_>,
+        mut take: impl FnMut(&mut Self, NewName<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (question, place) = (self.question, self.place);
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
-        self.targets.begin(only.is_some());
         place
             .refs
             .for_each_listed(&listing, |reference, id, peeled| {
@@ -107,45 +134,21 @@ impl<'a> Names<'a> {
                     return None;
                 }
                 self.is_empty = false;
-                let path = reference.strip_prefix(prefix.as_bytes());
-                let taken = self.take(path.unwrap_or(reference), id, peeled, commits);
+                let target = match peeled {
+                    Peeled::Told(peeled) | Peeled::Remembered(peeled) => Ok((peeled, None)),
+                    Peeled::Unknown => self.targets.find(id, place, commits),
+                };
+                let taken = target.and_then(|target| {
+                    let mut new = new_name(question, reference, id.to_owned(), target);
+                    // What is no tag never was one.
+                    new.is_remembered =
+                        matches!(peeled, Peeled::Remembered(_)) && new.peeled != new.id;
+                    take(self, new)
+                });
                 failure = taken.err();
-                Some(Needless {
-                    target: target.as_ref()?.as_bytes(),
-                    plain: self
-                        .table
-                        .all
-                        .last()
-                        .is_some_and(|best| best.rank > Rank::Head),
-                })
+                Some(skim)
             })?;
         failure.map_or(Ok(()), Err)
-    }
-
-    /// Takes the reference `path` to `id`, and what that peels to, as far as it is known.
-    fn take(
-        &mut self,
-        path: &[u8],
-        id: &oid,
-        peeled: Option<ObjectId>,
-        commits: &Commits<'_>,
-    ) -> Result<(), Error> {
-        let (peeled, tag) = match peeled {
-            Some(peeled) => (peeled, None),
-            None => self.targets.find(id, self.place, commits)?,
-        };
-        if self.only.is_some_and(|only| only != peeled) {
-            return Ok(());
-        }
-        let is_tag = !self.question.all || path.starts_with(b"tags/");
-        let known = self.table.last();
-        let new = self.table.push(path, is_tag, id, peeled, tag);
-        if let (Some(_), Some(known)) = (self.only, known)
-            && !self.table.is_better(new, known, self.place)?
-        {
-            self.table.pop();
-        }
-        Ok(())
     }
 
     /// Whether there is no name at all.
@@ -153,34 +156,74 @@ impl<'a> Names<'a> {
         self.is_empty
     }
 
-    /// The best names, by what they lead to.
-    pub(super) fn best(&mut self, commits: &Commits<'_>) -> Result<&ById<u32>, Error> {
-        if self.only.take().is_some() {
-            let known = std::mem::take(&mut self.table);
-            self.go_through(commits)?;
-            self.table.learn(&known);
+    /// How many objects have names.
+    pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
+        if self.index.is_none() {
+            self.read_all(commits)?;
         }
-        if self.best.is_none() {
-            self.best = Some(self.table.best(self.place)?);
-        }
-        Ok(self.best.get_or_insert_default())
+        Ok(self.count)
     }
 
-    /// The number of the best name of the object `id`, where [`Self::best`] was asked for before.
-    pub(super) fn best_of(&self, id: &ObjectId) -> Option<u32> {
-        self.best.as_ref()?.get(id).copied()
-    }
-
-    /// The number of the best name of the object `id`. Other numbers than the last are of no use from then on.
+    /// The number of the best name of the object `id`.
     pub(super) fn find(
         &mut self,
         id: &ObjectId,
         commits: &Commits<'_>,
     ) -> Result<Option<u32>, Error> {
-        if self.only == Some(*id) {
-            return Ok(self.table.last());
+        if self.index.is_none() && self.only != Some(*id) {
+            self.read_all(commits)?;
         }
-        Ok(self.best(commits)?.get(id).copied())
+        self.best_of(id)
+    }
+
+    /// The number of the best name of the object `id`, where [`Self::count`] was asked for before.
+    pub(super) fn best_of(&mut self, id: &ObjectId) -> Result<Option<u32>, Error> {
+        let known = self.best.get(id).copied();
+        let (None, Some(index)) = (known, &self.index) else {
+            return Ok(known);
+        };
+        let mut references: Vec<_> = index.find(index::first_bytes(id)).collect();
+        references.reverse();
+        let listing = Rc::clone(&self.listing);
+        let mut best = None;
+        for reference in references {
+            match reference {
+                Reference::Named(number) => {
+                    if self.is_of(number, id)? {
+                        self.table.choose(number, &mut best, self.place)?;
+                    }
+                }
+                Reference::Packed(at) => {
+                    let new = packed_at(&listing, at)
+                        .and_then(|record| packed_name(self.question, record))
+                        .filter(|new| new.peeled == *id);
+                    if let Some(new) = new {
+                        self.table.push_better(new, &mut best, self.place)?;
+                    }
+                }
+            }
+        }
+        self.best.extend(best.map(|best| (*id, best)));
+        Ok(best)
+    }
+
+    /// Whether the name of this number is one of the object `id`.
+    fn is_of(&self, number: u32, id: &ObjectId) -> Result<bool, Error> {
+        match self.get(number) {
+            Some(name) if name.peeled == *id && name.is_remembered => self.leads_to(&name.id, id),
+            name => Ok(name.is_some_and(|name| name.peeled == *id)),
+        }
+    }
+
+    /// Whether the tag object `tag` leads to `id`.
+    fn leads_to(&self, tag: &ObjectId, id: &ObjectId) -> Result<bool, Error> {
+        let (_, peeled) = tag_object::peel(tag, self.place.objects, &mut Vec::new())?;
+        Ok(peeled.is_some_and(|peeled| peeled.target == *id))
+    }
+
+    /// The references, as they were read, and where objects lead that were asked about.
+    pub(super) fn into_read(self) -> (Rc<Listing>, ById<ObjectId>) {
+        (self.listing, self.targets.into_found())
     }
 
     /// The name of this number.
@@ -200,137 +243,114 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Names by number, in byte order of the references.
-#[derive(Debug, Default)]
-struct Table {
-    all: Vec<Name>,
-    /// The paths of all.
-    text: Vec<u8>,
+/// What is gathered of all references.
+struct All {
+    listing: Rc<Listing>,
+    table: Table,
+    index: Index,
+    /// How many objects they lead to.
+    count: usize,
+    /// Those to which several tag objects may lead, which git compares before it goes on.
+    contested: Vec<ObjectId>,
 }
 
-impl Table {
-    /// Adds a name; returns its number.
-    fn push(
-        &mut self,
-        path: &[u8],
-        is_tag: bool,
-        id: &oid,
-        peeled: ObjectId,
-        tag: Option<Box<TagObject>>,
-    ) -> u32 {
-        self.all.push(Name {
-            // There is no room for four gigabytes of names.
-            path: (offset(self.text.len()), offset(path.len())),
-            rank: match *peeled != *id {
-                true => Rank::Annotated,
-                false if is_tag => Rank::Lightweight,
-                false => Rank::Head,
-            },
-            id: id.to_owned(),
-            peeled,
-            tag,
-            is_misnamed: false,
-            is_checked: false,
-        });
-        self.text.extend_from_slice(path);
-        self.last().unwrap_or_default()
-    }
-
-    /// Takes the last name off.
-    fn pop(&mut self) {
-        if let Some(name) = self.all.pop() {
-            self.text.truncate(name.path.0 as usize);
-        }
-    }
-
-    /// The number of the last name.
-    fn last(&self) -> Option<u32> {
-        u32::try_from(self.all.len().checked_sub(1)?).ok()
-    }
-
-    fn get(&self, number: u32) -> Option<&Name> {
-        self.all.get(usize::try_from(number).ok()?)
-    }
-
-    fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
-        self.all.get_mut(usize::try_from(number).ok()?)
-    }
-
-    fn path(&self, name: &Name) -> &BStr {
-        let (start, length) = name.path;
-        let text = self.text.get(start as usize..);
-        let path = text.and_then(|text| text.get(..length as usize));
-        path.unwrap_or_default().as_bstr()
-    }
-
-    /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
-    /// later one.
-    fn is_better(&mut self, new: u32, known: u32, place: Place<'_>) -> Result<bool, Error> {
-        let rank = |name: Option<&Name>| name.map_or(Rank::Head, |name| name.rank);
-        let ranks = (rank(self.get(known)), rank(self.get(new)));
-        if ranks != (Rank::Annotated, Rank::Annotated) {
-            return Ok(ranks.0 < ranks.1);
-        }
-        let mut time_of = |number| match self.get_mut(number) {
-            Some(name) => Ok(name.read_tag(place)?.map(|tag| tag.time_s)),
-            None => Ok::<_, Error>(None),
+impl All {
+    /// Notes where the packed reference `record` is; returns whether that is enough.
+    fn note(&mut self, record: Skimmed<'_>, question: &Question) -> bool {
+        let digits = record.target();
+        let first = index::first_bytes_of_hex(digits);
+        let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
+            return false;
         };
-        Ok(match (time_of(known)?, time_of(new)?) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(known), Some(new)) => known < new,
+        if !self.has_others(first, Target::Digits(digits)) {
+            self.count = self.count.saturating_add(1);
+        } else if record.peeled.is_some() {
+            self.contested.extend(ObjectId::from_hex(digits));
+        } else if !question.all {
+            // Of tags without an object, none is better than the first.
+            return true;
+        }
+        self.index.add(first, Reference::Packed(at));
+        true
+    }
+
+    /// Takes a name.
+    fn take(&mut self, new: NewName<'_>) {
+        let target = new.peeled;
+        let first = index::first_bytes(&target);
+        if !self.has_others(first, Target::Id(target)) {
+            self.count = self.count.saturating_add(1);
+        } else if new.id != target {
+            self.contested.push(target);
+        }
+        let number = self.table.push(new);
+        self.index.add(first, Reference::Named(number));
+    }
+
+    /// Whether there are references already to the object `target`, whose id has these first bytes.
+    fn has_others(&self, first: u32, target: Target<'_>) -> bool {
+        self.index.find(first).any(|reference| {
+            let other = match reference {
+                Reference::Named(number) => {
+                    self.table.get(number).map(|name| Target::Id(name.peeled))
+                }
+                Reference::Packed(at) => {
+                    packed_at(&self.listing, at).map(|record| Target::Digits(record.target()))
+                }
+            };
+            other.is_some_and(|other| other.is_same(target))
         })
     }
+}
 
-    /// The number of the best name of each object.
-    fn best(&mut self, place: Place<'_>) -> Result<ById<u32>, Error> {
-        let mut best = ById::with_capacity_and_hasher(self.all.len(), Default::default());
-        for number in 0..u32::try_from(self.all.len()).unwrap_or(u32::MAX) {
-            let Some(peeled) = self.get(number).map(|name| name.peeled) else {
-                break;
-            };
-            match best.entry(peeled) {
-                Entry::Vacant(slot) => drop(slot.insert(number)),
-                Entry::Occupied(mut slot) => {
-                    if self.is_better(number, *slot.get(), place)? {
-                        slot.insert(number);
-                    }
-                }
-            }
-        }
-        Ok(best)
-    }
+/// What a reference leads to, as it is known.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Id(ObjectId),
+    Digits(&'a [u8]),
+}
 
-    /// Takes over what `known` tells of names that were shown.
-    fn learn(&mut self, known: &Self) {
-        for shown in known.all.iter().filter(|name| name.is_checked) {
-            let path = known.path(shown);
-            let at = self.all.iter().position(|name| self.path(name) == path);
-            if let Some(name) = at.and_then(|at| self.all.get_mut(at)) {
-                (name.is_misnamed, name.is_checked) = (shown.is_misnamed, true);
+impl Target<'_> {
+    fn is_same(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Digits(digits), Self::Digits(others)) => digits == others,
+            (Self::Id(id), Self::Id(other)) => id == other,
+            (Self::Digits(digits), Self::Id(id)) | (Self::Id(id), Self::Digits(digits)) => {
+                ObjectId::from_hex(digits).is_ok_and(|other| other == id)
             }
         }
     }
 }
 
-fn offset(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
+/// The record that was noted to be at `at`.
+fn packed_at(listing: &Listing, at: u32) -> Option<Skimmed<'_>> {
+    listing.skimmed_at(usize::try_from(at).ok()?)
 }
 
-impl Name {
-    /// The tag object, which is read for it.
-    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&TagObject>, Error> {
-        if self.tag.is_none() {
-            let tag = TagObject::read(&self.id, place.objects, &mut Vec::new())?;
-            self.tag = tag.map(Box::new);
-        }
-        Ok(self.tag.as_deref())
+/// The name that the packed reference `record` is.
+fn packed_name<'a>(question: &Question, record: Skimmed<'a>) -> Option<NewName<'a>> {
+    let id = ObjectId::from_hex(record.id).ok()?;
+    let peeled = ObjectId::from_hex(record.target()).ok()?;
+    Some(new_name(question, record.name, id, (peeled, None)))
+}
+
+/// The name that `reference` to `id` is, which leads to `peeled`.
+fn new_name<'a>(
+    question: &Question,
+    reference: &'a BStr,
+    id: ObjectId,
+    (peeled, tag): (ObjectId, Option<Box<TagObject>>),
+) -> NewName<'a> {
+    let path = reference.strip_prefix(prefix_of(question).as_bytes());
+    let path = path.unwrap_or(reference);
+    NewName {
+        path,
+        is_tag: !question.all || path.starts_with(TAGS),
+        id,
+        peeled,
+        tag,
+        is_remembered: false,
     }
-}
-
-/// How the names of references begin that `question` asks for.
-fn prefix_of(question: &Question) -> &'static str {
-    if question.all { "refs/" } else { "refs/tags/" }
 }
 
 /// Whether the patterns of `question` let the reference `name` be used. They are about tags, branches and remote branches

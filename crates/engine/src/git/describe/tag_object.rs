@@ -35,10 +35,21 @@ impl TagObject {
         objects: &Objects,
         buf: &mut Vec<u8>,
     ) -> Result<Option<Self>, Error> {
-        Ok(match objects.read(id, buf)? {
+        Ok(Self::read_as(id, objects, buf)?.1)
+    }
+
+    /// The same, after the type of the object `id`, if there is one: of any other type, nothing more is read.
+    fn read_as(
+        id: &oid,
+        objects: &Objects,
+        buf: &mut Vec<u8>,
+    ) -> Result<(Option<Kind>, Option<Self>), Error> {
+        let kind = objects.read_if(id, Kind::Tag, buf)?;
+        let tag = match kind {
             Some(Kind::Tag) => Self::parse(buf, objects.hash_kind()),
             _ => None,
-        })
+        };
+        Ok((kind, tag))
     }
 
     /// Takes apart the contents of a tag object.
@@ -94,15 +105,23 @@ pub(super) struct Peeled {
     pub(super) time_s: u64,
 }
 
-/// Follows the tag object `id`; `None` where a tag on the way is missing or does not follow the format.
+/// The type of the object `id`, if there is one, and where it leads as a tag: `None` where it is none, or a tag on the way
+/// is missing or does not follow the format.
 pub(super) fn peel(
     id: &oid,
     objects: &Objects,
     buf: &mut Vec<u8>,
-) -> Result<Option<Peeled>, Error> {
-    let Some(first) = TagObject::read(id, objects, buf)? else {
-        return Ok(None);
+) -> Result<(Option<Kind>, Option<Peeled>), Error> {
+    let (kind, first) = TagObject::read_as(id, objects, buf)?;
+    let peeled = match first {
+        Some(first) => follow(first, objects, buf)?,
+        None => None,
     };
+    Ok((kind, peeled))
+}
+
+/// Follows the tag object `first`; `None` where one on the way is missing or does not follow the format.
+fn follow(first: TagObject, objects: &Objects, buf: &mut Vec<u8>) -> Result<Option<Peeled>, Error> {
     let mut peeled = Peeled {
         target: first.target,
         kind: first.target_kind,

@@ -1,13 +1,11 @@
 //! Where references lead that are not peeled where they are listed.
 
-use std::collections::VecDeque;
-
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use super::tag_object::{self, TagObject};
 use super::{Error, Place};
-use crate::git::commits::Commits;
+use crate::git::commits::{ById, Commits};
 
 /// Where references lead whose listing does not tell.
 #[derive(Debug, Default)]
@@ -15,7 +13,9 @@ pub(super) struct Targets {
     buf: Vec<u8>,
     /// Whether what is found is kept, since it will be asked for in the same order once more.
     keeps: bool,
-    kept: VecDeque<Target>,
+    kept: Vec<Target>,
+    /// Which of them is asked for next.
+    next: usize,
     /// The last of them that was seen to be no tag.
     plain: Option<ObjectId>,
 }
@@ -34,7 +34,15 @@ impl Targets {
     /// Begins anew with the first reference.
     pub(super) fn begin(&mut self, keeps: bool) {
         self.keeps = keeps;
+        self.next = 0;
         self.plain = None;
+    }
+
+    /// What was found, by the objects that were asked about.
+    pub(super) fn into_found(self) -> ById<ObjectId> {
+        let found = self.kept.into_iter();
+        let found = found.filter(|target| target.is_plain || target.peeled != target.id);
+        found.map(|target| (target.id, target.peeled)).collect()
     }
 
     /// The object to which `id` leads through tags, and the tag object `id`.
@@ -49,18 +57,20 @@ impl Targets {
         if id.is_null() || is_plain || commits.has_in_graph(id) {
             return Ok((id.to_owned(), None));
         }
-        let is_kept = !self.keeps && self.kept.front().is_some_and(|kept| *kept.id == *id);
-        let kept = if is_kept { self.kept.pop_front() } else { None };
-        let target = match kept {
-            Some(kept) => kept,
-            None => Target::read(id, place, &mut self.buf)?,
-        };
-        if target.is_plain {
-            self.plain = Some(target.id);
+        let kept = self
+            .kept
+            .get(self.next)
+            .filter(|kept| !self.keeps && *kept.id == *id);
+        if let Some(kept) = kept {
+            self.next += 1;
+            self.plain = Some(kept.id).filter(|_| kept.is_plain);
+            return Ok((kept.peeled, kept.tag.clone()));
         }
+        let target = Target::read(id, place, &mut self.buf)?;
+        self.plain = Some(target.id).filter(|_| target.is_plain);
         let (peeled, tag) = (target.peeled, target.tag.clone());
         if self.keeps {
-            self.kept.push_back(target);
+            self.kept.push(target);
         }
         Ok((peeled, tag))
     }
@@ -68,11 +78,10 @@ impl Targets {
 
 impl Target {
     fn read(id: &oid, place: Place<'_>, buf: &mut Vec<u8>) -> Result<Self, Error> {
-        let peeled = tag_object::peel(id, place.objects, buf)?;
-        let is_other = |kind| matches!(kind, Ok(Some(kind)) if kind != Kind::Tag);
+        let (kind, peeled) = tag_object::peel(id, place.objects, buf)?;
         Ok(Self {
             id: id.to_owned(),
-            is_plain: peeled.is_none() && is_other(place.objects.kind(id)),
+            is_plain: kind.is_some_and(|kind| kind != Kind::Tag),
             peeled: peeled
                 .as_ref()
                 .map_or(id.to_owned(), |peeled| peeled.target),

@@ -1,3 +1,5 @@
+mod packed;
+
 use std::fmt::Write;
 
 use bstr::ByteSlice;
@@ -15,15 +17,22 @@ fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, Strin
     (stdout, stderr.replace("fatal: ", ""))
 }
 
-fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
+fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Place<'_>) -> T) -> T {
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
-    let place = Place {
+    ask(Place {
         repository: &repository,
         refs: &refs,
         objects: &objects,
-    };
+    })
+}
+
+fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
+    at(sandbox, |place| ours_at(place, options, names))
+}
+
+fn ours_at(place: Place<'_>, options: &[&str], names: &[&str]) -> (String, String) {
     let question = question(options);
     let (mut stdout, mut stderr) = (String::new(), String::new());
     let mut say = |said: Vec<BString>, failure: Option<&Error>| {
@@ -264,56 +273,6 @@ fn names_of_one_commit_are_ranked() {
 }
 
 #[test]
-fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
-    let sandbox = row();
-    for (name, commit) in [
-        ("b", "HEAD"),
-        ("d", "HEAD~1"),
-        ("e", "HEAD"),
-        ("m", "HEAD~3"),
-    ] {
-        sandbox.git(&["tag", name, commit]);
-    }
-    sandbox.git(&["tag", "-a", "-m", "x", "w", "HEAD~1"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "x", "HEAD~2"]);
-    let ask = |remark: &str| {
-        for options in [
-            &["--tags"][..],
-            &["--all"],
-            &[],
-            &["--tags", "--match=[d-x]"],
-        ] {
-            for name in ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4", "x"] {
-                compare(&sandbox, options, &[name], remark);
-            }
-        }
-    };
-    sandbox.git(&["pack-refs", "--all"]);
-    ask("packed");
-    // Loose ones before, among, behind and instead of packed ones.
-    sandbox.git(&["tag", "a", "HEAD~4"]);
-    sandbox.git(&["tag", "-f", "b", "HEAD~3"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "c", "HEAD"]);
-    sandbox.git(&["tag", "z", "HEAD~4"]);
-    ask("loose");
-    let packed = sandbox.git_dir().join("packed-refs");
-    let text = std::fs::read_to_string(&packed).unwrap();
-    std::fs::write(&packed, text.replacen("refs/tags/e", "refs/tags/e..e", 1)).unwrap();
-    ask("an invalid name");
-    for (remark, name) in [
-        ("a line that is no record", "\nrefs/tags/w"),
-        ("a name that leads out", "refs/tags/../w"),
-        ("a name that is a folder's", "refs/tags/w/"),
-        ("a hidden name", "refs/tags/.w"),
-        ("no name", ""),
-        ("another line that is no record", "refs/tags/w\n"),
-    ] {
-        std::fs::write(&packed, text.replacen("refs/tags/w", name, 1)).unwrap();
-        ask(remark);
-    }
-}
-
-#[test]
 fn a_lost_parent_is_said_and_passed() {
     let sandbox = row();
     sandbox.git(&["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
@@ -495,5 +454,64 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
             let (ours, theirs) = dirt(&sandbox);
             assert_eq!(ours, theirs, "{name} {ignore}");
         }
+    }
+}
+
+/// Describes `HEAD`, and keeps what was read of references.
+fn describe_and_save(sandbox: &Sandbox) {
+    at(sandbox, |place| {
+        let question = question(&["--tags"]);
+        let mut describer = Describer::new(&question, place, &["HEAD".into()]).unwrap();
+        describer.describe("HEAD".into()).unwrap();
+        describer.into_unsaved().save(place.repository);
+    });
+}
+
+#[test]
+fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("one");
+    let first = sandbox.id("HEAD");
+    let many: String = (0..300)
+        .map(|number| format!("create refs/tags/many{number} {first}\n"))
+        .collect();
+    sandbox.git_with_input(&["update-ref", "--stdin"], many.as_bytes());
+    sandbox.commit("two");
+    sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
+    crate::stamp::tick();
+    describe_and_save(&sandbox);
+    assert!(sandbox.git_dir().join("vigil/refs/state").exists());
+    for (options, name) in [
+        (&[][..], "HEAD"),
+        (&["--tags"], "HEAD~1"),
+        (&["--all"], "HEAD"),
+        (&["--contains"], "HEAD~1"),
+    ] {
+        compare(&sandbox, options, &[name], "remembered");
+    }
+
+    let tag = sandbox.id("annotated").to_string();
+    let (folder, rest) = tag.split_at(2);
+    let object = sandbox.git_dir().join("objects").join(folder).join(rest);
+    let kept = std::fs::read(&object).unwrap();
+    std::fs::remove_file(&object).unwrap();
+    for options in [&["--tags"][..], &[], &["--all"], &["--contains"]] {
+        compare(&sandbox, options, &["HEAD"], "without the tag object");
+        compare(
+            &sandbox,
+            options,
+            &["HEAD", "HEAD~1"],
+            "without the tag object",
+        );
+    }
+    std::fs::write(&object, kept).unwrap();
+    sandbox.git(&["replace", "-f", &tag, &first.to_string()]);
+    for options in [&["--tags"][..], &[], &["--all"]] {
+        compare(
+            &sandbox,
+            options,
+            &["HEAD"],
+            "with another in the tag's place",
+        );
     }
 }

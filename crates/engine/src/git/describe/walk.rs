@@ -4,7 +4,7 @@
 use bstr::BString;
 use gix_hash::ObjectId;
 
-use super::names::Rank;
+use super::table::Rank;
 use super::{Describer, Error};
 use crate::git::commits::{Commits, Number, Queue};
 use crate::objects;
@@ -109,7 +109,7 @@ impl Describer<'_> {
     /// Looks for names in the history of `start`.
     fn search(&mut self, start: Number) -> Result<Found, Error> {
         let question = self.question;
-        let count = self.names.best(&self.commits)?.len();
+        let count = self.names.count(&self.commits)?;
         let enough = question.candidates.min(count);
         let commits = &mut self.commits;
         commits.read_or_say(start, &mut self.said)?;
@@ -132,9 +132,10 @@ impl Describer<'_> {
                 found.gave_up_on = Some(number);
                 break;
             }
-            let name = commits
-                .get(number)
-                .and_then(|commit| self.names.best_of(&commit.id));
+            let name = match commits.get(number) {
+                Some(commit) => self.names.best_of(&commit.id)?,
+                None => None,
+            };
             if let Some(name) = name {
                 let rank = self.names.get(name).map_or(Rank::Head, |known| known.rank);
                 if !question.tags && !question.all && rank < Rank::Annotated {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::packed::{Needless, Packed};
+use super::loose::{LooseRef, LooseRefs, Memory, Peel};
+use super::packed::{Packed, Skim, Skimmed};
 use super::{Error, Raw, name};
 use crate::git::reftable::Value;
+use crate::git::repository::Repository;
 
 /// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
 #[derive(Debug)]
@@ -17,13 +19,42 @@ pub(crate) struct Listing {
     pub(super) held: Held,
 }
 
+/// The object to which a reference leads through tags.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Peeled {
+    /// Nobody tells: the object has to be read.
+    Unknown,
+    /// This one: who holds the reference tells it, and git believes that.
+    Told(ObjectId),
+    /// This one, if all objects are as they were when it was found.
+    Remembered(ObjectId),
+}
+
+impl From<Option<ObjectId>> for Peeled {
+    fn from(told: Option<ObjectId>) -> Self {
+        told.map_or(Self::Unknown, Self::Told)
+    }
+}
+
+impl Peeled {
+    /// The object, where git believes who tells it.
+    pub(crate) fn told(self) -> Option<ObjectId> {
+        match self {
+            Self::Told(id) => Some(id),
+            Self::Unknown | Self::Remembered(_) => None,
+        }
+    }
+}
+
 /// Where the references of a [`Listing`] are.
 #[derive(Debug)]
 pub(super) enum Held {
     /// What each loose reference holds, by name, and the packed ones, of which those count that are not loose.
     Files {
-        loose: Vec<(BString, Raw)>,
+        loose: LooseRefs,
         packed: Arc<Packed>,
+        /// What was remembered of the loose ones.
+        memory: Option<Memory>,
     },
     /// Those of all tables.
     Tables(BTreeMap<BString, Value>),
@@ -33,17 +64,18 @@ impl Listing {
     /// Calls `found` with each reference: its name, what it holds, and the object that this peels to (itself, unless
     /// it is a tag) where that is known without reading it. One of an invalid name is broken.
     ///
-    /// `found` may say what of the following it has no need for.
+    /// `found` may say who looks at packed ones that follow before they are taken apart.
     pub(crate) fn for_each_raw<'n>(
         &self,
-        mut found: impl FnMut(&BStr, Raw, Option<ObjectId>) -> Result<Option<Needless<'n>>, Error>,
+        mut found: impl FnMut(&BStr, &Raw, Peeled) -> Result<Option<Skim<'n>>, Error>,
     ) -> Result<(), Error> {
-        let mut emit = |name: &BStr, is_valid, raw, peeled| {
-            found(name, if is_valid { raw } else { Raw::Broken }, peeled)
+        let mut emit = |(name, is_valid, raw, peeled): Listed<'_>| match is_valid {
+            true => found(name, raw, peeled),
+            false => found(name, &Raw::Broken, peeled),
         };
         match &self.held {
-            Held::Files { loose, packed } => {
-                let mut loose = loose.iter().peekable();
+            Held::Files { loose, packed, .. } => {
+                let mut loose = loose.all.iter().peekable();
                 let mut records = packed.from(self.prefix.as_ref());
                 while let Some(record) = records.next() {
                     let record = record?;
@@ -51,30 +83,63 @@ impl Listing {
                     if !record.name.starts_with(&self.prefix) {
                         break;
                     }
-                    while let Some((name, raw)) = loose.next_if(|(name, _)| name < record.name) {
-                        emit(name.as_ref(), name::is_valid(name), raw.clone(), None)?;
+                    while let Some(found) = loose.next_if(|found| found.name < record.name) {
+                        emit(found.listed())?;
                     }
-                    let (raw, peeled) = match loose.next_if(|(name, _)| name == record.name) {
-                        Some((_, raw)) => (raw.clone(), None),
-                        None => (Raw::Direct(record.id), record.peeled),
+                    let raw = Raw::Direct(record.id);
+                    let skim = match loose.next_if(|found| found.name == record.name) {
+                        Some(found) => emit(found.listed())?,
+                        None => emit((record.name, is_valid, &raw, record.peeled.into()))?,
                     };
-                    if let Some(needless) = emit(record.name, is_valid, raw, peeled)? {
-                        let until = loose.peek().map(|(name, _)| name.as_ref());
-                        records.skip_needless(needless, self.prefix.as_ref(), until);
+                    if let Some(skim) = skim {
+                        let until = loose.peek().map(|found| found.name.as_ref());
+                        records.skim(skim, self.prefix.as_ref(), until);
                     }
                 }
-                for (name, raw) in loose {
-                    emit(name.as_ref(), name::is_valid(name), raw.clone(), None)?;
+                for found in loose {
+                    emit(found.listed())?;
                 }
             }
             Held::Tables(all) => {
                 for (name, value) in all.range(BString::from("refs/")..BString::from("refs0")) {
                     let is_valid = is_valid_or_safe(name.as_ref(), Held::TABLES)?;
-                    emit(name.as_ref(), is_valid, value.raw(), value.peeled())?;
+                    emit((name.as_ref(), is_valid, &value.raw(), value.peeled().into()))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The packed reference that a [`Skim`] was told to be at `at`.
+    pub(crate) fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
+        match &self.held {
+            Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
+            Held::Tables(_) => None,
+        }
+    }
+
+    /// Remembers the loose references for later questions, if this listing was made with a [`Memory`]. `peel` finds where
+    /// an object leads through tags.
+    pub(crate) fn remember(&self, repository: &Repository, peel: &Peel<'_>) {
+        if let Held::Files {
+            loose,
+            memory: Some(memory),
+            ..
+        } = &self.held
+        {
+            loose.remember(memory, repository, peel);
+        }
+    }
+}
+
+/// The name of a reference, whether that is valid, what it holds, and where that leads.
+type Listed<'a> = (&'a BStr, bool, &'a Raw, Peeled);
+
+impl LooseRef {
+    fn listed(&self) -> Listed<'_> {
+        let peeled = self.peeled.map_or(Peeled::Unknown, Peeled::Remembered);
+        let name = self.name.as_ref();
+        (name, name::is_valid(name), &self.raw, peeled)
     }
 }
 

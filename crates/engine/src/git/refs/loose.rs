@@ -1,6 +1,8 @@
 //! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
 
+pub(crate) mod memory;
 mod reader;
+mod remember;
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,12 +10,15 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use vigil_linux::Errno;
+use vigil_model::path::join;
 
-pub(super) use self::reader::read_under;
+pub(crate) use self::memory::Memory;
+pub(super) use self::reader::{LooseRef, LooseRefs, read_under};
+pub(super) use self::remember::Peel;
 use super::{Raw, is_per_worktree, name};
 use crate::git::space;
 
@@ -121,72 +126,109 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
     }
 }
 
-/// What a listing of loose references comes by.
-pub(super) enum Item {
-    /// A folder, which is listed next.
-    Folder(PathBuf),
-    /// The full name of what may be a reference.
-    File(BString),
+/// A folder in which there may be loose references, and the names in it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    /// Its full name.
+    pub(super) name: BString,
+    /// The full names of what may be references, each with the place of its record in the memory.
+    pub(super) files: Vec<(BString, Option<u32>)>,
+    /// The full names of the folders in it.
+    pub(super) folders: Vec<BString>,
+    /// Its names are not all that counts: there are symbolic links, of which it depends on others what they are, or
+    /// something could not be read.
+    is_uncertain: bool,
 }
 
-/// Calls `found` with every folder and file under `root`/`prefix`, the folder itself included, where `prefix` has
-/// no trailing slash. Lock files and names that are no reference's are left out. Unreadable folders are empty.
-pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Item)) {
+/// Calls `found` with every folder under `root`/`prefix`, that one included, where `prefix` has no trailing slash. Lock
+/// files and names that are no reference's are left out. Unreadable folders are empty.
+pub(super) fn list(
+    root: &Path,
+    prefix: &[u8],
+    memory: Option<&Memory>,
+    found: &mut dyn FnMut(Folder),
+) {
     // A linked folder inside a linked one is not entered, lest links to each other multiply.
-    let mut folders = vec![(BString::from(prefix), false)];
-    while let Some((folder, is_linked)) = folders.pop() {
-        let path = root.join(OsStr::from_bytes(&folder));
-        found(Item::Folder(path.clone()));
-        let Ok(entries) = std::fs::read_dir(path) else {
-            continue;
+    let mut pending = vec![(BString::from(prefix), false)];
+    while let Some((name, is_linked)) = pending.pop() {
+        let mut folder = Folder {
+            path: root.join(OsStr::from_bytes(&name)),
+            name,
+            files: Vec::new(),
+            folders: Vec::new(),
+            is_uncertain: false,
         };
-        for entry in entries.flatten() {
+        let known = memory.and_then(|memory| memory.names(&folder.name, &folder.path));
+        let linked = match known {
+            Some(known) => {
+                (folder.folders, folder.files) = known;
+                Vec::new()
+            }
+            None => folder.read_names(memory),
+        };
+        pending.extend(
+            folder
+                .folders
+                .iter()
+                .map(|inner| (inner.clone(), is_linked)),
+        );
+        if !is_linked {
+            pending.extend(linked.into_iter().map(|inner| (inner, true)));
+        }
+        found(folder);
+    }
+}
+
+impl Folder {
+    /// Reads the names in the folder. Returns the links to other folders.
+    fn read_names(&mut self, memory: Option<&Memory>) -> Vec<BString> {
+        let mut linked = Vec::new();
+        let records = memory.map(Memory::records);
+        let Ok(entries) = std::fs::read_dir(&self.path) else {
+            return linked;
+        };
+        for entry in entries {
+            let Ok(entry) = entry else {
+                self.is_uncertain = true;
+                continue;
+            };
             let file_name = entry.file_name();
-            if file_name.as_bytes().starts_with(b".") || file_name.as_bytes().ends_with(b".lock") {
+            let name = file_name.as_bytes();
+            if name.starts_with(b".") || name.ends_with(b".lock") {
                 continue;
             }
             let Ok(kind) = entry.file_type() else {
+                self.is_uncertain = true;
                 continue;
             };
-            let mut full = folder.clone();
-            full.push(b'/');
-            full.extend_from_slice(file_name.as_bytes());
-            if kind.is_dir() {
-                folders.push((full, is_linked));
-            } else if !kind.is_symlink() || !entry.path().is_dir() {
-                found(Item::File(full));
-            } else if !is_linked {
-                folders.push((full, true));
+            let is_link = kind.is_symlink();
+            self.is_uncertain |= is_link;
+            // A link that leads nowhere is not listed, though its target may be the name of a reference.
+            let kind = match is_link {
+                true => entry
+                    .path()
+                    .metadata()
+                    .ok()
+                    .map(|target| target.file_type()),
+                false => Some(kind),
+            };
+            let full = join(self.name.as_ref(), name.as_bstr());
+            if kind.is_some_and(|kind| kind.is_file()) {
+                let record = records.and_then(|records| records.find(&self.name, name));
+                self.files.push((full, record));
+            } else if kind.is_some_and(|kind| kind.is_dir()) {
+                let to = if is_link {
+                    &mut linked
+                } else {
+                    &mut self.folders
+                };
+                to.push(full);
             }
         }
+        linked
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn contents_are_read_as_git_reads_them() {
-        let id = "1234567890123456789012345678901234567890";
-        let direct = |text: &str| match parse(text.as_bytes(), Kind::Sha1) {
-            Raw::Direct(found) => found == id,
-            _ => false,
-        };
-        assert!(direct(id));
-        assert!(direct(&format!("{id}\n\n ")));
-        assert!(direct(&format!("{id}\tbranch 'x' of y")));
-        assert!(!direct(&format!("{id}0")));
-        assert!(!direct(id.split_at(39).0));
-        assert!(!direct(""));
-        assert!(!direct(&format!("{id}\x0c\n")));
-        let symbolic = |text: &str| match parse(text.as_bytes(), Kind::Sha1) {
-            Raw::Symbolic(target) => target.to_string(),
-            other => format!("{other:?}"),
-        };
-        assert_eq!(symbolic("ref: refs/heads/a\n"), "refs/heads/a");
-        assert_eq!(symbolic("ref:\t refs/heads/a b \n"), "refs/heads/a b");
-        assert_eq!(symbolic("ref:refs/heads/a\0b\n"), "refs/heads/a");
-        assert_eq!(symbolic("ref: refs/heads/a\x0c\n"), "refs/heads/a\x0c");
-    }
-}
+mod tests;

@@ -1,10 +1,13 @@
 //! `packed-refs`: many references in one sorted file (git-pack-refs(1)).
 
+mod skim;
+
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
+pub(crate) use self::skim::{Skim, Skimmed};
 use super::Error;
 use crate::file::{self, Contents};
 
@@ -170,6 +173,15 @@ impl Packed {
         }))
     }
 
+    /// Whether the file tells what the reference `name` peels to, or all whose names begin so.
+    fn knows_peeled(&self, name: &[u8]) -> bool {
+        match self.peeled {
+            Peeled::Fully => true,
+            Peeled::Tags => name.starts_with(b"refs/tags/"),
+            Peeled::Unknown => false,
+        }
+    }
+
     /// The record named `name`.
     pub(crate) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
         Ok(self
@@ -249,89 +261,6 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Records that are of no use to who looks for the best name of one object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Needless<'a> {
-    /// All that do not lead to the object whose id this is in lower-case digits,
-    pub(crate) target: &'a [u8],
-    /// and all without a tag object.
-    pub(crate) plain: bool,
-}
-
-impl Records<'_> {
-    /// Passes over records that are `needless`, up to the first that may be of use, whose name does not begin with
-    /// `prefix`, or is not before `until`. What is malformed is left to [`Iterator::next`].
-    pub(crate) fn skip_needless(
-        &mut self,
-        needless: Needless<'_>,
-        prefix: &BStr,
-        until: Option<&BStr>,
-    ) {
-        let packed = self.packed;
-        if packed.order.is_none() && packed.knows_peeled(prefix) {
-            while let Some(next) = packed.after_needless(self.at, needless, prefix, until) {
-                self.at = next;
-            }
-        }
-    }
-}
-
-impl Packed {
-    /// The end of the record at `at`, if it is needless as [`Records::skip_needless`] has it.
-    fn after_needless(
-        &self,
-        at: usize,
-        needless: Needless<'_>,
-        prefix: &BStr,
-        until: Option<&BStr>,
-    ) -> Option<usize> {
-        let digits = self.hash.len_in_hex();
-        let (id, name) = self.bytes.get(at..)?.split_at_checked(digits)?;
-        let name = name.strip_prefix(b" ")?;
-        if !is_lower_hex(id) || !name.starts_with(prefix) {
-            return None;
-        }
-        let (name, rest) = name.split_at_checked(name.find_byte(b'\n')? + 1)?;
-        if is_odd(name) || until.is_some_and(|until| name.trim_end_with(|c| c == '\n') >= until) {
-            return None;
-        }
-        let (is_needless, rest) = match rest.strip_prefix(b"^") {
-            None => (needless.plain || id != needless.target, rest),
-            Some(peeled) => {
-                let (peeled, rest) = peeled.split_at_checked(digits)?;
-                let is_needless = is_lower_hex(peeled) && peeled != needless.target;
-                (is_needless, rest.strip_prefix(b"\n")?)
-            }
-        };
-        is_needless.then(|| self.bytes.len() - rest.len())
-    }
-
-    /// Whether the file tells what the reference `name` peels to, or all whose names begin so.
-    fn knows_peeled(&self, name: &[u8]) -> bool {
-        match self.peeled {
-            Peeled::Fully => true,
-            Peeled::Tags => name.starts_with(b"refs/tags/"),
-            Peeled::Unknown => false,
-        }
-    }
-}
-
-/// Whether the name in `line`, which has its end, may be one that is a reason to give up. Without a branch for each byte.
-fn is_odd(line: &[u8]) -> bool {
-    let next = line.get(1..).unwrap_or_default();
-    line.iter().zip(next).fold(false, |is_odd, (byte, next)| {
-        let begins_oddly = (*next == b'/') | (*next == b'.') | (*next == b'\n');
-        is_odd | (*byte == 0) | ((*byte == b'/') & begins_oddly)
-    })
-}
-
-/// Whether all of `text` are lower-case hexadecimal digits. Without a branch for each byte.
-fn is_lower_hex(text: &[u8]) -> bool {
-    text.iter().fold(true, |is_hex, byte| {
-        is_hex & ((byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'a') < 6))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,64 +312,6 @@ mod tests {
                 }
                 assert_eq!(packed.from("".into()).count(), count as usize);
             }
-        }
-    }
-
-    #[test]
-    fn only_needless_records_are_passed_over() {
-        // The digits of ids, and of what they peel to.
-        let records = [
-            (1, None),
-            (2, None),
-            (3, Some(1)),
-            (4, Some(2)),
-            (1, Some(4)),
-        ];
-        let text: String = (0..)
-            .zip(records)
-            .map(|(n, (to, peeled))| {
-                let peeled = peeled.map(|to| format!("^{}\n", id(to)));
-                format!("{} refs/tags/{n}\n{}", id(to), peeled.unwrap_or_default())
-            })
-            .collect();
-        let rest = |traits: &str, end: &str, target: u32, plain, until: Option<&str>| {
-            let packed = parse(&format!("# pack-refs with: {traits} \n{text}{end}")).unwrap();
-            let target = id(target);
-            let needless = Needless {
-                target: target.as_bytes(),
-                plain,
-            };
-            let prefix = BStr::new("refs/tags/");
-            let mut records = packed.from(prefix);
-            let mut left = Vec::new();
-            loop {
-                records.skip_needless(needless, prefix, until.map(Into::into));
-                match records.next() {
-                    Some(Ok(record)) => left.push(record.name.to_string()),
-                    Some(Err(_)) => left.push("error".into()),
-                    None => return left.concat().replace("refs/tags/", ""),
-                }
-            }
-        };
-        let fully = "peeled fully-peeled sorted";
-        assert_eq!(rest(fully, "", 1, false, None), "02");
-        assert_eq!(rest(fully, "", 1, true, None), "2");
-        assert_eq!(rest("peeled sorted", "", 2, false, None), "13");
-        assert_eq!(rest(fully, "", 4, true, None), "4");
-        assert_eq!(rest(fully, "", 9, false, Some("refs/tags/3")), "34");
-        assert_eq!(
-            rest(fully, &format!("{} refs/z\n", id(1)), 9, true, None),
-            "refs/z"
-        );
-        for plain in [false, true] {
-            assert_eq!(rest("sorted", "", 9, plain, None), "01234");
-            assert_eq!(rest(fully, "junk\n", 9, plain, None), "error");
-            assert_eq!(rest(fully, "^junk\n", 9, plain, None), "error");
-            let upper = id(0xab).to_uppercase();
-            assert_eq!(
-                rest(fully, &format!("{upper} refs/tags/u\n"), 9, plain, None),
-                "u"
-            );
         }
     }
 

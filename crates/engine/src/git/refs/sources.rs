@@ -5,12 +5,14 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use vigil_linux::Errno;
 use vigil_linux::inotify::DirectoryWatch;
 use vigil_linux::stat::stat_at;
+use vigil_model::path::file_name;
+use vigil_model::timestamp::Timestamp;
 
 use super::Error;
-use super::loose::{self, Item};
+use super::loose;
+use crate::file::open_folder;
 use crate::stamp::{Observation, Stamp, now};
 use crate::trust::FileSystem;
 
@@ -51,25 +53,22 @@ impl Sources {
     pub(super) fn files(whole: &Path, root: &Path, folder: &[u8]) -> Result<Self, Error> {
         let mut this = Self::file(whole)?;
         let mut failure = None;
-        loose::list(root, folder, &mut |item| match item {
-            Item::Folder(path) => match observe(&path) {
+        // What changes while the names are read is then younger.
+        let before = now();
+        loose::list(
+            root,
+            folder,
+            None,
+            &mut |found| match observe_at(before, &found.path) {
                 Ok(seen) => this.folders.push(Folder {
-                    path,
+                    files: names_of(&found),
+                    path: found.path,
                     seen,
-                    files: Vec::new(),
                     watch: None,
                 }),
                 Err(error) => failure = Some(error),
             },
-            // Those of a folder follow it.
-            Item::File(name) => {
-                let name = name.rsplit(|byte| *byte == b'/').next();
-                let name = name.and_then(|name| CString::new(name).ok());
-                if let (Some(folder), Some(name)) = (this.folders.last_mut(), name) {
-                    folder.files.push((name, None));
-                }
-            }
-        });
+        );
         this.folders.iter_mut().for_each(Folder::look_at_files);
         match failure {
             Some(error) => Err(error),
@@ -97,7 +96,7 @@ impl Sources {
 impl Folder {
     fn look_at_files(&mut self) {
         let before = now();
-        let Ok(folder) = open(&self.path) else {
+        let Ok(folder) = open_folder(&self.path) else {
             return;
         };
         for (name, stamp) in &mut self.files {
@@ -123,7 +122,7 @@ impl Folder {
         let watch = self.watched();
         // From the folder, since a look along the whole path takes twice as long.
         let mut has_other_names = false;
-        let holds = open(&self.path).is_ok_and(|folder| {
+        let holds = open_folder(&self.path).is_ok_and(|folder| {
             self.files.iter().all(|(name, stamp)| {
                 stat_at(folder.as_fd(), name).is_ok_and(|stat| {
                     has_other_names |= stat.nlink > 1;
@@ -156,11 +155,21 @@ impl Folder {
     }
 }
 
-fn open(folder: &Path) -> Result<impl AsFd, Errno> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, folder, flags, Mode::empty())
+fn observe(path: &Path) -> Result<Observation, Error> {
+    observe_at(now(), path)
 }
 
-fn observe(path: &Path) -> Result<Observation, Error> {
-    Observation::of(path).map_err(|error| Error::read(path, error.into()))
+/// A look at `path`, of which something was read after the time `before`.
+fn observe_at(before: Timestamp, path: &Path) -> Result<Observation, Error> {
+    let seen = Observation::after(before, path);
+    seen.map_err(|error| Error::read(path, error.into()))
+}
+
+/// The names of the files in `folder`, without it.
+fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Stamp>)> {
+    let own = folder.files.iter().filter_map(|(name, _)| {
+        let name = file_name(name.as_ref());
+        Some((CString::new(name.to_vec()).ok()?, None))
+    });
+    own.collect()
 }

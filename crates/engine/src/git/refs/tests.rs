@@ -335,3 +335,61 @@ fn packed_names_that_may_lead_elsewhere_are_refused() {
         );
     }
 }
+
+#[test]
+fn messages_keep_the_bytes_of_names_and_lines() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.commit("one");
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let path = sandbox.git_dir().join("packed-refs");
+    for (line, said) in [
+        (
+            format!("{id} refs/tags/../{{}}\n"),
+            "packed refname is dangerous: refs/tags/../{}".to_owned(),
+        ),
+        (
+            "refs/tags/{}\n".to_owned(),
+            "unexpected line in .git/packed-refs: refs/tags/{}".to_owned(),
+        ),
+        (
+            format!("{id} refs/tags/{{}}"),
+            format!("unterminated line in .git/packed-refs: {id} refs/tags/{{}}"),
+        ),
+    ] {
+        let odd = |text: &str| text.as_bytes().replace("{}", b"\xff\xfe");
+        fs::write(&path, odd(&line)).unwrap();
+        let error = refs.for_each(BStr::new(""), |_, _, _| ()).unwrap_err();
+        assert_eq!(error.text(), odd(&said));
+    }
+}
+
+#[test]
+fn links_and_pipes_are_listed_as_by_git() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("one");
+    sandbox.git(&["tag", "a"]);
+    sandbox.git(&["tag", "in/b"]);
+    let tags = sandbox.git_dir().join("refs/tags");
+    for (target, name) in [
+        ("a", "to-file"),
+        ("in", "to-folder"),
+        ("refs/heads/main", "to-name"),
+        ("nowhere", "to-nothing"),
+        ("loop", "loop"),
+        ("../../HEAD", "to-head"),
+    ] {
+        std::os::unix::fs::symlink(target, tags.join(name)).unwrap();
+    }
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        tags.join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.work_tree()));
+    let main = refs.resolve("refs/tags/to-name".into()).unwrap();
+    assert_eq!(main, Some(sandbox.id("refs/tags/to-name")));
+}

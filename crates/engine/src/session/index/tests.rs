@@ -6,10 +6,11 @@ use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
 use crate::git::oracle::Oracle;
+use crate::git::pathspec::Pathspec;
 use crate::git::repository::discover;
-use crate::stamp;
+use crate::stamp::tick;
 use crate::state_store::NoSteps;
-use crate::status::{Change, StatusRequest, UntrackedMode};
+use crate::status::{Change, SparseState, StatusRequest, UntrackedMode};
 
 fn repository() -> Oracle {
     let oracle = Oracle::new();
@@ -22,14 +23,6 @@ fn repository() -> Oracle {
     oracle.git(&["commit", "-qm", "all"]);
     tick();
     oracle
-}
-
-/// Waits until stamps of what was done so far are older than now.
-fn tick() {
-    let start = stamp::now();
-    while stamp::now() <= start {
-        std::thread::yield_now();
-    }
 }
 
 fn session(oracle: &Oracle) -> Session {
@@ -63,6 +56,24 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
     tick();
     assert_eq!(answer(), Published::Unchanged);
     assert!(home.path().join(".cache/vigil").is_dir());
+}
+
+#[test]
+fn a_home_that_is_not_there_is_not_made() {
+    let oracle = repository();
+    std::fs::write(oracle.top().join(".git/vigil"), "in the way").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["HOME", "XDG_CACHE_HOME"] {
+        let home = folder.path().join("none/home");
+        let variables = [("GIT_CONFIG_NOSYSTEM", "1"), (name, home.to_str().unwrap())];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment::new(variables, oracle.top());
+        let repository = discover(&environment, &oracle.top()).unwrap();
+        let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
+        session.status(&StatusRequest::default()).unwrap();
+        assert!(session.save(&NoSteps).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]
@@ -396,4 +407,191 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
         right_answer(&oracle);
         settle(&oracle);
     }
+}
+
+#[test]
+fn a_sparse_directory_is_looked_for_once() {
+    let oracle = repository();
+    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    let mut settled = settle(&oracle);
+    let lacks = |session: &Session| session.index.as_ref().unwrap().lacks_sparse_directories();
+    assert!(lacks(&settled));
+    settled.refresh_index().unwrap();
+    // It comes after that look: a second one would find what is in it.
+    oracle.write("b/other", "");
+    let scan = |session: &mut Session| {
+        let request = StatusRequest::default();
+        let found = session.scan(&request, &Pathspec::default(), &mut Vec::new());
+        found.unwrap().untracked
+    };
+    assert_eq!(scan(&mut settled), Vec::<BString>::new());
+    settled.refresh_index().unwrap();
+    assert_eq!(scan(&mut settled), ["b/other"]);
+    let (_, session) = right_answer(&oracle);
+    assert!(!session.index.as_ref().unwrap().is_as_written());
+
+    // Whatever has its name.
+    let path = oracle.top().join("b");
+    std::fs::remove_dir_all(&path).unwrap();
+    for (target, is_known) in [(None, true), (Some("nowhere"), true), (Some("b"), false)] {
+        match target {
+            None => std::fs::write(&path, "").unwrap(),
+            Some(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
+        }
+        for _ in 0..3 {
+            let (_, session) = right_answer(&oracle);
+            assert_eq!(lacks(&session), is_known, "{target:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert!(lacks(&settle(&oracle)));
+}
+
+#[test]
+fn the_rules_of_a_sparse_checkout_are_those_of_now() {
+    let oracle = repository();
+    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    settle(&oracle);
+    let rules = ".git/info/sparse-checkout";
+    let cone = std::fs::read_to_string(oracle.top().join(rules)).unwrap();
+    let not_cone = "warning: unrecognized pattern: '*.x'";
+    let expected = [
+        (cone.clone(), SparseState::SparseIndex, None),
+        (
+            format!("{cone}*.x\n"),
+            SparseState::Percent(58),
+            Some(not_cone),
+        ),
+        (cone.clone(), SparseState::SparseIndex, None),
+    ];
+    let request = StatusRequest {
+        long: true,
+        ..StatusRequest::default()
+    };
+    for (text, state, warning) in expected {
+        oracle.write(rules, &text);
+        let status = session(&oracle).status(&request).unwrap();
+        assert_eq!(status.long.unwrap().sparse, Some(state));
+        let said = |line: &&BString| line.starts_with(b"warning: unrecognized");
+        let said: Vec<_> = status.warnings.iter().filter(said).collect();
+        assert_eq!(said, Vec::from_iter(warning));
+        let by_git = oracle.output("", &["--no-optional-locks", "status"], b"");
+        let tells = |text: &str| by_git.stdout.contains_str(text);
+        assert_eq!(
+            tells("You are in a sparse checkout with 58%"),
+            warning.is_some()
+        );
+        assert_eq!(tells("You are in a sparse checkout.\n"), warning.is_none());
+        let lines = by_git
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with(b"warning: unr"));
+        assert_eq!(
+            lines.collect::<Vec<_>>(),
+            Vec::from_iter(warning.map(str::as_bytes))
+        );
+    }
+}
+
+#[test]
+fn what_changes_just_after_the_session_began_is_no_evidence() {
+    let oracle = repository();
+    settle(&oracle);
+    let packs = oracle.top().join(".git/objects/pack");
+    // Within a tick, since files are stamped by a clock that lags behind.
+    for _ in 0..8 {
+        tick();
+        let mut session = session(&oracle);
+        std::fs::write(packs.join("x.keep"), "").unwrap();
+        std::fs::remove_file(packs.join("x.keep")).unwrap();
+        session.status(&StatusRequest::default()).unwrap();
+        assert!(session.index.as_ref().unwrap().head_tree.is_none());
+    }
+}
+
+#[test]
+fn heads_commit_is_not_read_while_its_files_stand() {
+    let oracle = repository();
+    let name = oracle.git(&["rev-parse", "HEAD"]);
+    let id = ObjectId::from_hex(name.trim_ascii_end()).unwrap();
+    let (fan, rest) = std::str::from_utf8(name.trim_ascii_end())
+        .unwrap()
+        .split_at(2);
+    let objects = oracle.top().join(".git/objects");
+    let loose = objects.join(fan).join(rest);
+    let is_known = |session: &Session| session.known_head_tree(&id).is_some();
+    let settled = || {
+        settle(&oracle);
+        is_known(&session(&oracle))
+    };
+    assert!(settled());
+
+    // What is gone is missed, and what is damaged, whatever its mtime.
+    let contents = std::fs::read(&loose).unwrap();
+    let mtime = std::fs::metadata(&loose).unwrap().modified().unwrap();
+    let is_refused = || session(&oracle).status(&StatusRequest::default()).is_err();
+    std::fs::remove_file(&loose).unwrap();
+    assert!(is_refused());
+    std::fs::write(&loose, &contents).unwrap();
+    let file = std::fs::File::options().write(true).open(&loose).unwrap();
+    file.set_modified(mtime).unwrap();
+    assert!(!is_known(&session(&oracle)));
+    assert!(settled());
+    tick();
+    std::fs::write(&loose, vec![b'x'; contents.len()]).unwrap();
+    file.set_modified(mtime).unwrap();
+    assert!(is_refused());
+    std::fs::write(&loose, &contents).unwrap();
+    assert!(settled());
+
+    // Packs are looked into before.
+    oracle.git(&["repack", "-adq"]);
+    assert!(!is_known(&session(&oracle)));
+    assert!(settled());
+    let pack = std::fs::read_dir(objects.join("pack")).unwrap();
+    let mut pack = pack.map(|entry| entry.unwrap().path());
+    let pack = pack.find(|path| path.extension().is_some_and(|of| of == "pack"));
+    let pack = pack.unwrap();
+    let contents = std::fs::read(&pack).unwrap();
+    std::fs::remove_file(&pack).unwrap();
+    assert!(is_refused());
+    std::fs::write(&pack, vec![b'x'; contents.len()]).unwrap();
+    assert!(is_refused());
+    std::fs::write(&pack, &contents).unwrap();
+    assert!(settled());
+
+    // Another commit, or another tree in its place.
+    oracle.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    let next = oracle.git(&["rev-parse", "HEAD"]);
+    settle(&oracle);
+    assert!(!is_known(&session(&oracle)));
+    oracle.git(&["reset", "-q", "--soft", "HEAD^"]);
+    assert!(settled());
+    let next = std::str::from_utf8(next.trim_ascii_end()).unwrap();
+    oracle.git(&["replace", &id.to_string(), next]);
+    settle_as_far_as_it_goes(&oracle);
+    assert!(!is_known(&session(&oracle)));
+    oracle.git(&["replace", "-d", &id.to_string()]);
+    assert!(settled());
+
+    // What else may have the objects makes it too much to look at.
+    oracle.git(&["multi-pack-index", "write"]);
+    assert!(!is_known(&session(&oracle)));
+    assert!(!settled());
+    std::fs::remove_file(objects.join("pack/multi-pack-index")).unwrap();
+    assert!(settled());
+    std::fs::write(objects.join("info/alternates"), "").unwrap();
+    assert!(!is_known(&session(&oracle)));
+    assert!(!settled());
+}
+
+#[test]
+fn a_tag_that_head_names_is_read_each_time() {
+    let oracle = repository();
+    oracle.git(&["tag", "-am", "tag", "tag"]);
+    let name = oracle.git(&["rev-parse", "tag"]);
+    std::fs::write(oracle.top().join(".git/HEAD"), &name).unwrap();
+    settle_as_far_as_it_goes(&oracle);
+    let id = ObjectId::from_hex(name.trim_ascii_end()).unwrap();
+    assert_eq!(session(&oracle).known_head_tree(&id), None);
 }

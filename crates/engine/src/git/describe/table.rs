@@ -1,0 +1,182 @@
+//! Names by number, and which of two is better.
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::tag_object::TagObject;
+use super::{Error, Place};
+
+/// How good a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// A reference that is no tag.
+    Head,
+    /// A tag without an object of its own.
+    Lightweight,
+    /// A tag object.
+    Annotated,
+}
+
+impl Rank {
+    /// What git calls it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Lightweight => "lightweight",
+            Self::Annotated => "annotated",
+        }
+    }
+}
+
+/// A name of a commit, or of another object.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    /// Where its path starts in the text of all, and its length.
+    path: (u32, u32),
+    pub(super) rank: Rank,
+    /// What the reference points to.
+    pub(super) id: ObjectId,
+    /// Where that leads through tags.
+    pub(super) peeled: ObjectId,
+    /// That is what it was when the tag object was there.
+    pub(super) is_remembered: bool,
+    /// The tag object, once it was read.
+    pub(super) tag: Option<Box<TagObject>>,
+    /// The tag object says another name.
+    pub(super) is_misnamed: bool,
+    /// Whether that was looked at.
+    pub(super) is_checked: bool,
+}
+
+/// A name that is not in the table.
+pub(super) struct NewName<'a> {
+    /// What is shown of the reference.
+    pub(super) path: &'a [u8],
+    /// The reference is a tag.
+    pub(super) is_tag: bool,
+    /// What it points to.
+    pub(super) id: ObjectId,
+    /// Where that leads through tags.
+    pub(super) peeled: ObjectId,
+    /// That is what it was when the tag object was there.
+    pub(super) is_remembered: bool,
+    /// The tag object, if it was read.
+    pub(super) tag: Option<Box<TagObject>>,
+}
+
+/// Names by number.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    all: Vec<Name>,
+    /// The paths of all.
+    text: Vec<u8>,
+}
+
+impl Table {
+    /// Adds a name; returns its number.
+    pub(super) fn push(&mut self, new: NewName<'_>) -> u32 {
+        let number = offset(self.all.len());
+        self.all.push(Name {
+            // There is no room for four gigabytes of names.
+            path: (offset(self.text.len()), offset(new.path.len())),
+            rank: match new.peeled != new.id {
+                true => Rank::Annotated,
+                false if new.is_tag => Rank::Lightweight,
+                false => Rank::Head,
+            },
+            id: new.id,
+            peeled: new.peeled,
+            is_remembered: new.is_remembered,
+            tag: new.tag,
+            is_misnamed: false,
+            is_checked: false,
+        });
+        self.text.extend_from_slice(new.path);
+        number
+    }
+
+    /// Adds a name if it is better than the name `best` of the same object, whose place it takes; returns whether it is.
+    pub(super) fn push_better(
+        &mut self,
+        new: NewName<'_>,
+        best: &mut Option<u32>,
+        place: Place<'_>,
+    ) -> Result<bool, Error> {
+        let number = self.push(new);
+        let is_better = self.choose(number, best, place)?;
+        if !is_better && let Some(name) = self.all.pop() {
+            self.text.truncate(name.path.0 as usize);
+        }
+        Ok(is_better)
+    }
+
+    /// Puts the name `new` of an object in the place of the name `best` of the same one if it is better; returns whether
+    /// it is.
+    pub(super) fn choose(
+        &mut self,
+        new: u32,
+        best: &mut Option<u32>,
+        place: Place<'_>,
+    ) -> Result<bool, Error> {
+        let is_better = match *best {
+            None => true,
+            Some(best) => self.is_better(new, best, place)?,
+        };
+        if is_better {
+            *best = Some(new);
+        }
+        Ok(is_better)
+    }
+
+    /// The name of this number.
+    pub(super) fn get(&self, number: u32) -> Option<&Name> {
+        self.all.get(usize::try_from(number).ok()?)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
+        self.all.get_mut(usize::try_from(number).ok()?)
+    }
+
+    /// The path of `name`.
+    pub(super) fn path(&self, name: &Name) -> &BStr {
+        let (start, length) = name.path;
+        let text = self.text.get(start as usize..);
+        let path = text.and_then(|text| text.get(..length as usize));
+        path.unwrap_or_default().as_bstr()
+    }
+
+    /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
+    /// later one.
+    fn is_better(&mut self, new: u32, known: u32, place: Place<'_>) -> Result<bool, Error> {
+        let rank = |name: Option<&Name>| name.map_or(Rank::Head, |name| name.rank);
+        let ranks = (rank(self.get(known)), rank(self.get(new)));
+        if ranks != (Rank::Annotated, Rank::Annotated) {
+            return Ok(ranks.0 < ranks.1);
+        }
+        let mut time_of = |number| match self.get_mut(number) {
+            Some(name) => Ok(name.read_tag(place)?.map(|tag| tag.time_s)),
+            None => Ok::<_, Error>(None),
+        };
+        Ok(match (time_of(known)?, time_of(new)?) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(known), Some(new)) => known < new,
+        })
+    }
+}
+
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+impl Name {
+    /// The tag object, which is read for it.
+    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&TagObject>, Error> {
+        if self.tag.is_none() {
+            let tag = TagObject::read(&self.id, place.objects, &mut Vec::new())?;
+            self.tag = tag.map(Box::new);
+        }
+        Ok(self.tag.as_deref())
+    }
+}

@@ -1,0 +1,234 @@
+//! Packed references as they are written, for who needs little of each: nothing is copied or decoded.
+
+use bstr::{BStr, ByteSlice};
+
+use super::{Packed, Records};
+
+/// Looks at a record, and says whether no more of it is wanted.
+pub(crate) type Skim<'a> = &'a dyn Fn(Skimmed<'_>) -> bool;
+
+/// A record that is surely well-formed, of a valid name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skimmed<'a> {
+    /// Where it starts in the file.
+    pub(crate) at: usize,
+    /// The full name.
+    pub(crate) name: &'a BStr,
+    /// The lower-case digits of what it points to.
+    pub(crate) id: &'a [u8],
+    /// Those of what that peels to, if it is a tag object.
+    pub(crate) peeled: Option<&'a [u8]>,
+    next: usize,
+}
+
+impl<'a> Skimmed<'a> {
+    /// The digits of the object to which it leads through tags, where the file tells that of all.
+    pub(crate) fn target(&self) -> &'a [u8] {
+        self.peeled.unwrap_or(self.id)
+    }
+}
+
+impl Records<'_> {
+    /// Passes over records of which `skim` wants no more, up to the first of which it does, that is not surely
+    /// well-formed, whose name does not begin with `prefix`, or is not before `until`.
+    pub(crate) fn skim(&mut self, skim: Skim<'_>, prefix: &BStr, until: Option<&BStr>) {
+        let packed = self.packed;
+        if packed.order.is_some() || !packed.knows_peeled(prefix) {
+            return;
+        }
+        while let Some(record) = packed.skimmed_at(self.at, prefix)
+            && until.is_none_or(|until| record.name < until)
+            && skim(record)
+        {
+            self.at = record.next;
+        }
+    }
+}
+
+impl Packed {
+    /// The record that starts at `at`, if its name begins with `prefix`, which is that of a folder; `None` where a closer
+    /// look is needed to tell what it is.
+    pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
+        let digits = self.hash.len_in_hex();
+        let (id, line) = self.bytes.get(at..)?.split_at_checked(digits)?;
+        let line = line.strip_prefix(b" ")?;
+        let (name, rest) = line.split_at_checked(line.find_byte(b'\n')?)?;
+        let end = rest.strip_prefix(b"\n")?;
+        let below = name.strip_prefix(prefix.as_bytes())?;
+        if !is_lower_hex(id) || !prefix.ends_with(b"/") || !is_surely_valid(below) {
+            return None;
+        }
+        let (peeled, rest) = match end.strip_prefix(b"^") {
+            None => (None, end),
+            Some(peeled) => {
+                let (peeled, rest) = peeled.split_at_checked(digits)?;
+                let rest = rest.strip_prefix(b"\n")?;
+                (is_lower_hex(peeled).then_some(Some(peeled))?, rest)
+            }
+        };
+        Some(Skimmed {
+            at,
+            name: name.as_bstr(),
+            id,
+            peeled,
+            next: self.bytes.len() - rest.len(),
+        })
+    }
+}
+
+/// Whether a name that ends so, behind a slash, is valid beyond doubt: some valid ones are not.
+fn is_surely_valid(end: &[u8]) -> bool {
+    let mut clash = 0;
+    let mut before = SLASH;
+    for byte in end {
+        let place = PLACES.get(usize::from(*byte)).copied();
+        let place = place.unwrap_or(NEVER);
+        clash |= before & (place >> 4);
+        before = place;
+    }
+    clash | (before & AT_END) == 0
+}
+
+/// As what each byte stands where it is the first of two, and, in the upper half, behind what it may not stand.
+static PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut rest: &mut [u8] = &mut places;
+    let mut byte: u8 = 0;
+    while let Some((place, others)) = rest.split_first_mut() {
+        *place = place_of(byte);
+        byte = byte.wrapping_add(1);
+        rest = others;
+    }
+    places
+};
+
+const SLASH: u8 = 1;
+const DOT: u8 = 2;
+/// Nothing may follow what is not allowed at all.
+const NEVER: u8 = 4;
+/// What a name may not end in.
+const AT_END: u8 = SLASH | DOT | NEVER;
+
+const fn place_of(byte: u8) -> u8 {
+    match byte {
+        b'/' => SLASH | (SLASH | DOT | NEVER) << 4,
+        b'.' => DOT | (SLASH | DOT | NEVER) << 4,
+        // It may begin `.lock`.
+        b'l' => (DOT | NEVER) << 4,
+        // `{` is allowed, but not in `@{`.
+        0..=b' ' | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'{' | 0x7f => {
+            NEVER | NEVER << 4
+        }
+        _ => NEVER << 4,
+    }
+}
+
+/// Whether all of `text` are lower-case hexadecimal digits. Without a branch for each byte.
+fn is_lower_hex(text: &[u8]) -> bool {
+    text.iter().fold(true, |is_hex, byte| {
+        is_hex & ((byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'a') < 6))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use gix_hash::Kind;
+
+    use super::*;
+    use crate::file::Contents;
+    use crate::git::refs::name;
+
+    fn parse(text: &str) -> Packed {
+        let bytes = Contents::Read(text.as_bytes().to_vec());
+        Packed::parse("packed-refs".into(), bytes, Kind::Sha1).unwrap()
+    }
+
+    fn id(n: u32) -> String {
+        format!("{n:040x}")
+    }
+
+    #[test]
+    fn only_records_of_which_no_more_is_wanted_are_passed_over() {
+        // The digits of ids, and of what they peel to.
+        let records = [
+            (1, None),
+            (2, None),
+            (3, Some(1)),
+            (4, Some(2)),
+            (1, Some(4)),
+        ];
+        let text: String = (0..)
+            .zip(records)
+            .map(|(n, (to, peeled))| {
+                let peeled = peeled.map(|to| format!("^{}\n", id(to)));
+                format!("{} refs/tags/{n}\n{}", id(to), peeled.unwrap_or_default())
+            })
+            .collect();
+        // What is left of the records where those are wanted that lead to `target`.
+        let rest = |traits: &str, end: &str, target: u32, until: Option<&str>| {
+            let packed = parse(&format!("# pack-refs with: {traits} \n{text}{end}"));
+            let target = id(target);
+            let skim = |record: Skimmed<'_>| {
+                assert_eq!(
+                    packed
+                        .skimmed_at(record.at, "refs/".into())
+                        .map(|again| again.name),
+                    Some(record.name)
+                );
+                record.target() != target.as_bytes()
+            };
+            let prefix = BStr::new("refs/tags/");
+            let mut records = packed.from(prefix);
+            let mut left = Vec::new();
+            loop {
+                records.skim(&skim, prefix, until.map(Into::into));
+                match records.next() {
+                    Some(Ok(record)) => left.push(record.name.to_string()),
+                    Some(Err(_)) => left.push("error".into()),
+                    None => return left.concat().replace("refs/tags/", ""),
+                }
+            }
+        };
+        let fully = "peeled fully-peeled sorted";
+        assert_eq!(rest(fully, "", 1, None), "02");
+        assert_eq!(rest("peeled sorted", "", 2, None), "13");
+        assert_eq!(rest(fully, "", 4, None), "4");
+        assert_eq!(rest(fully, "", 9, Some("refs/tags/3")), "34");
+        for (end, left) in [
+            (format!("{} refs/z\n", id(1)), "refs/z"),
+            (format!("{} refs/tags/z.lock\n", id(1)), "z.lock"),
+            (format!("{} refs/tags/..\n", id(1)), ".."),
+            (format!("{}\n", id(1)), "error"),
+            ("junk\n".into(), "error"),
+            ("^junk\n".into(), "error"),
+            (format!("^{}\n^{}\n", id(1), id(2)), "error"),
+            (format!("{:040X} refs/tags/u\n", 0xab), "u"),
+            (format!("{} refs/tags/u\n^{:040X}\n", id(1), 0xab), "u"),
+        ] {
+            assert_eq!(rest(fully, &end, 9, None), left, "{end}");
+        }
+        assert_eq!(rest("sorted", "", 9, None), "01234");
+    }
+
+    #[test]
+    fn what_is_surely_valid_is_valid() {
+        let is_valid = |end: &[u8]| name::is_valid(&[b"refs/", end].concat());
+        let bytes = b"a./l@{\0\x7f~\n\xe4";
+        let (mut ends, mut count) = (vec![Vec::new()], 0);
+        for _ in 0..4 {
+            let longer = |end: Vec<u8>| bytes.map(|byte| [end.as_slice(), &[byte]].concat());
+            ends = ends.into_iter().flat_map(longer).collect();
+            for end in ends.iter().filter(|end| is_surely_valid(end)) {
+                assert!(is_valid(end), "{:?}", end.as_bstr());
+                count += 1;
+            }
+        }
+        assert!(count > 300, "{count}");
+        for end in ["tags/v1.2.3", "heads/a-b/@/c_d", "tags/\u{e4}", "@"] {
+            assert!(is_surely_valid(end.as_bytes()), "{end}");
+        }
+        for end in ["tags/a.lock", "", "a/", "a.", "/a", ".a", "tags/a~"] {
+            assert!(!is_surely_valid(end.as_bytes()), "{end}");
+        }
+    }
+}

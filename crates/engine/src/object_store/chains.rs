@@ -1,0 +1,414 @@
+//! Objects in packs, and the chains of deltas that they are made of.
+
+use std::ops::Range;
+
+use gix_hash::oid;
+use gix_object::Kind;
+
+use super::cache::{Cache, Key, Kinds};
+use super::delta::{self, Delta, Misfit};
+use super::inflate::{DELTA_HEAD_LEN, Inflater};
+use super::pack::{Form, Pack};
+use super::table::Table;
+use super::{Begin, Info, Reason, SIZE_MAX, Trouble};
+
+/// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
+const CACHE_LEN_MAX: usize = 96 << 20;
+
+/// Of a chain of deltas, each so manieth object is remembered as a base, and the last one, which is often that of the next
+/// object in order, too. All of them would drive out each other's roots: of 15,000 objects at random among 849,014, a fifth
+/// more would have to be inflated.
+const BASES_APART: usize = 4;
+
+/// How large each room for bases may be between two objects, in bytes.
+const ROOM_LEN_MAX: usize = 1 << 20;
+
+/// What reading objects of packs takes, used over and over.
+#[derive(Debug)]
+pub(super) struct Chains {
+    pub(super) inflater: Inflater,
+    /// What git says while it reads, line by line.
+    pub(super) said: Vec<String>,
+    bases: Cache,
+    kinds: Kinds,
+    chain: Vec<Link>,
+    /// An inflated delta.
+    delta: Vec<u8>,
+    /// The object that was made last of a chain of deltas.
+    made: Vec<u8>,
+    /// Room for the next one.
+    room: Vec<u8>,
+    /// Whether bases are remembered later.
+    defers: bool,
+    /// Those that are to be.
+    pending: Vec<(Key, Kind, Range<usize>)>,
+    /// What they hold, one after the other.
+    pending_bytes: Vec<u8>,
+}
+
+/// A delta on the way from an object to the one that is whole.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// Where the object begins.
+    offset: u64,
+    /// Where the compressed delta begins.
+    delta: u64,
+    /// The size of the delta, in bytes.
+    size: u64,
+}
+
+/// Where the chain of deltas ends.
+enum End {
+    Cached(Kind, usize),
+    Whole {
+        offset: u64,
+        kind: Kind,
+        start: u64,
+        size: u64,
+    },
+    /// Nowhere. The object at the offset is damaged, and git said so.
+    Broken(u64),
+}
+
+/// Remembers the type of the first objects of a chain of deltas: the next object that is asked for often has them as
+/// bases, too.
+fn remember(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
+    for link in chain.iter().take(2) {
+        kinds.put((pack.number, link.offset), kind);
+    }
+}
+
+impl Chains {
+    pub(super) fn new() -> Self {
+        Self {
+            inflater: Inflater::new(),
+            said: Vec::new(),
+            bases: Cache::new(CACHE_LEN_MAX),
+            kinds: Kinds::default(),
+            chain: Vec::new(),
+            delta: Vec::new(),
+            made: Vec::new(),
+            room: Vec::new(),
+            defers: false,
+            pending: Vec::new(),
+            pending_bytes: Vec::new(),
+        }
+    }
+
+    /// Bounds what the bases take to about `len_max` bytes, and forgets them.
+    pub(super) fn limit_bases(&mut self, len_max: usize) {
+        self.bases = Cache::new(len_max);
+    }
+
+    /// Leaves the remembering of bases to [`Self::settle`].
+    pub(super) fn defer(&mut self) {
+        self.defers = true;
+    }
+
+    /// Takes a base over that was had from elsewhere.
+    pub(super) fn take_base(&mut self, key: Key, kind: Kind, contents: Vec<u8>) {
+        self.bases.put(key, kind, contents);
+    }
+
+    /// The size of the contents of the object at `offset`.
+    pub(super) fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, Trouble> {
+        let said = &mut self.said;
+        let entry = pack.entry(offset, said)?;
+        if !entry.form.is_delta() {
+            return Ok(entry.size);
+        }
+        let base = pack.base(&entry, offset, said)?;
+        let (_, start) = base.ok_or(Trouble::Damaged)?;
+        let input = pack.from(start, said)?;
+        let Ok(head) = self.inflater.head(input, said) else {
+            said.push("error: delta data unpack-initial failed".into());
+            return Err(Trouble::Damaged);
+        };
+        debug_assert!(head.len() <= DELTA_HEAD_LEN);
+        // git takes a size of nothing for a failure.
+        let size = delta::result_size(head).filter(|size| *size != 0);
+        size.ok_or(Trouble::Damaged)
+    }
+
+    /// The type of the object at `offset`: that of the one at the end of its chain.
+    pub(super) fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, Trouble> {
+        let (said, chain, kinds) = (&mut self.said, &mut self.chain, &mut self.kinds);
+        let count_max = pack.index(said).map_or(0, Table::count) as usize;
+        chain.clear();
+        let mut at = offset;
+        loop {
+            if let Some(kind) = kinds.get((pack.number, at)) {
+                remember(kinds, pack, chain, kind);
+                return Ok(kind);
+            }
+            let entry = pack.entry(at, said)?;
+            match entry.form {
+                Form::Whole(kind) => {
+                    remember(kinds, pack, chain, kind);
+                    return Ok(kind);
+                }
+                Form::Unknown(number) => {
+                    if chain.is_empty() || number > 0 {
+                        if number >= 0 {
+                            said.push(unknown_type(number, at, pack));
+                        }
+                        return Err(Trouble::Damaged);
+                    }
+                    break;
+                }
+                Form::OffsetDelta | Form::IdDelta => {}
+            }
+            chain.push(Link {
+                offset: at,
+                delta: entry.end,
+                size: entry.size,
+            });
+            match pack.base(&entry, at, said)? {
+                Some((base, _)) if chain.len() <= count_max => at = base,
+                _ => break,
+            }
+        }
+        let here = chain.last().map(|link| link.offset);
+        let base = (here != Some(at)).then_some(at);
+        let above = chain.iter().rev().map(|link| link.offset);
+        Err(Trouble::Bases(base.into_iter().chain(above).collect()))
+    }
+
+    /// Adds the contents of the object at `offset` to `out`, after `begin` has seen what they are.
+    pub(super) fn read(
+        &mut self,
+        pack: &Pack,
+        id: &oid,
+        offset: u64,
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+    ) -> Result<Info, Trouble> {
+        self.settle();
+        let end = self.walk(pack, offset)?;
+        let is_delta = !self.chain.is_empty();
+        match end {
+            End::Cached(kind, place) if is_delta => {
+                self.replay(pack, id, (kind, Some(place)), out, begin)
+            }
+            End::Cached(kind, place) => {
+                let contents = self.bases.contents(place);
+                let info = Info {
+                    kind,
+                    size: contents.len() as u64,
+                };
+                if begin(info, out) {
+                    out.extend_from_slice(contents);
+                }
+                Ok(info)
+            }
+            End::Broken(at) => Err(self.broken(self.chain.len(), Some(at))),
+            End::Whole {
+                kind,
+                start,
+                size,
+                offset: at,
+            } => {
+                let info = Info { kind, size };
+                let input = pack.from(start, &mut self.said)?;
+                let size = fits(size, id)?;
+                if !is_delta {
+                    if !begin(info, out) {
+                        return Ok(info);
+                    }
+                    let result = self.inflater.whole(input, size, out, &mut self.said);
+                    return result.map(|()| info).map_err(|_| Trouble::Damaged);
+                }
+                self.made.clear();
+                let (made, said) = (&mut self.made, &mut self.said);
+                if self.inflater.whole(input, size, made, said).is_err() {
+                    return Err(self.broken(self.chain.len(), Some(at)));
+                }
+                let place = self.remember((pack.number, at), kind);
+                self.replay(pack, id, (kind, place), out, begin)
+            }
+        }
+    }
+
+    /// Remembers the object in `made` as a base: now, with its place for an answer, or later.
+    fn remember(&mut self, key: Key, kind: Kind) -> Option<usize> {
+        let start = self.pending_bytes.len();
+        if !self.defers || start + self.made.len() > ROOM_LEN_MAX {
+            self.settle();
+            let mut contents = std::mem::take(&mut self.made);
+            contents.shrink_to_fit();
+            return Some(self.bases.put(key, kind, contents));
+        }
+        self.pending_bytes.extend_from_slice(&self.made);
+        let place = start..self.pending_bytes.len();
+        self.pending.push((key, kind, place));
+        None
+    }
+
+    /// Remembers what is pending. This takes memory that was not used for long, and lets go of other.
+    pub(super) fn settle(&mut self) {
+        for (key, kind, place) in self.pending.drain(..) {
+            let contents = self.pending_bytes.get(place).unwrap_or_default();
+            self.bases.put(key, kind, contents.to_vec());
+        }
+        self.pending_bytes.clear();
+    }
+
+    /// Lets go of what a large object has taken, when it was read.
+    pub(super) fn trim(&mut self) {
+        for room in [&mut self.made, &mut self.room] {
+            room.clear();
+            room.shrink_to(ROOM_LEN_MAX);
+        }
+    }
+
+    /// Adds what the deltas of the chain make of the base to `out`. It is at its place among those that are remembered, or
+    /// else in `made`.
+    fn replay(
+        &mut self,
+        pack: &Pack,
+        id: &oid,
+        (kind, mut place): (Kind, Option<usize>),
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+    ) -> Result<Info, Trouble> {
+        let mut apart = 0;
+        while let Some(link) = self.chain.pop() {
+            let left = self.chain.len();
+            let input = pack.from(link.delta, &mut self.said)?;
+            self.delta.clear();
+            let size = fits(link.size, id)?;
+            if self
+                .inflater
+                .whole(input, size, &mut self.delta, &mut self.said)
+                .is_err()
+            {
+                self.said.push(format!(
+                    "error: failed to unpack compressed delta at offset {} from {}",
+                    link.delta, pack.shown
+                ));
+                return Err(self.broken(left, Some(link.offset)));
+            }
+            let parsed = Delta::parse(&self.delta);
+            if let Some(delta) = &parsed {
+                fits(delta.size, id)?;
+            }
+            let base = match place.take() {
+                Some(place) => self.bases.contents(place),
+                None => &self.made,
+            };
+            if left == 0 {
+                let Some(delta) = parsed else {
+                    self.said.push("error: failed to apply delta".into());
+                    return Err(Trouble::Damaged);
+                };
+                let info = Info {
+                    kind,
+                    size: delta.size,
+                };
+                if !begin(info, out) {
+                    return Ok(info);
+                }
+                return match delta.apply(base, out) {
+                    Ok(()) => Ok(info),
+                    Err(misfit) => {
+                        say_misfit(&misfit, &mut self.said);
+                        Err(Trouble::Damaged)
+                    }
+                };
+            }
+            self.room.clear();
+            let applied = match parsed {
+                Some(delta) => delta.apply(base, &mut self.room),
+                None => Err(Misfit::Silent),
+            };
+            if let Err(misfit) = applied {
+                say_misfit(&misfit, &mut self.said);
+                return Err(self.broken(left, Some(link.offset)));
+            }
+            std::mem::swap(&mut self.made, &mut self.room);
+            apart += 1;
+            if apart % BASES_APART == 0 || left == 1 {
+                place = self.remember((pack.number, link.offset), kind);
+            }
+        }
+        Err(Trouble::Damaged)
+    }
+
+    /// Follows the chain of deltas from the object at `offset` to one that is whole or known.
+    fn walk(&mut self, pack: &Pack, offset: u64) -> Result<End, Trouble> {
+        self.chain.clear();
+        let said = &mut self.said;
+        let mut at = offset;
+        loop {
+            if let Some((kind, place)) = self.bases.get((pack.number, at)) {
+                return Ok(End::Cached(kind, place));
+            }
+            let entry = pack.entry(at, said)?;
+            match entry.form {
+                Form::Whole(kind) => {
+                    return Ok(End::Whole {
+                        offset: at,
+                        kind,
+                        start: entry.end,
+                        size: entry.size,
+                    });
+                }
+                Form::Unknown(number) => {
+                    said.push(unknown_type(number, at, pack));
+                    return Ok(End::Broken(at));
+                }
+                Form::OffsetDelta | Form::IdDelta => {}
+            }
+            let base = pack.base(&entry, at, said)?;
+            // A chain that is longer than the pack has objects goes in circles.
+            let is_circle =
+                || self.chain.len() > pack.index(&mut Vec::new()).map_or(0, Table::count) as usize;
+            let Some((base, delta)) = base.filter(|_| !is_circle()) else {
+                said.push(format!(
+                    "error: failed to validate delta base reference at offset {} from {}",
+                    entry.end, pack.shown
+                ));
+                return Ok(End::Broken(at));
+            };
+            self.chain.push(Link {
+                offset: at,
+                delta,
+                size: entry.size,
+            });
+            at = base;
+        }
+    }
+
+    /// What is broken if the object at `at` is, and `left` deltas of the chain rest on it.
+    fn broken(&self, left: usize, at: Option<u64>) -> Trouble {
+        if left == 0 {
+            return Trouble::Damaged;
+        }
+        // The object itself is none that could serve as its own base.
+        let above = self.chain.iter().take(left).skip(1).rev();
+        let above = above.map(|link| link.offset);
+        Trouble::Bases(at.into_iter().chain(above).collect())
+    }
+}
+
+/// A size that may be had in memory.
+fn fits(size: u64, id: &oid) -> Result<usize, Reason> {
+    usize::try_from(size)
+        .ok()
+        .filter(|_| size <= SIZE_MAX)
+        .ok_or_else(|| Reason::TooLarge { id: id.to_owned() })
+}
+
+fn unknown_type(number: i8, offset: u64, pack: &Pack) -> String {
+    format!(
+        "error: unknown object type {number} at offset {offset} in {}",
+        pack.shown
+    )
+}
+
+fn say_misfit(misfit: &Misfit, said: &mut Vec<String>) {
+    if let Misfit::Said(text) = misfit {
+        said.push(format!("error: {text}"));
+    }
+    said.push("error: failed to apply delta".into());
+}
