@@ -70,17 +70,18 @@ impl<'a> Plan<'a> {
                 let next = kept.next().transpose()?;
                 let bound = next.map_or(u32::MAX, |(key, _)| key);
                 while let Some(edit) = edits.next_if(|edit| edit.key < bound) {
-                    slots.push((edit.key, planner.edit(edit)?));
+                    planner.put(edit, &mut slots)?;
                 }
                 let (Some(base), Some((key, old))) = (base, next) else {
                     break;
                 };
-                let slot = match edits.next_if(|edit| edit.key == key) {
-                    Some(edit) => planner.edit(edit)?,
+                match edits.next_if(|edit| edit.key == key) {
+                    Some(edit) => planner.put(edit, &mut slots)?,
                     // With the old checksum: damage stays what it is, and is found by who reads the block.
-                    None => planner.block(base.bytes(&old)?, old.checksum.get())?,
-                };
-                slots.push((key, slot));
+                    None => {
+                        slots.push((key, planner.block(base.bytes(&old)?, old.checksum.get())?))
+                    }
+                }
             }
             placed.push(slots);
         }
@@ -142,6 +143,15 @@ impl<'a, 'b> Planner<'a, 'b> {
             Some((block, checksum)) => self.block(block, checksum),
             None => Ok(Slot::ABSENT),
         }
+    }
+
+    /// Adds what the edit sets to a new table, and nothing for what it removes: its key may lie where such a table has
+    /// no place, and would be taken for another.
+    fn put(&mut self, edit: &Edit<'a>, slots: &mut Vec<Placed>) -> Result<(), NoPlan> {
+        if let Some((block, checksum)) = edit.new {
+            slots.push((edit.key, self.block(block, checksum)?));
+        }
+        Ok(())
     }
 
     fn node(&mut self, bytes: &[u8]) -> Result<Slot, NoPlan> {

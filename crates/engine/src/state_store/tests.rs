@@ -215,6 +215,32 @@ fn less_than_half_may_be_dead() {
 }
 
 #[test]
+fn a_rewritten_table_that_shrinks_by_whole_levels_keeps_what_is_left() {
+    let sandbox = Sandbox::new();
+    let large = vec![0; 300_000];
+    for gone in [65_535, 65_537, 1 << 24, u32::MAX - 1] {
+        let blocks: [(_, _, &[u8]); 5] = [
+            (Table::Seen, 1, b"one"),
+            (Table::Seen, 255, b"two"),
+            (Table::Seen, 256, b"three"),
+            (Table::Seen, gone, b"gone"),
+            (Table::Files, 0, &large),
+        ];
+        let base = sandbox.store.open().ok();
+        let base = sandbox.after(base.as_ref(), set(&blocks), 1);
+        let mut changes = Changes::new();
+        changes.remove(Table::Seen, gone);
+        changes.remove(Table::Files, 0);
+        let published = sandbox.publish(Some(&base), changes, 2);
+        assert!(matches!(published, Published::Rewritten { .. }), "{gone}");
+        let state = sandbox.store.open().unwrap();
+        let listed: Vec<_> = state.blocks(Table::Seen).collect();
+        assert_eq!(listed, [Ok((1, 3)), Ok((255, 3)), Ok((256, 5))], "{gone}");
+        state.verify_all().unwrap();
+    }
+}
+
+#[test]
 fn who_comes_too_late_publishes_nothing() {
     let sandbox = Sandbox::new();
     let first = sandbox.after(None, Changes::new(), 1);
