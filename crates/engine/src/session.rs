@@ -5,10 +5,12 @@
 
 mod assemble;
 mod changes;
+mod collapsed;
 mod conflicts;
 pub mod contents;
 mod doubled;
 mod excludes;
+mod head_changes;
 mod ignoring;
 mod index;
 mod long;
@@ -16,6 +18,7 @@ mod object_mode;
 mod patches;
 mod prompt;
 mod renamed;
+
 mod state_report;
 mod submodules;
 mod surroundings;
@@ -308,45 +311,6 @@ impl Session {
             return Err(repository::Error::Refused(text).into());
         }
         Ok(())
-    }
-
-    /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
-    /// git gives up without it.
-    fn head_tree(&self, head: &Head) -> Result<Option<ObjectId>, SessionError> {
-        let Some(id) = head_id(head) else {
-            return Ok(None);
-        };
-        let tree = match self.objects.peel_to_tree(&id) {
-            Err(objects::Error::Missing { id: missing }) if missing == id => {
-                return Err(SessionError::BadHead);
-            }
-            tree => tree?,
-        };
-        match self.objects.kind(&tree)? {
-            Some(_) => Ok(Some(tree)),
-            None => Err(SessionError::BadHeadTree),
-        }
-    }
-
-    /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.
-    fn known_head_tree(&self, id: &ObjectId) -> Option<HeadTree> {
-        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
-        let known = state.head_tree().filter(|known| known.commit == *id)?;
-        self.objects.reads_as_before(&known.files).then_some(known)
-    }
-
-    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest. A process that
-    /// goes on may have read them before others came.
-    fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
-        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
-        let files = self.objects.evidence(&[id, tree], self.looks_since)?;
-        // HEAD may name a tag.
-        let is_commit = self.objects.kind(&id).ok()? == Some(Kind::Commit);
-        (is_commit && state.believes_files(&files)).then_some(HeadTree {
-            commit: id,
-            tree,
-            files,
-        })
     }
 
     /// What attributes and filters said since the last answer, each line whole.

@@ -64,6 +64,12 @@ pub enum Error {
         /// The first tree that was not read.
         id: ObjectId,
     },
+    /// The same in a directory that is one entry of a sparse index, where git counts from that directory.
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeepInOneEntry {
+        /// A path that differs there.
+        path: BString,
+    },
 }
 
 /// A path that HEAD and index do not agree on.
@@ -115,7 +121,38 @@ pub fn diff(
     trees: &dyn TreeSource,
     max: Option<usize>,
 ) -> Result<StagedDiff, Error> {
-    let mut walker = Walker::new(index.hash_kind(), trees, max);
+    let one_entry = &|_: &BStr| None;
+    diff_with(head_tree, index, trees, Walk { max, one_entry })
+}
+
+/// How HEAD and index are compared.
+#[derive(Clone, Copy)]
+pub struct Walk<'a> {
+    /// The walk ends once so many changes are found (at least 1).
+    pub max: Option<usize>,
+    /// The highest directory, the one at the path (with a `/` at its end) or above it, that is one entry of the index git
+    /// works with. Only asked for directories deeper than `core.maxTreeDepth`.
+    pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
+}
+
+/// A directory that is one entry of a sparse index, or would be if the index had it. git compares it as `diff-tree`
+/// compares two trees: how deep others lie is counted from there, and same trees are not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneEntry {
+    /// How deep it lies itself; 1 at the top.
+    pub depth: usize,
+    /// git looks into it: pathspecs do not leave it out.
+    pub is_compared: bool,
+}
+
+/// [`diff`] in the way that `walk` says.
+pub fn diff_with(
+    head_tree: Option<&oid>,
+    index: &Index,
+    trees: &dyn TreeSource,
+    walk: Walk<'_>,
+) -> Result<StagedDiff, Error> {
+    let mut walker = Walker::new(index.hash_kind(), trees, walk);
     finish(walker.index(head_tree, index))?;
     Ok(walker.into_diff())
 }
@@ -127,7 +164,11 @@ pub fn expand_sparse_directory(
     id: &oid,
     trees: &dyn TreeSource,
 ) -> Result<Vec<FlatEntry>, Error> {
-    let mut walker = Walker::new(id.kind(), trees, None);
+    let walk = Walk {
+        max: None,
+        one_entry: &|_| None,
+    };
+    let mut walker = Walker::new(id.kind(), trees, walk);
     finish(walker.sparse_directory(path, id))?;
     let files = walker.into_diff().changes.into_iter();
     Ok(files

@@ -2,23 +2,20 @@
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteVec};
 use vigil_linux::errno;
-use vigil_linux::process::cores;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
 use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
-use super::surroundings::{Host, PathQuestion, RenameBlobs};
+use super::surroundings::{Host, PathQuestion};
 use super::*;
 use crate::git::advice::Advice;
-use crate::git::staged::{StagedChange, StagedDiff, TreeSource, UnmergedPath};
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, Change, CutShort, IgnoreSubmodules};
+use crate::status::{BranchStatus, Change, CutShort};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -76,7 +73,7 @@ impl Session {
             self.question(&pathspec, tracked)?.check_tracked(tracked)?;
         }
         let head = self.refs.head()?;
-        let diff = self.staged(&head, None)?;
+        let diff = self.staged(&head, None, &pathspec)?;
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec, &mut status.warnings)?;
         let searched_in = search_start.elapsed();
@@ -302,7 +299,7 @@ impl Session {
     }
 
     /// Which of the `tracked` paths, or beside them, `pathspec` asks for.
-    fn question<'a>(
+    pub(super) fn question<'a>(
         &'a self,
         pathspec: &'a Pathspec,
         tracked: &'a Tracked,
@@ -318,69 +315,6 @@ impl Session {
             &self.objects,
             request.ahead_behind,
         )?)
-    }
-
-    /// HEAD against the index, from memory if neither moved. With `max`, at least so many changes, if there are.
-    pub(super) fn staged(
-        &mut self,
-        head: &Head,
-        max: Option<usize>,
-    ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_id = head_id(head);
-        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
-            && known.head == head_id
-            && (known.max.is_none() || known.max == max)
-        {
-            return Ok(known.diff.clone());
-        }
-        let known = head_id.and_then(|id| self.known_head_tree(&id));
-        let tree = match &known {
-            Some(known) => Some(known.tree),
-            None => self.head_tree(head)?,
-        };
-        let is_known = known.is_some();
-        let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
-        state.is_moved |= !is_known && told.is_some();
-        state.head_tree = told;
-        let recorded = state.recorded_staged.take();
-        let compared = Compared {
-            tree,
-            depth_max: self.objects.depth_max(),
-        };
-        let recorded = recorded.filter(|(known, _)| *known == compared);
-        let (diff, max) = match recorded.filter(|_| !self.objects.history().has_replacements()) {
-            Some((_, diff)) => (diff, None),
-            None => {
-                state.is_moved = true;
-                let sums = state.tracked.sums();
-                let is_head = match (state.tree, tree) {
-                    // Of a sparse index git may have left that wrong.
-                    (Some((count, id)), Some(head)) if sums.sparse_directories == 0 => {
-                        count > 0 && count == sums.entries && id == head
-                    }
-                    _ => false,
-                };
-                // The walk would end where it begins.
-                if is_head {
-                    (StagedDiff::default(), None)
-                } else {
-                    let index = state.whole(&self.repository)?;
-                    let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
-                    (diff, max)
-                }
-            }
-        };
-        let diff = Arc::new(diff);
-        state.staged = Some(StagedMemory {
-            head: head_id,
-            compared,
-            diff: diff.clone(),
-            max,
-        });
-        Ok(diff)
     }
 
     /// Compares the working tree with the index.
@@ -444,50 +378,6 @@ impl Session {
         }
         .run()?;
         Ok(findings)
-    }
-
-    /// The staged changes that are asked for, with renames.
-    fn staged_for(
-        &self,
-        request: &StatusRequest,
-        diff: &StagedDiff,
-        has_head: bool,
-        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-    ) -> Result<Vec<StagedChange>, SessionError> {
-        // On an unborn branch all that is in the index is listed.
-        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
-        let mut changes: Vec<StagedChange> = diff
-            .changes
-            .iter()
-            .filter(|change| {
-                let mode = if change.index_mode == FileMode::NONE {
-                    change.head_mode
-                } else {
-                    change.index_mode
-                };
-                let is_hidden = hides_submodules
-                    && [change.head_mode, change.index_mode]
-                        .iter()
-                        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE);
-                !is_hidden && is_asked_for(change.path.as_bstr(), mode)
-            })
-            .cloned()
-            .collect();
-        if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
-            let blobs = RenameBlobs {
-                objects: &self.objects,
-                attributes: &self.attributes,
-                missed: &self.missed_attributes,
-                files: None,
-            };
-            let unmerged = diff.unmerged.iter();
-            let unmerged: Vec<UnmergedPath> = unmerged
-                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
-                .cloned()
-                .collect();
-            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
-        }
-        Ok(changes)
     }
 }
 

@@ -167,7 +167,7 @@ impl Session {
             counts.assume_unchanged = sums.assume_unchanged as usize;
             counts.conflicted = (sums.conflicted as usize).min(request.conflicted_max);
             let max = Some(request.staged_max).filter(|max| *max < usize::MAX);
-            let diff = self.staged(head, max)?;
+            let diff = self.staged(head, max, &Pathspec::default())?;
             let of = |kind| {
                 diff.changes
                     .iter()

@@ -52,6 +52,54 @@ cases! {
         sparse(b);
         b.git(&["config", "core.maxTreeDepth", "1"]).write("other/new", "x\n");
     };
+    "missing sparse index, and trees outside as deep as they may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.remove(".git/index").git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "missing sparse index, and trees outside deeper than they may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.remove(".git/index").git(&["config", "core.maxTreeDepth", "3"]);
+    };
+    "missing index of a full checkout, and trees outside deeper than they may be", |b| {
+        deep_outside(b, "--no-sparse-index");
+        b.remove(".git/index").git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "sparse index with changes outside, as deep as they may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.git(&["update-index", "--force-remove", "one/two/three/four/five/f"]).git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "sparse index with changes outside, deeper than they may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.git(&["update-index", "--force-remove", "one/two/three/four/five/f"]).git(&["config", "core.maxTreeDepth", "3"]);
+    };
+    "sparse index without a directory outside, as deep as it may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.git(&["rm", "-rq", "--sparse", "--cached", "one"]).git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "sparse index with a directory more outside, as deep as it may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.git(&["update-ref", "HEAD", "HEAD^"]).git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "sparse index with a directory more outside, deeper than it may be", |b| {
+        deep_outside(b, "--sparse-index");
+        b.git(&["update-ref", "HEAD", "HEAD^"]).git(&["config", "core.maxTreeDepth", "3"]);
+    };
+    "index that git makes sparse, with a directory more outside, as deep as it may be", |b| {
+        deep_outside(b, "--no-sparse-index");
+        b.git(&["config", "--worktree", "index.sparse", "true"]).git(&["update-ref", "HEAD", "HEAD^"]).git(&["config", "core.maxTreeDepth", "4"]);
+    };
+    "index that git makes sparse, with a directory more outside, deeper than it may be", |b| {
+        deep_outside(b, "--no-sparse-index");
+        b.git(&["config", "--worktree", "index.sparse", "true"]).git(&["update-ref", "HEAD", "HEAD^"]).git(&["config", "core.maxTreeDepth", "3"]);
+    };
+    "index that git makes sparse, with changes outside deeper than they may be, but for same trees", |b| {
+        deep_outside(b, "--no-sparse-index");
+        b.git(&["update-index", "--force-remove", "one/two/g"]).git(&["config", "--worktree", "index.sparse", "true"]).git(&["config", "core.maxTreeDepth", "2"]);
+    };
+    "index that git makes sparse, with changes outside deeper than they may be", |b| {
+        deep_outside(b, "--no-sparse-index");
+        b.git(&["update-index", "--force-remove", "one/two/three/four/five/f"]).git(&["config", "--worktree", "index.sparse", "true"]).git(&["config", "core.maxTreeDepth", "3"]);
+    };
     "sparse index whose directories hold what is not asked for", |b| {
         sparse(b);
         b.write("other/.gitattributes", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
@@ -146,6 +194,16 @@ fn dirty(b: &mut Builder) {
     b.write("a", "changed\n")
         .write("dir/new", "n\n")
         .write("n", "n\n");
+}
+
+/// A checkout of `dir` alone, with other directories whose last one is at depth 5, and `kind` of index.
+fn deep_outside(b: &mut Builder, kind: &str) {
+    b.base()
+        .write("one/two/three/four/five/f", "f\n")
+        .write("one/two/g", "g\n")
+        .write("one/h", "h\n")
+        .commit("outside");
+    b.git(&["sparse-checkout", "set", "--cone", kind, "dir"]);
 }
 
 fn sparse(b: &mut Builder) {

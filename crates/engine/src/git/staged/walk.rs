@@ -9,7 +9,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::index::{CacheTree, Entry, Index};
 
 use super::tree::{Key, TreeEntry};
-use super::{Error, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath};
+use super::{Error, OneEntry, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 
 /// Why a walk ends early.
 pub(super) enum Stop {
@@ -97,6 +97,9 @@ pub(super) struct Walker<'t> {
     hash: Kind,
     trees: &'t dyn TreeSource,
     max: usize,
+    one_entry: &'t dyn Fn(&BStr) -> Option<OneEntry>,
+    /// From this depth on, any difference is one deeper than it may be.
+    ends_at_depth: Option<usize>,
     found: StagedDiff,
     /// The directory being walked, with a `/` at its end, or empty at the top.
     path: Vec<u8>,
@@ -110,11 +113,13 @@ pub(super) struct Walker<'t> {
 }
 
 impl<'t> Walker<'t> {
-    pub(super) fn new(hash: Kind, trees: &'t dyn TreeSource, max: Option<usize>) -> Self {
+    pub(super) fn new(hash: Kind, trees: &'t dyn TreeSource, walk: Walk<'t>) -> Self {
         Self {
             hash,
             trees,
-            max: max.unwrap_or(usize::MAX),
+            max: walk.max.unwrap_or(usize::MAX),
+            one_entry: walk.one_entry,
+            ends_at_depth: None,
             found: StagedDiff::default(),
             path: Vec::new(),
             spare: Vec::new(),
@@ -164,10 +169,12 @@ impl<'t> Walker<'t> {
         while let Some(frame) = stack.last_mut() {
             match self.step(frame)? {
                 Step::Next => {}
-                Step::Enter(frame) if stack.len() <= depth_max || !frame.has_tree() => {
+                Step::Enter(frame) => {
+                    if stack.len() > depth_max {
+                        self.enter_deep(&frame, stack.len(), depth_max)?;
+                    }
                     stack.push(frame);
                 }
-                Step::Enter(frame) => return Err(self.too_deep(&frame).into()),
                 Step::SkipTo(position) => {
                     for frame in &mut stack {
                         frame.later.skip_to(position);
@@ -176,6 +183,7 @@ impl<'t> Walker<'t> {
                 Step::Leave => {
                     let left = stack.pop();
                     self.leave(left);
+                    self.ends_at_depth = self.ends_at_depth.filter(|depth| *depth < stack.len());
                 }
             }
         }
@@ -187,6 +195,27 @@ impl<'t> Walker<'t> {
         Error::TooDeep {
             id: head.map_or_else(|| self.hash.null(), |head| head.id),
         }
+    }
+
+    /// Goes into a directory that lies deeper than `depth_max`, at `depth`, if it may.
+    fn enter_deep(
+        &mut self,
+        frame: &Frame<'_>,
+        depth: usize,
+        depth_max: usize,
+    ) -> Result<(), Stop> {
+        match (self.one_entry)(self.path.as_bstr()) {
+            None if frame.has_tree() => return Err(self.too_deep(frame).into()),
+            Some(one)
+                if one.is_compared
+                    && self.ends_at_depth.is_none()
+                    && depth.saturating_sub(one.depth) > depth_max =>
+            {
+                self.ends_at_depth = Some(depth);
+            }
+            None | Some(_) => {}
+        }
+        Ok(())
     }
 
     /// Compares what comes next in a directory.
@@ -307,6 +336,9 @@ impl<'t> Walker<'t> {
             Some(Item::Index { entry, .. }) => index_side(entry),
         };
         if let Some(change) = StagedChange::between(&self.path, head, later, self.hash) {
+            if self.ends_at_depth.is_some() {
+                return Err(Error::TooDeepInOneEntry { path: change.path }.into());
+            }
             self.found.changes.push(change);
             if self.found.changes.len() >= self.max {
                 return Err(Stop::Enough);

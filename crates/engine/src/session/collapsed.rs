@@ -1,0 +1,185 @@
+//! The sparse index that git works with in memory: which directories are one entry of it.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::index::Index;
+use vigil_model::tracked::Tracked;
+
+use super::index::IndexState;
+use super::{Session, SessionError, is_present};
+use crate::git::sparse::SparseCheckout;
+use crate::status::{StatusRequest, UntrackedMode};
+
+impl Session {
+    /// How the index is sparse, if git works with a sparse one all the time.
+    pub(super) fn collapsed(
+        &self,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<Collapsed<'_>>, SessionError> {
+        let Some(state) = &self.index else {
+            return Ok(None);
+        };
+        let expects_present = self.settings.expects_files_outside;
+        let checkout = match &state.written_sparse {
+            // git makes no empty index a sparse one, but takes one that is missing for it.
+            None if state.tracked.sums().entries == 0 && state.file.exists() => None,
+            _ => self.collapsing_rules(state, warnings)?,
+        };
+        let Some(checkout) = checkout else {
+            return Ok(None);
+        };
+        let (entries, has_present) = match &state.written_sparse {
+            Some(written) => {
+                let expanded = written.expanded.as_slice();
+                let entries = Entries::Written {
+                    tracked: &state.tracked,
+                    expanded,
+                };
+                (entries, written.has_present_directory)
+            }
+            None => {
+                let index = state.whole(&self.repository)?;
+                let has_present = has_present_sparse_directory(index, &checkout, self.top()?);
+                (Entries::Full(index), has_present)
+            }
+        };
+        Ok((expects_present || !has_present).then_some(Collapsed {
+            entries,
+            checkout,
+            has_present_directory: has_present,
+        }))
+    }
+
+    /// The rules of the checkout, if git makes the index of `state` a sparse one by them.
+    pub(super) fn collapsing_rules(
+        &self,
+        state: &IndexState,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<SparseCheckout>, SessionError> {
+        let sums = state.tracked.sums();
+        // An index that is missing is a sparse one to git; one without entries stays as it is.
+        let is_empty = sums.entries == 0 && state.file.exists();
+        let may_become_sparse = !is_empty && sums.conflicted == 0;
+        let is_wanted = self.settings.sparse_checkout
+            && self.settings.sparse_checkout_cone
+            && state.file.shared.is_none()
+            && (state.written_sparse.is_some() || may_become_sparse)
+            && self.repository.config.boolean("index.sparse")? == Some(true);
+        if !is_wanted {
+            return Ok(None);
+        }
+        let path = self.repository.git_dir.join("info/sparse-checkout");
+        let Ok(rules) = crate::file::read(&path) else {
+            return Ok(None);
+        };
+        let checkout = SparseCheckout::parse(&rules, true, self.settings.ignore_case);
+        for text in checkout.warnings() {
+            warnings.push([b"warning: ", text.as_slice()].concat().into());
+        }
+        Ok(Some(checkout).filter(SparseCheckout::is_cone))
+    }
+}
+
+/// A sparse index with which git works.
+pub(super) struct Collapsed<'s> {
+    entries: Entries<'s>,
+    checkout: SparseCheckout,
+    /// A directory that is one entry is in the working tree nevertheless.
+    has_present_directory: bool,
+}
+
+enum Entries<'s> {
+    /// All files: git collapses them.
+    Full(&'s Index),
+    /// It was written as a sparse one, and git collapses no more of it.
+    Written {
+        tracked: &'s Tracked,
+        /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+        expanded: &'s [BString],
+    },
+}
+
+impl Collapsed<'_> {
+    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries. It goes
+    /// into those that `is_searched`.
+    pub(super) fn stays_sparse(
+        &self,
+        request: &StatusRequest,
+        is_searched: impl Fn(&BStr) -> bool,
+    ) -> bool {
+        if !self.has_present_directory || request.untracked == UntrackedMode::No {
+            return true;
+        }
+        match &self.entries {
+            Entries::Full(_) => false,
+            Entries::Written { expanded, .. } => !expanded
+                .iter()
+                .any(|dir| is_searched(dir.strip_suffix(b"/").unwrap_or(dir).as_bstr())),
+        }
+    }
+
+    /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
+    pub(super) fn directory_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
+        let (tracked, expanded) = match self.entries {
+            Entries::Full(index) => return collapsed_above(index, &self.checkout, path),
+            Entries::Written { tracked, expanded } => (tracked, expanded),
+        };
+        if let Some(directory) = expanded.iter().find(|dir| path.starts_with(dir)) {
+            return path.get(..directory.len()).map(BStr::new);
+        }
+        path.find_iter("/").find_map(|slash| {
+            let directory = path.get(..=slash)?.as_bstr();
+            let name = path.get(..slash)?.as_bstr();
+            let is_one = match tracked.find_directory(name) {
+                // Where a file has its name, the directory is walked.
+                None => !self.checkout.in_checkout(directory) && tracked.find(name, 0).is_none(),
+                Some(number) => {
+                    let below = tracked.directory(number);
+                    let only = below.file(0).filter(|_| below.sums().entries == 1);
+                    only.is_some_and(|only| only.mode().is_tree())
+                }
+            };
+            is_one.then_some(directory)
+        })
+    }
+}
+
+/// Whether a directory that would be one entry of the sparse index is in the working tree: git then works with all
+/// entries.
+fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &Path) -> bool {
+    let mut last: Option<BString> = None;
+    index.entries().iter().any(|entry| {
+        let path = index.path(entry);
+        if !entry.flags.is_skip_worktree()
+            || last.as_ref().is_some_and(|last| path.starts_with(last))
+        {
+            return false;
+        }
+        let Some(directory) = collapsed_above(index, checkout, path) else {
+            return false;
+        };
+        last = Some(directory.to_owned());
+        is_present(top, directory)
+    })
+}
+
+/// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
+fn collapsed_above<'p>(
+    index: &Index,
+    checkout: &SparseCheckout,
+    path: &'p BStr,
+) -> Option<&'p BStr> {
+    path.find_iter("/").find_map(|slash| {
+        let directory = path.get(..=slash)?.as_bstr();
+        if checkout.in_checkout(directory) {
+            return None;
+        }
+        let below = index.range_of_directory(path.get(..slash)?.as_bstr());
+        let entries = index.entries().get(below)?;
+        let is_collapsible = entries.iter().all(|entry| {
+            entry.flags.is_skip_worktree() && entry.flags.stage() == 0 && !entry.mode.is_gitlink()
+        });
+        is_collapsible.then_some(directory)
+    })
+}

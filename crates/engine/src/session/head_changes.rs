@@ -1,0 +1,220 @@
+//! HEAD's tree, and how the index differs from it.
+
+use std::sync::Arc;
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_linux::process::cores;
+use vigil_model::mode::FileMode;
+
+use super::surroundings::RenameBlobs;
+use super::*;
+use crate::git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
+use crate::scan::PathFilter;
+use crate::status::IgnoreSubmodules;
+
+impl Session {
+    /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least
+    /// so many changes, if there are.
+    pub(super) fn staged(
+        &mut self,
+        head: &Head,
+        max: Option<usize>,
+        pathspec: &Pathspec,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
+        let plain = self.staged_by_path(head, max);
+        let depth_max = self.objects.depth_max();
+        let is_deep = match &plain {
+            Ok(diff) => has_deeper_than(diff, depth_max),
+            Err(SessionError::Staged(staged::Error::TooDeep { .. })) => true,
+            Err(_) => false,
+        };
+        if !is_deep {
+            return plain;
+        }
+        let Some(state) = &self.index else {
+            return plain;
+        };
+        let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
+            return plain;
+        };
+        let question = self.question(pathspec, &state.tracked)?;
+        let one_entry = |path: &BStr| {
+            let directory = collapsed.directory_above(path)?;
+            Some(OneEntry {
+                depth: depth(directory),
+                is_compared: pathspec.is_empty() || question.matches(directory, true),
+            })
+        };
+        let tree = self.head_tree(head)?;
+        let index = state.whole(&self.repository)?;
+        let walk = Walk {
+            max,
+            one_entry: &one_entry,
+        };
+        Ok(Arc::new(staged::diff_with(
+            tree.as_deref(),
+            index,
+            &self.objects,
+            walk,
+        )?))
+    }
+
+    /// HEAD against the index, directory by directory, from memory if neither moved. With `max`, at least so many
+    /// changes, if there are.
+    fn staged_by_path(
+        &mut self,
+        head: &Head,
+        max: Option<usize>,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
+        let head_id = head_id(head);
+        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+            && known.head == head_id
+            && (known.max.is_none() || known.max == max)
+        {
+            return Ok(known.diff.clone());
+        }
+        let known = head_id.and_then(|id| self.known_head_tree(&id));
+        let tree = match &known {
+            Some(known) => Some(known.tree),
+            None => self.head_tree(head)?,
+        };
+        let is_known = known.is_some();
+        let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
+        let Some(state) = self.index.as_mut() else {
+            return Ok(Arc::default());
+        };
+        state.is_moved |= !is_known && told.is_some();
+        state.head_tree = told;
+        let recorded = state.recorded_staged.take();
+        let compared = Compared {
+            tree,
+            depth_max: self.objects.depth_max(),
+        };
+        let recorded = recorded.filter(|(known, _)| *known == compared);
+        let (diff, max) = match recorded.filter(|_| !self.objects.history().has_replacements()) {
+            Some((_, diff)) => (diff, None),
+            None => {
+                state.is_moved = true;
+                let sums = state.tracked.sums();
+                let is_head = match (state.tree, tree) {
+                    // Of a sparse index git may have left that wrong.
+                    (Some((count, id)), Some(head)) if sums.sparse_directories == 0 => {
+                        count > 0 && count == sums.entries && id == head
+                    }
+                    _ => false,
+                };
+                // The walk would end where it begins.
+                if is_head {
+                    (StagedDiff::default(), None)
+                } else {
+                    let index = state.whole(&self.repository)?;
+                    let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
+                    (diff, max)
+                }
+            }
+        };
+        let diff = Arc::new(diff);
+        state.staged = Some(StagedMemory {
+            head: head_id,
+            compared,
+            diff: diff.clone(),
+            max,
+        });
+        Ok(diff)
+    }
+
+    /// The staged changes that are asked for, with renames.
+    pub(super) fn staged_for(
+        &self,
+        request: &StatusRequest,
+        diff: &StagedDiff,
+        has_head: bool,
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+    ) -> Result<Vec<StagedChange>, SessionError> {
+        // On an unborn branch all that is in the index is listed.
+        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
+        let mut changes: Vec<StagedChange> = diff
+            .changes
+            .iter()
+            .filter(|change| {
+                let mode = if change.index_mode == FileMode::NONE {
+                    change.head_mode
+                } else {
+                    change.index_mode
+                };
+                let is_hidden = hides_submodules
+                    && [change.head_mode, change.index_mode]
+                        .iter()
+                        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE);
+                !is_hidden && is_asked_for(change.path.as_bstr(), mode)
+            })
+            .cloned()
+            .collect();
+        if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
+            let blobs = RenameBlobs {
+                objects: &self.objects,
+                attributes: &self.attributes,
+                missed: &self.missed_attributes,
+                files: None,
+            };
+            let unmerged = diff.unmerged.iter();
+            let unmerged: Vec<UnmergedPath> = unmerged
+                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
+                .cloned()
+                .collect();
+            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
+        }
+        Ok(changes)
+    }
+
+    /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
+    /// git gives up without it.
+    fn head_tree(&self, head: &Head) -> Result<Option<ObjectId>, SessionError> {
+        let Some(id) = head_id(head) else {
+            return Ok(None);
+        };
+        let tree = match self.objects.peel_to_tree(&id) {
+            Err(objects::Error::Missing { id: missing }) if missing == id => {
+                return Err(SessionError::BadHead);
+            }
+            tree => tree?,
+        };
+        match self.objects.kind(&tree)? {
+            Some(_) => Ok(Some(tree)),
+            None => Err(SessionError::BadHeadTree),
+        }
+    }
+
+    /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.
+    pub(super) fn known_head_tree(&self, id: &ObjectId) -> Option<HeadTree> {
+        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
+        let known = state.head_tree().filter(|known| known.commit == *id)?;
+        self.objects.reads_as_before(&known.files).then_some(known)
+    }
+
+    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest. A process that
+    /// goes on may have read them before others came.
+    fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
+        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
+        let files = self.objects.evidence(&[id, tree], self.looks_since)?;
+        // HEAD may name a tag.
+        let is_commit = self.objects.kind(&id).ok()? == Some(Kind::Commit);
+        (is_commit && state.believes_files(&files)).then_some(HeadTree {
+            commit: id,
+            tree,
+            files,
+        })
+    }
+}
+
+/// Whether a change lies in a directory deeper than `depth_max`.
+fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
+    let mut paths = diff.changes.iter().map(|change| change.path.as_bstr());
+    paths.any(|path| i64::try_from(depth(path)).is_ok_and(|depth| depth > depth_max))
+}
+
+/// In how many directories a path lies, or how deep a directory with a `/` at its end.
+fn depth(path: &BStr) -> usize {
+    path.find_iter("/").count()
+}
