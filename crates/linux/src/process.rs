@@ -27,6 +27,20 @@ pub fn allowed_cores() -> usize {
     allowed.map_or(0, |cores| cores.count() as usize)
 }
 
+/// Has the calling thread run only where and when a core has nothing else to do (`SCHED_IDLE` in sched(7)).
+///
+/// # Errors
+/// The system refuses; the thread runs as before.
+#[allow(unsafe_code, reason = "sched_setscheduler has no safe wrapper")]
+pub fn run_on_idle_cores() -> Result<(), Errno> {
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a valid `sched_param`, which is only read.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
 /// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).
 pub fn is_alive(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())

@@ -1,21 +1,12 @@
 //! What is asked, line by line, as it comes.
 
-use std::time::{Duration, Instant};
-
 use bstr::{BStr, ByteSlice};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vigil_linux::process::allowed_cores;
+
+use super::awake::Lookout;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
-
-/// How long the next line is looked out for without sleeping: about what it costs to be woken up.
-const AWAKE_MAX: Duration = Duration::from_micros(50);
-/// How often that may be in vain in a row before whoever asks counts as slow.
-const VAIN_MAX: u32 = 4;
-/// Each so many lines, it is found out whether a slow one is quicker now.
-const SLOW_STEP: u32 = 64;
 
 /// The lines of standard input.
 pub(super) struct Input {
@@ -40,8 +31,7 @@ impl Input {
             searched: 0,
             is_at_end: false,
             is_blank: false,
-            // With one core, who is to ask next would have to wait until nobody looks out for it.
-            lookout: (is_conversation && allowed_cores() > 1).then(Lookout::default),
+            lookout: is_conversation.then(Lookout::new).flatten(),
         }
     }
 
@@ -111,33 +101,5 @@ impl Input {
         };
         self.is_at_end = read == 0;
         Ok(())
-    }
-}
-
-/// Stays awake for a while for whoever asks one question after the other: to sleep and be woken up takes longer than an
-/// answer does.
-#[derive(Default)]
-struct Lookout {
-    /// How often nothing came in a row.
-    vain: u32,
-}
-
-impl Lookout {
-    /// Waits for input, but not for long.
-    fn wait(&mut self) {
-        if self.vain > VAIN_MAX && !self.vain.is_multiple_of(SLOW_STEP) {
-            self.vain = self.vain.wrapping_add(1);
-            return;
-        }
-        let start = Instant::now();
-        let stdin = rustix::stdio::stdin();
-        let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-        while poll(&mut watched, Some(&Timespec::default())) == Ok(0) {
-            if start.elapsed() >= AWAKE_MAX {
-                self.vain = self.vain.wrapping_add(1);
-                return;
-            }
-        }
-        self.vain = 0;
     }
 }

@@ -2,6 +2,7 @@
 
 mod all;
 mod arguments;
+mod awake;
 mod batch;
 mod failure;
 mod filter;
