@@ -28,7 +28,7 @@ pub(super) struct Lookout {
     /// How often nothing came in a row.
     vain: u32,
     /// How many lines came at once.
-    prompt: u32,
+    at_once: u32,
     company: Option<Company>,
 }
 
@@ -57,8 +57,8 @@ impl Lookout {
             }
         }
         self.vain = 0;
-        self.prompt = self.prompt.saturating_add(1);
-        if self.prompt == TALKATIVE_MIN {
+        self.at_once = self.at_once.saturating_add(1);
+        if self.at_once == TALKATIVE_MIN {
             self.company = Company::new();
         }
         if let Some(company) = &mut self.company {
