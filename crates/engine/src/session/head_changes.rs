@@ -22,6 +22,7 @@ impl Session {
         max: Option<usize>,
         pathspec: &Pathspec,
     ) -> Result<Arc<StagedDiff>, SessionError> {
+        // Only how deep directories lie can tell the two ways apart.
         let plain = self.staged_by_path(head, max);
         let depth_max = self.objects.depth_max();
         let is_deep = match &plain {
@@ -210,11 +211,13 @@ impl Session {
 
 /// Whether a change lies in a directory deeper than `depth_max`.
 fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
+    let is_more = |count: usize| i64::try_from(count).is_ok_and(|count| count > depth_max);
     let mut paths = diff.changes.iter().map(|change| change.path.as_bstr());
-    paths.any(|path| i64::try_from(depth(path)).is_ok_and(|depth| depth > depth_max))
+    // Most paths are too short for that.
+    paths.any(|path| is_more(path.len()) && is_more(depth(path)))
 }
 
 /// In how many directories a path lies, or how deep a directory with a `/` at its end.
 fn depth(path: &BStr) -> usize {
-    path.find_iter("/").count()
+    path.iter().filter(|byte| **byte == b'/').count()
 }
