@@ -231,6 +231,12 @@ fn batches_print_what_git_prints() {
             }
             sandbox.compare(&[&["--batch-all-objects"], options].concat(), b"");
         }
+        for limit in ["0", "1", "1k", "9g"] {
+            sandbox.git(&["config", "core.deltaBaseCacheLimit", limit]);
+            sandbox.compare(&["--batch"], &lines);
+            sandbox.compare(&["--batch-all-objects", "--batch"], b"");
+            sandbox.compare(&["--batch-all-objects", "--batch", "--unordered"], b"");
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Difference {
 pub enum Verdict {
     /// They are the same.
     Same,
-    /// The oracle disagrees, another version of git agrees.
+    /// The oracle disagrees; another version of git agrees, or the oracle without its untracked cache.
     SameAsOther,
     /// git itself crashed, in every version that was asked, and the candidate did not; or git has no answer to a
     /// prompt. Nothing says what is right.
@@ -304,6 +304,16 @@ fn compare_status_once(
         let knows_no_better = right.ending == Ending::Exit(129) && is_crash(&other);
         if is_crash(&right) || asks_in_vain(&other) || knows_no_better {
             right = other;
+        }
+    }
+    // git goes on listing a directory in which a repository was, if its untracked cache has that.
+    if differences.is_empty() {
+        let mut uncached = invocation.clone();
+        let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
+        uncached.variables.push((name, "1".into()));
+        let uncached = ask(settings, sandbox, &uncached, &settings.oracle)?;
+        if is_same(settings, &candidate, &uncached) {
+            return Ok(Verdict::SameAsOther);
         }
     }
     if differences.is_empty()

@@ -12,7 +12,7 @@ use super::format::Format;
 use super::output;
 use super::say;
 use super::tell::{Asked, Teller, What};
-use super::threads::{self, Item, Locations};
+use super::threads::{self, Bounds, Item, Locations};
 
 /// Prints all objects of `store`.
 ///
@@ -23,7 +23,7 @@ pub(super) fn print(
     format: &Format,
     store: &Arc<ObjectStore>,
     mut teller: Teller<'_>,
-    threads: usize,
+    bounds: Bounds,
 ) -> Result<(), Failure> {
     let mut said = Vec::new();
     let what = match arguments.batch {
@@ -42,14 +42,14 @@ pub(super) fn print(
         true => store
             .pack_order(&mut said)
             .map(|all| match is_contents && !is_alone {
-                true => Locations::Packs(all.planned_for(threads)),
+                true => Locations::Packs(all.planned_for(bounds.threads)),
                 false => Locations::Packs(all),
             }),
         false => {
             store
                 .sorted(&mut said)
                 .map(|all| match (is_contents || needs_info) && !is_alone {
-                    true => Locations::Sorted(all.planned_for(threads)),
+                    true => Locations::Sorted(all.planned_for(bounds.threads)),
                     false => Locations::Sorted(all),
                 })
         }
@@ -60,7 +60,7 @@ pub(super) fn print(
     };
     if !is_alone {
         let tell = |teller: &mut Teller<'_>, item| tell(teller, item, what);
-        return threads::print(arguments, format, store, locations, threads, tell);
+        return threads::print(arguments, format, store, locations, bounds, tell);
     }
     let mut result = Ok(());
     for item in locations {

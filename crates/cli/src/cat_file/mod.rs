@@ -30,6 +30,7 @@ use format::Format;
 use output::{Output, Sink};
 use sources::Sources;
 use tell::Teller;
+use threads::Bounds;
 
 /// Runs the command with what follows its name on the command line. Returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
@@ -76,10 +77,15 @@ fn in_batch(
 ) -> Result<(), Failure> {
     let format = Format::parse(arguments.format.as_bstr())?;
     let store = &sources.store;
+    let mut reader = Reader::new(store);
+    let bases_len_max = sources.bases_len_max();
+    if let Some(len_max) = bases_len_max {
+        reader.limit_bases(len_max);
+    }
     let teller = Teller {
         arguments,
         format: &format,
-        reader: Reader::new(store),
+        reader,
         output: Output::new(Sink::Stdout),
         rewriter: Some(sources),
         use_mailmap,
@@ -92,7 +98,11 @@ fn in_batch(
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
         say(&[text]);
     }
-    all::print(arguments, &format, store, teller, cores())
+    let bounds = Bounds {
+        threads: cores(),
+        bases_len_max,
+    };
+    all::print(arguments, &format, store, teller, bounds)
 }
 
 /// Whole lines on standard error.

@@ -122,6 +122,14 @@ impl Sources {
             .map_err(|error| Reply::fatal(error.to_string()))
     }
 
+    /// What the bases of deltas may take, in bytes, if that is configured (`core.deltaBaseCacheLimit`).
+    pub(super) fn bases_len_max(&self) -> Option<usize> {
+        let entry = self.repository.config.entry("core.deltaBaseCacheLimit")?;
+        // It was checked when the repository was opened.
+        let len = entry.unsigned().ok()?;
+        Some(usize::try_from(len).unwrap_or(usize::MAX))
+    }
+
     /// Whether objects may be elsewhere (`remote.<name>.promisor`).
     pub(super) fn has_promisor(&self) -> bool {
         let config = &self.repository.config;

@@ -26,11 +26,19 @@ const CHUNKS_AHEAD: usize = 64;
 const BUFFERS_WAITING: usize = 16;
 /// How many parts are written at once.
 const PARTS_MAX: usize = 512;
-/// What the bases of deltas may take in all threads together, in bytes.
+/// What the bases of deltas may take in all threads together, in bytes, unless that is configured.
 const BASES_LEN_MAX: usize = 60 << 20;
 
 /// An object, or why it cannot be named.
 pub(super) type Item = Result<Location, object_store::Error>;
+
+/// What may be used.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) threads: usize,
+    /// Bytes for the bases of deltas, in all threads together, if that is configured.
+    pub(super) bases_len_max: Option<usize>,
+}
 
 /// All objects in one of the two orders.
 pub(super) enum Locations {
@@ -210,10 +218,11 @@ pub(super) fn print(
     format: &Format,
     store: &Arc<ObjectStore>,
     locations: Locations,
-    threads: usize,
+    bounds: Bounds,
     tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
-    let threads = threads.max(1);
+    let threads = bounds.threads.max(1);
+    let bases_len_max = bounds.bases_len_max.unwrap_or(BASES_LEN_MAX) / threads;
     let queue = Queue::new(locations, threads);
     std::thread::scope(|scope| {
         let mut streams = Vec::new();
@@ -224,8 +233,8 @@ pub(super) fn print(
             let (queue, tell) = (&queue, &tell);
             scope.spawn(move || {
                 let mut reader = Reader::new(store);
-                reader.follow_plans(BASES_LEN_MAX / threads);
-                reader.limit_bases(BASES_LEN_MAX / threads);
+                reader.follow_plans(bases_len_max);
+                reader.limit_bases(bases_len_max);
                 let sink = Sink::Thread {
                     to: to.clone(),
                     empty,

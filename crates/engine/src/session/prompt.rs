@@ -168,13 +168,11 @@ impl Session {
             counts.conflicted = (sums.conflicted as usize).min(request.conflicted_max);
             let max = Some(request.staged_max).filter(|max| *max < usize::MAX);
             let diff = self.staged(head, max, &Pathspec::default())?;
-            let of = |kind| {
-                diff.changes
-                    .iter()
-                    .filter(|change| change.kind == kind)
-                    .count()
-            };
-            counts.staged = diff.changes.len().min(request.staged_max);
+            let mut staged: Vec<_> = diff.changes.iter().collect();
+            // git may leave an entry in a sparse index several times.
+            staged.dedup_by_key(|change| &change.path);
+            let of = |kind| staged.iter().filter(|change| change.kind == kind).count();
+            counts.staged = staged.len().min(request.staged_max);
             counts.staged_new = of(ChangeKind::Added).min(counts.staged);
             counts.staged_deleted = of(ChangeKind::Deleted).min(counts.staged);
         }
@@ -268,10 +266,11 @@ impl Session {
         };
         let findings = self.scan_part(&question, &Pathspec::default(), &mut Vec::new(), part)?;
         self.check_attributes()?;
-        let unstaged = match &self.index {
+        let mut unstaged = match &self.index {
             Some(state) => self.unstaged(&question, &state.tracked, &findings)?,
             None => Vec::new(),
         };
+        unstaged.dedup_by(|later, earlier| later.entry.path == earlier.entry.path);
         Ok(Found {
             unstaged,
             untracked: findings.untracked,

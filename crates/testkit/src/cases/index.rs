@@ -21,6 +21,13 @@ cases! {
     "skip worktree", |b| { b.base().git(&["update-index", "--skip-worktree", "a", "b", "dir/c"]).remove("b"); dirty(b); };
     "executable in the index only", |b| { b.base().git(&["update-index", "--chmod=+x", "a"]); };
     "untracked cache", |b| { b.base().git(&["update-index", "--force-untracked-cache"]).write("n", "").git(&["status"]); dirty(b); b.write("dir/sub/x", ""); };
+    "untracked cache of a repository inside that is gone", |b| {
+        b.base().git(&["config", "core.untrackedCache", "true"]).git(&["init", "-q", "deep/er/nested"]);
+        for directory in [".", "deep", "deep/er"] {
+            b.time(directory, 1);
+        }
+        b.git(&["status"]).git(&["status"]).remove("deep/er/nested");
+    };
     "sparse checkout, cone", |b| { b.base().git(&["sparse-checkout", "set", "--cone", "dir/sub"]); dirty(b); };
     "sparse checkout, sparse index", |b| { sparse(b); b.write("a", "x\n"); };
     "sparse index with files outside", |b| { sparse(b); b.write("other/deep/f", "x\n").write("other/new", "x\n"); };
@@ -41,6 +48,16 @@ cases! {
     "split index of which git collapses the shared part", |b| {
         b.base().write("other/deep/f", "f\n").write("other/g", "g\n").commit("other");
         b.git(&["sparse-checkout", "set", "--cone", "dir"]).git(&["update-index", "--split-index"]).git(&["config", "index.sparse", "true"]);
+    };
+    "sparse index of which git wrote an entry several times", |b| {
+        b.empty().write("dir-d/build/a", "a\n").git(&["add", "-A"]).write("dir/dir/c", "c\n");
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir", "dir/sub"]);
+        b.write("dir-d/.gitignore", "x\n").git(&["add", "-N", "dir/dir"]);
+    };
+    "the same with a commit", |b| {
+        b.empty().write("dir-d/build/a", "a\n").commit("base").write("dir/dir/c", "c\n");
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir", "dir/sub"]);
+        b.write("dir-d/.gitignore", "x\n").git(&["add", "-N", "dir/dir"]);
     };
     "sparse index that git put out of order", |b| {
         b.base().write("z/other/a", "a\n").write("z/other/b", "b\n").commit("other");

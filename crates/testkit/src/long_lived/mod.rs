@@ -59,7 +59,12 @@ pub fn compare_prompt(
     answer: Result<Vec<u8>, String>,
     known: &mut Known,
 ) -> Result<Verdict, SandboxError> {
-    let git = || sandbox.command(&settings.oracle, directory);
+    let git = || {
+        let mut command = sandbox.command(&settings.oracle, directory);
+        // With it, git goes on listing a directory in which a repository was.
+        command.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
+        command
+    };
     let expected = oracle::expect_once(&git, options, known)?;
     let one = |what: &str, candidate: &[u8], oracle: &[u8]| {
         let (what, candidate, oracle) = (what.to_owned(), candidate.to_vec(), oracle.to_vec());
