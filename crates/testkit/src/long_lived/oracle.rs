@@ -413,16 +413,17 @@ struct IndexFacts {
 /// may be counted as files, as directories, or as files where their directory is there.
 fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFacts>, SandboxError> {
     let as_written = "sparse.expectFilesOutsideOfPatterns=true";
-    let all: [&[&str]; 2] = [
-        &["-c", as_written, "ls-files", "-v", "-s", "-z", ":/"],
-        &[
-            "-c", as_written, "ls-files", "--sparse", "-v", "-s", "-z", ":/",
-        ],
+    // The listing leaves out what lies deeper, the index does not.
+    let deep = "core.maxTreeDepth=4096";
+    let listing = ["-c", as_written, "-c", deep, "ls-files"];
+    let all = [
+        [&listing[..], &["-v", "-s", "-z", ":/"]].concat(),
+        [&listing[..], &["--sparse", "-v", "-s", "-z", ":/"]].concat(),
     ];
     let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
     let mut ranges: Option<[(usize, usize); 3]> = None;
     for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
-        let outcome = asker.run(arguments)?;
+        let outcome = asker.run(&arguments)?;
         let mut counts = [0, 0, 0];
         let mut merged: Option<&[u8]> = None;
         for entry in outcome.stdout.split_str(b"\0") {
