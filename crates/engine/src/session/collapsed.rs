@@ -21,12 +21,7 @@ impl Session {
             return Ok(None);
         };
         let expects_present = self.settings.expects_files_outside;
-        let checkout = match &state.written_sparse {
-            // git makes no empty index a sparse one, but takes one that is missing for it.
-            None if state.tracked.sums().entries == 0 && state.file.exists() => None,
-            _ => self.collapsing_rules(state, warnings)?,
-        };
-        let Some(checkout) = checkout else {
+        let Some(checkout) = self.collapsing_rules(state, warnings)? else {
             return Ok(None);
         };
         let (entries, has_present) = match &state.written_sparse {
