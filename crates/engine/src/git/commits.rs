@@ -21,23 +21,36 @@ pub(super) const GENERATION_UNKNOWN: u32 = u32::MAX;
 /// A map of ids.
 pub(super) type ById<T> = HashMap<ObjectId, T, BuildHasherDefault<IdHasher>>;
 
-/// What is known of a commit.
+/// What is known of a commit. A walk meets very many, so that each has little.
 #[derive(Clone, Debug)]
 pub(super) struct Commit {
-    pub(super) id: ObjectId,
-    /// Where the commit-graph has it.
-    position: Option<Position>,
-    is_read: bool,
     /// The committer's time in seconds since 1970; 0 for a commit that cannot be read.
     pub(super) time_s: u64,
+    source: Source,
+    /// Where its parents begin in the list of all, and how many they are.
+    parents: (u32, u32),
     /// How far it is from the roots, as the commit-graph tells.
     pub(super) generation: u32,
-    /// The range of its parents in the list of all.
-    parents: (usize, usize),
-    /// Its tree, where its object was read.
-    tree: Option<ObjectId>,
     /// What a walk notes of it.
     pub(super) flags: u32,
+    is_read: bool,
+}
+
+/// What tells of a commit.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The commit-graph.
+    Graph(Position),
+    /// Its object, of which this is the place in the list of all such.
+    Object(u32),
+}
+
+/// A commit that is told of by its object.
+#[derive(Debug)]
+struct Told {
+    id: ObjectId,
+    /// Its tree, once the object was read.
+    tree: Option<ObjectId>,
 }
 
 /// The commits of one repository, as far as they were met.
@@ -49,6 +62,7 @@ pub(super) struct Commits<'a> {
     /// Of all other commits.
     of_ids: ById<Number>,
     all: Vec<Commit>,
+    by_objects: Vec<Told>,
     parents: Vec<Number>,
     buf: Vec<u8>,
     /// The commit whose contents are in `buf`.
@@ -66,6 +80,7 @@ impl<'a> Commits<'a> {
             of_positions: vec![0; usize::try_from(count).unwrap_or(0)],
             of_ids: ById::default(),
             all: Vec::new(),
+            by_objects: Vec::new(),
             parents: Vec::new(),
             buf: Vec::new(),
             in_buf: None,
@@ -90,30 +105,53 @@ impl<'a> Commits<'a> {
     /// The number of the commit `id`, which is not read for it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
         match self.graph.as_ref().and_then(|graph| graph.lookup(id)) {
-            Some(position) => self.at_position(position, id.to_owned()),
+            Some(position) => number_at(position, &mut self.of_positions, &mut self.all),
             None => self.outside(id),
         }
     }
 
-    fn at_position(&mut self, position: Position, id: ObjectId) -> Number {
-        let next = next_number(&self.all);
-        let Some(slot) = self.of_positions.get_mut(index(position.0)) else {
-            return self.outside(&id);
+    /// The id of the commit `number`.
+    pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
+        Some(match self.get(number)?.source {
+            Source::Graph(position) => self.graph.as_ref()?.id_at(position).to_owned(),
+            Source::Object(at) => self.by_objects.get(index(at))?.id,
+        })
+    }
+
+    /// What walks noted of the commit `id`; nothing of one that was not met.
+    pub(super) fn flags_by_id(&self, id: &oid) -> u32 {
+        let position = self.graph.as_ref().and_then(|graph| graph.lookup(id));
+        let slot = position.and_then(|position| self.of_positions.get(index(position.0)));
+        let number = match slot {
+            Some(slot) => slot.checked_sub(1),
+            None => self.of_ids.get(id).copied(),
         };
-        if *slot == 0 {
-            *slot = next.saturating_add(1);
-            self.all.push(Commit::unread(id, Some(position)));
-        }
-        slot.saturating_sub(1)
+        number.map_or(0, |number| self.flags_of(number))
     }
 
     fn outside(&mut self, id: &oid) -> Number {
-        let next = next_number(&self.all);
-        let all = &mut self.all;
-        *self.of_ids.entry(id.to_owned()).or_insert_with(|| {
-            all.push(Commit::unread(id.to_owned(), None));
-            next
-        })
+        let next = offset(self.all.len());
+        let number = *self.of_ids.entry(id.to_owned()).or_insert(next);
+        if number == next {
+            let at = offset(self.by_objects.len());
+            self.by_objects.push(Told::new(id));
+            self.all.push(Commit::unread(Source::Object(at)));
+        }
+        number
+    }
+
+    /// The place of the commit `number` among those that their objects tell of, of which it is from now on.
+    fn told_by_object(&mut self, number: Number, id: &oid) -> u32 {
+        let Some(commit) = self.all.get_mut(index(number)) else {
+            return u32::MAX;
+        };
+        if let Source::Object(at) = commit.source {
+            return at;
+        }
+        let at = offset(self.by_objects.len());
+        commit.source = Source::Object(at);
+        self.by_objects.push(Told::new(id));
+        at
     }
 
     /// The commit `number`.
@@ -161,13 +199,13 @@ impl<'a> Commits<'a> {
 
     /// How many parents the commit `number` has.
     pub(super) fn parent_count(&self, number: Number) -> usize {
-        self.get(number).map_or(0, |commit| commit.parents.1)
+        self.get(number).map_or(0, |commit| index(commit.parents.1))
     }
 
     /// The parent of the commit `number` in the place `at`, from 0.
     pub(super) fn parent(&self, number: Number, at: usize) -> Option<Number> {
         let (start, count) = self.get(number)?.parents;
-        (at < count).then(|| self.parents.get(start.saturating_add(at)).copied())?
+        (at < index(count)).then(|| self.parents.get(index(start).saturating_add(at)).copied())?
     }
 
     /// Reads the commit `number`, unless it was.
@@ -178,27 +216,31 @@ impl<'a> Commits<'a> {
         let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
             return Ok(());
         };
-        let id = commit.id;
-        if let Some(position) = commit.position
+        if let Source::Graph(position) = commit.source
             && self.read_recorded(number, position)
         {
             return Ok(());
         }
+        let Some(id) = self.id_of(number) else {
+            return Ok(());
+        };
+        let told = self.told_by_object(number, &id);
         self.in_buf = None;
         self.ids.clear();
         let time_s = self.objects.links(&id, &mut self.buf, &mut self.ids)?;
-        let start = self.parents.len();
+        let start = offset(self.parents.len());
         let ids = std::mem::take(&mut self.ids);
         for id in &ids {
             let parent = self.number_of(id);
             self.parents.push(parent);
         }
-        let tree = tree_in(&self.buf);
-        if let Some(commit) = self.get_mut(number) {
+        if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
             commit.time_s = u64::try_from(time_s).unwrap_or(0);
-            commit.parents = (start, ids.len());
-            commit.tree = tree;
+            commit.parents = (start, offset(ids.len()));
+        }
+        if let Some(told) = self.by_objects.get_mut(index(told)) {
+            told.tree = tree_in(&self.buf);
         }
         self.in_buf = Some(number);
         self.ids = ids;
@@ -232,7 +274,7 @@ impl<'a> Commits<'a> {
 
     /// Takes the commit `number` from the commit-graph; false where that is damaged there.
     fn read_recorded(&mut self, number: Number, position: Position) -> bool {
-        let Some(graph) = self.graph.take() else {
+        let Some(graph) = &self.graph else {
             return false;
         };
         let recorded = graph.commit_at(position);
@@ -241,7 +283,7 @@ impl<'a> Commits<'a> {
         for parent in recorded.iter_parents() {
             match parent {
                 Ok(parent) if parent.0 < graph.num_commits() => {
-                    let parent = self.at_position(parent, graph.id_at(parent).to_owned());
+                    let parent = number_at(parent, &mut self.of_positions, &mut self.all);
                     self.parents.push(parent);
                 }
                 _ => is_whole = false,
@@ -256,34 +298,39 @@ impl<'a> Commits<'a> {
                 0 => GENERATION_UNKNOWN,
                 generation => generation,
             };
-            commit.parents = (start, count);
+            commit.parents = (offset(start), offset(count));
         }
-        self.graph = Some(graph);
         is_whole
     }
 
     /// The tree of the commit `number`, which was read.
     pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
-        let commit = self.get(number)?;
-        let recorded = || {
-            let graph = self.graph.as_ref()?;
-            Some(graph.commit_at(commit.position?).root_tree_id().to_owned())
-        };
-        commit.tree.or_else(recorded)
+        match self.get(number)?.source {
+            Source::Graph(position) => {
+                let graph = self.graph.as_ref()?;
+                Some(graph.commit_at(position).root_tree_id().to_owned())
+            }
+            Source::Object(at) => self.by_objects.get(index(at))?.tree,
+        }
+    }
+}
+
+impl Told {
+    fn new(id: &oid) -> Self {
+        let id = id.to_owned();
+        Self { id, tree: None }
     }
 }
 
 impl Commit {
-    fn unread(id: ObjectId, position: Option<Position>) -> Self {
+    fn unread(source: Source) -> Self {
         Self {
-            id,
-            position,
-            is_read: false,
             time_s: 0,
-            generation: GENERATION_UNKNOWN,
+            source,
             parents: (0, 0),
-            tree: None,
+            generation: GENERATION_UNKNOWN,
             flags: 0,
+            is_read: false,
         }
     }
 }
@@ -320,8 +367,21 @@ fn tree_in(commit: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(line.strip_prefix(b"tree ")?).ok()
 }
 
-fn next_number(all: &[Commit]) -> Number {
-    Number::try_from(all.len()).unwrap_or(Number::MAX)
+/// The number of the commit at `position`, which the commit-graph has.
+fn number_at(position: Position, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
+    let Some(slot) = of_positions.get_mut(index(position.0)) else {
+        return Number::MAX;
+    };
+    if *slot == 0 {
+        all.push(Commit::unread(Source::Graph(position)));
+        *slot = offset(all.len());
+    }
+    slot.saturating_sub(1)
+}
+
+/// There is no room for four thousand million commits.
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 fn index(number: u32) -> usize {

@@ -155,6 +155,13 @@ impl Default for Question {
     }
 }
 
+impl Question {
+    /// Whether lightweight tags are names.
+    fn counts_lightweight(&self) -> bool {
+        self.all || self.tags
+    }
+}
+
 /// Where commits and names are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {

@@ -46,7 +46,7 @@ impl Describer<'_> {
                 continue;
             };
             self.commits.clear_flags(OF_ONE_WALK);
-            let Some(commit) = self.commits.get(number).map(|commit| commit.id) else {
+            let Some(commit) = self.commits.id_of(number) else {
                 continue;
             };
             let mut text = self.describe_commit(&commit)?;

@@ -115,7 +115,7 @@ impl Naming<'_> {
             let name = match naming.name(number, place)? {
                 Some(name) => name,
                 None => {
-                    let Some(id) = naming.commits.get(number).map(|commit| commit.id) else {
+                    let Some(id) = naming.commits.id_of(number) else {
                         continue;
                     };
                     if !question.always {

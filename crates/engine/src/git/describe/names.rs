@@ -98,6 +98,10 @@ impl<'a> Names<'a> {
             index: Index::default(),
             count: 0,
             contested: Vec::new(),
+            enough: match question.counts_lightweight() {
+                true => usize::MAX,
+                false => question.candidates,
+            },
         });
         let is_noted = |record: Skimmed<'_>| {
             !is_wanted(question, record.name) || all.borrow_mut().note(record, question)
@@ -151,12 +155,31 @@ impl<'a> Names<'a> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Whether a reference leads, not through a tag object, to an object of which `is_wanted` is true.
+    pub(super) fn has_lightweight(
+        &mut self,
+        commits: &Commits<'_>,
+        is_wanted: &dyn Fn(&ObjectId) -> bool,
+    ) -> Result<bool, Error> {
+        self.targets.begin(false);
+        let has_any = Cell::new(false);
+        let is_needless = |record: Skimmed<'_>| {
+            let id = || ObjectId::from_hex(record.id);
+            has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id))
+        };
+        self.for_each_wanted(&is_needless, commits, |_, new| {
+            has_any.set(has_any.get() || (new.peeled == new.id && is_wanted(&new.id)));
+            Ok(())
+        })?;
+        Ok(has_any.get())
+    }
+
     /// Whether there is no name at all.
     pub(super) fn is_empty(&self) -> bool {
         self.is_empty
     }
 
-    /// How many objects have names.
+    /// How many objects have names. Where lightweight tags do not count, it may be fewer, but no fewer than candidates.
     pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
         if self.index.is_none() {
             self.read_all(commits)?;
@@ -252,11 +275,16 @@ struct All {
     count: usize,
     /// Those to which several tag objects may lead, which git compares before it goes on.
     contested: Vec<ObjectId>,
+    /// With as many objects, lightweight tags are left out.
+    enough: usize,
 }
 
 impl All {
     /// Notes where the packed reference `record` is; returns whether that is enough.
     fn note(&mut self, record: Skimmed<'_>, question: &Question) -> bool {
+        if record.peeled.is_none() && self.count >= self.enough {
+            return true;
+        }
         let digits = record.target();
         let first = index::first_bytes_of_hex(digits);
         let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
@@ -277,6 +305,9 @@ impl All {
     /// Takes a name.
     fn take(&mut self, new: NewName<'_>) {
         let target = new.peeled;
+        if new.id == target && self.count >= self.enough {
+            return;
+        }
         let first = index::first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);

@@ -33,8 +33,6 @@ struct Found {
     seen: usize,
     /// Where the walk ended since it had enough candidates.
     gave_up_on: Option<Number>,
-    /// There are names that did not count.
-    has_lightweight: bool,
 }
 
 impl Describer<'_> {
@@ -67,14 +65,17 @@ impl Describer<'_> {
             mut queue,
             mut seen,
             gave_up_on,
-            has_lightweight,
         } = self.search(start)?;
         let Some(best) = candidates.first_mut() else {
-            return match (question.always, has_lightweight) {
-                (true, _) => self.abbreviated(id),
-                (false, true) => Err(Error::OnlyLightweight { id: *id }),
-                (false, false) => Err(Error::NoTags { id: *id }),
-            };
+            if question.always {
+                return self.abbreviated(id);
+            }
+            let commits = &self.commits;
+            let is_seen = |id: &ObjectId| commits.flags_by_id(id) & SEEN != 0;
+            return Err(match self.names.has_lightweight(commits, &is_seen)? {
+                true => Error::OnlyLightweight { id: *id },
+                false => Error::NoTags { id: *id },
+            });
         };
         if let Some(number) = gave_up_on {
             queue.push(number, self.commits.time_of(number));
@@ -98,8 +99,7 @@ impl Describer<'_> {
 
     /// Whether the name may be an answer.
     fn counts(&self, name: u32) -> bool {
-        self.question.all
-            || self.question.tags
+        self.question.counts_lightweight()
             || self
                 .names
                 .get(name)
@@ -123,7 +123,6 @@ impl Describer<'_> {
             queue: Queue::default(),
             seen: 0,
             gave_up_on: None,
-            has_lightweight: false,
         };
         let mut has_annotated = false;
         while let Some(number) = queue.pop() {
@@ -132,15 +131,13 @@ impl Describer<'_> {
                 found.gave_up_on = Some(number);
                 break;
             }
-            let name = match commits.get(number) {
-                Some(commit) => self.names.best_of(&commit.id)?,
+            let name = match commits.id_of(number) {
+                Some(id) => self.names.best_of(&id)?,
                 None => None,
             };
             if let Some(name) = name {
                 let rank = self.names.get(name).map_or(Rank::Head, |known| known.rank);
-                if !question.tags && !question.all && rank < Rank::Annotated {
-                    found.has_lightweight = true;
-                } else {
+                if question.counts_lightweight() || rank == Rank::Annotated {
                     let flag = 2 << found.candidates.len();
                     found.candidates.push(Candidate {
                         name,
@@ -160,7 +157,7 @@ impl Describer<'_> {
                 let best = best_flags(&found.candidates);
                 if flags & best == best {
                     if question.is_debugged {
-                        let id = commits.get(number).map(|commit| commit.id);
+                        let id = commits.id_of(number);
                         let id = id.map(|id| id.to_string()).unwrap_or_default();
                         self.said.push(format!("finished search at {id}").into());
                     }
@@ -201,8 +198,8 @@ impl Describer<'_> {
             self.said.push(line.into());
         }
         self.said.push(format!("traversed {seen} commits").into());
-        if let Some(commit) = gave_up_on.and_then(|number| self.commits.get(number)) {
-            let (count, id) = (self.question.candidates, commit.id);
+        if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
+            let count = self.question.candidates;
             let line = format!("found {count} tags; gave up search at {id}");
             self.said.push(line.into());
         }

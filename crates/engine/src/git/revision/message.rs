@@ -103,18 +103,19 @@ impl Resolver<'_> {
                     self.reach(parent, &search, &mut commits, &mut queue)?;
                 }
             }
-            let Some(commit) = commits.get(number) else {
+            let Some(id) = commits.id_of(number) else {
                 continue;
             };
-            let matches = match commit.flags & JUDGED {
+            let flags = commits.flags_of(number);
+            let matches = match flags & JUDGED {
                 0 => {
-                    let kind = self.objects.read(&commit.id, &mut buf)?;
+                    let kind = self.objects.read(&id, &mut buf)?;
                     kind == Some(Kind::Commit) && search.matches(&buf)
                 }
-                _ => commit.flags & MATCHES != 0,
+                _ => flags & MATCHES != 0,
             };
             if matches {
-                return Ok(commit.id);
+                return Ok(id);
             }
         }
         Err(Stop::Missing)

@@ -353,8 +353,7 @@ impl<'a> Resolver<'a> {
             }
             number = commits.parent(number, 0).ok_or(Stop::Missing)?;
         }
-        let commit = commits.get(number).ok_or(Stop::Missing)?;
-        Ok(commit.id)
+        commits.id_of(number).ok_or(Stop::Missing)
     }
 
     /// The object to which `id` leads through tags, and its type; `None` where one is missing.

@@ -159,3 +159,35 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
         ask(remark);
     }
 }
+
+#[test]
+fn lightweight_tags_beyond_the_candidates_change_no_answer() {
+    let sandbox = row();
+    let commits = ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4"];
+    let tag = |name: &str, commit: &str| drop(sandbox.git(&["tag", name, commit]));
+    let compare_all = |remark: &str| {
+        for candidates in ["--candidates=1", "--candidates=2", "--candidates=10"] {
+            for option in ["--debug", "--always", "--first-parent", "--match=*e*"] {
+                for names in [&["HEAD"][..], &["HEAD~4"], &commits] {
+                    compare(&sandbox, &[candidates, option], names, remark);
+                }
+            }
+        }
+    };
+    // The first names, and more of them than candidates, are of commits that are not in the history of some.
+    for (number, commit) in (0..).zip(commits) {
+        tag(&format!("a{number}"), commit);
+        tag(&format!("b{number}"), commit);
+    }
+    compare_all("loose");
+    sandbox.git(&["pack-refs", "--all"]);
+    compare_all("packed");
+    for (number, commit) in [(0, "HEAD~3"), (1, "HEAD~3"), (2, "HEAD~2"), (3, "HEAD")] {
+        let name = format!("e{number}");
+        sandbox.git(&["tag", "-a", "-m", "x", &name, commit]);
+        compare_all(&format!("{number} annotated, loose"));
+        sandbox.git(&["pack-refs", "--all"]);
+        compare_all(&format!("{number} annotated, packed"));
+        sandbox.git(&["commit-graph", "write", "--reachable"]);
+    }
+}
