@@ -1,8 +1,13 @@
-//! What the system calls its errors.
+//! The system's errors, and what it calls them.
 
 use std::io;
 
 use rustix::io::Errno;
+
+/// Why the calling thread's last call through the C library failed: its `errno`.
+pub(crate) fn last() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
 
 /// The text of `strerror(3)`: what C programs print after a colon.
 pub fn text(errno: Errno) -> String {

@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
 
+use crate::errno;
+
 /// How many cores this process may use. Asked once.
 ///
 /// Where more than two are allowed (sched_getaffinity(2)), what the control group grants counts, too (cgroups(7)). That
@@ -37,7 +39,7 @@ pub fn run_on_idle_cores() -> Result<(), Errno> {
     // SAFETY: the pointer is to a valid `sched_param`, which is only read.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) } {
         0 => Ok(()),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Err(errno::last()),
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
+use crate::errno;
+
 /// What the kernel says of one file. Times are in seconds and nanoseconds since 1970, and seconds may be
 /// negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -119,8 +121,7 @@ pub fn stat_at_first(dir: BorrowedFd<'_>, names: &[u8]) -> Result<Stat, Errno> {
         let name = names.as_ptr().cast();
         let flags = libc::AT_SYMLINK_NOFOLLOW;
         if libc::fstatat(dir.as_raw_fd(), name, stat.as_mut_ptr(), flags) != 0 {
-            let error = std::io::Error::last_os_error();
-            return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+            return Err(errno::last());
         }
         stat.assume_init()
     };

@@ -10,6 +10,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 
+use crate::errno;
+
 /// Memory for one directory's records: what a listing keeps from one directory to the next.
 const KEPT_BYTES: usize = 1 << 20;
 /// First allocation. The 1,000 names of a large directory fit in it, so that one call reads them.
@@ -206,8 +208,7 @@ pub(super) fn getdents64(dir: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize
         match usize::try_from(count) {
             Ok(count) => return Ok(count.min(room)),
             Err(_) => {
-                let error =
-                    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
+                let error = errno::last();
                 if error != Errno::INTR {
                     return Err(error);
                 }

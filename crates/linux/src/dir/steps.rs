@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::kernel::Records;
 use super::{Listing, open_dir_at};
+use crate::errno;
 
 /// One directory, named in both ways.
 #[derive(Clone, Copy, Debug)]
@@ -198,13 +199,15 @@ impl Stream {
     fn open(path: &CStr) -> Result<Self, Errno> {
         // SAFETY: `path` ends in NUL and lives through the call.
         let stream = unsafe { libc::opendir(path.as_ptr()) };
-        std::ptr::NonNull::new(stream).map(Self).ok_or_else(errno)
+        std::ptr::NonNull::new(stream)
+            .map(Self)
+            .ok_or_else(errno::last)
     }
 
     fn from_fd(dir: OwnedFd) -> Result<Self, Errno> {
         // SAFETY: `dir` is open.
         let stream = unsafe { libc::fdopendir(dir.as_raw_fd()) };
-        let stream = std::ptr::NonNull::new(stream).ok_or_else(errno)?;
+        let stream = std::ptr::NonNull::new(stream).ok_or_else(errno::last)?;
         // The stream closes it.
         std::mem::forget(dir);
         Ok(Self(stream))
@@ -220,7 +223,7 @@ impl Stream {
             else {
                 return match std::io::Error::last_os_error().raw_os_error() {
                     None | Some(0) => Ok(()),
-                    Some(_) => Err(errno()),
+                    Some(_) => Err(errno::last()),
                 };
             };
             // SAFETY: a non-null entry is valid until the stream's next call, and its name ends in NUL.
@@ -237,9 +240,4 @@ impl Drop for Stream {
         // SAFETY: the stream is open, and this is its last use.
         unsafe { libc::closedir(self.0.as_ptr()) };
     }
-}
-
-/// The calling thread's `errno`.
-fn errno() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
