@@ -59,6 +59,7 @@ impl Folders {
             working_directory: self.top.path().to_owned(),
             work_tree: None,
             uses_multi_pack_index: true,
+            promisor: None,
         };
         Arc::new(ObjectStore::open(&places, said))
     }

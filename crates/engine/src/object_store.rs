@@ -19,6 +19,7 @@ mod midx;
 mod pack;
 mod plan;
 mod planned;
+mod promisor;
 mod reader;
 mod source;
 mod table;
@@ -36,6 +37,7 @@ use parking_lot::RwLock;
 pub use self::enumerate::{PackOrder, Sorted};
 use self::loose::Loose;
 use self::pack::Pack;
+pub use self::promisor::{Promisor, Remotes};
 pub use self::reader::{Reader, StreamError};
 use self::source::Source;
 use self::table::Table;
@@ -69,23 +71,30 @@ pub struct Places {
     pub work_tree: Option<PathBuf>,
     /// Whether multi-pack-indexes are used (`core.multiPackIndex`).
     pub uses_multi_pack_index: bool,
+    /// What is nowhere is fetched by it.
+    pub promisor: Option<Arc<Promisor>>,
 }
 
 impl Places {
-    /// The places of `repo`.
+    /// The places of `repo`. Nothing is fetched.
     ///
     /// # Errors
     /// `core.multiPackIndex` is no boolean.
     pub fn of(repo: &Repository) -> Result<Self, config::Error> {
         let environment = &repo.environment;
         let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+        // git goes to the top of the working tree that it stands in.
+        let directory = environment.working_directory();
+        let top = repo.work_tree.as_deref();
+        let top = top.filter(|top| directory.starts_with(top));
         Ok(Self {
             hash: repo.hash,
             folder: repo.object_dir.clone(),
             alternates: alternates.map_or_else(BString::default, Into::into),
-            working_directory: environment.working_directory().to_owned(),
+            working_directory: top.unwrap_or(directory).to_owned(),
             work_tree: repo.work_tree.clone(),
             uses_multi_pack_index: repo.config.boolean("core.multiPackIndex")? != Some(false),
+            promisor: None,
         })
     }
 }
@@ -219,6 +228,28 @@ pub enum Reason {
     /// A size has more digits than there can be.
     #[error("size_t overflow: {0} {1} {2}")]
     SizeOverflow(u64, char, u64),
+    /// A promisor remote is badly configured.
+    #[error("{text}")]
+    BadPromisor {
+        /// git's words.
+        text: String,
+    },
+    /// git cannot be run to fetch it.
+    #[error("cannot run git to fetch {id} from promisor remote '{remote}': {text}")]
+    NotRun {
+        /// The object.
+        id: ObjectId,
+        /// The remote's name.
+        remote: BString,
+        /// The system's reason.
+        text: String,
+    },
+    /// It was promised, and no remote gives it.
+    #[error("could not fetch {id} from promisor remote")]
+    NotFetched {
+        /// The object.
+        id: ObjectId,
+    },
     /// It is too large to be put together in memory.
     #[error("object {id} is too large")]
     TooLarge {
@@ -252,6 +283,7 @@ pub struct ObjectStore {
     /// The repository's own folder, then the alternates.
     sources: Vec<Source>,
     packs: Packs,
+    promisor: Option<Arc<Promisor>>,
 }
 
 /// Where the search for an object goes on.
@@ -278,7 +310,23 @@ impl ObjectStore {
             empty_tree: ObjectId::empty_tree(places.hash),
             sources: alternates::sources(places, said),
             packs: RwLock::default(),
+            promisor: places.promisor.clone(),
         }
+    }
+
+    /// The packs that came from promisor remotes.
+    fn promisor_packs(&self) -> Vec<Arc<Pack>> {
+        let mut found = Vec::new();
+        for source in &self.sources {
+            // What is damaged is told where an object is looked for.
+            let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, _| {
+                let packs = listing.packs();
+                let fetched = packs.filter(|pack| pack.path.with_extension("promisor").exists());
+                found.extend(fetched.cloned());
+                Ok(())
+            });
+        }
+        found
     }
 
     /// The kind of the ids.
@@ -332,8 +380,8 @@ impl ObjectStore {
         Ok(count)
     }
 
-    /// Whether there is such an object; a file of its own is enough, whatever is in it. Adds to `said` what git says, line
-    /// by line.
+    /// Whether there is such an object here; a file of its own is enough, whatever is in it. Adds to `said` what git says,
+    /// line by line.
     ///
     /// # Errors
     /// As for [`Self::find`].
@@ -347,7 +395,7 @@ impl ObjectStore {
         Ok(self.find(id, said)?.is_some())
     }
 
-    /// Where the object is: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
+    /// Where the object is here: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
     ///
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git ends.

@@ -26,7 +26,7 @@ use self::readers::Readers;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
-use crate::object_store::{Info, Location, ObjectStore, Places, Reason};
+use crate::object_store::{self, Info, Location, ObjectStore, Places, Promisor, Reader, Reason};
 
 /// How many tags may lead from one to the next.
 const TAG_DEPTH_MAX: usize = 64;
@@ -108,6 +108,9 @@ pub struct Objects {
     tree_depth_max: i64,
 }
 
+/// How an object is found.
+type Find = fn(&mut Reader, &oid) -> Result<Option<Location>, object_store::Error>;
+
 impl std::fmt::Debug for Objects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Objects").field(self.places()).finish()
@@ -122,8 +125,22 @@ impl Objects {
 
     /// As [`Self::open`], for a caller who has the references of `repo` at hand: `packed-refs` is then read once.
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        Self::open_at(Places::of(repo)?, repo, refs)
+    }
+
+    /// As [`Self::open_with`], but what a partial clone left out is fetched when it is missed, by the installed git.
+    pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let promisor = Promisor::of(repo)?.map(Arc::new);
+        let places = Places {
+            promisor,
+            ..Places::of(repo)?
+        };
+        Self::open_at(places, repo, refs)
+    }
+
+    fn open_at(places: Places, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         Ok(Self {
-            readers: Arc::new(Readers::new(Places::of(repo)?)),
+            readers: Arc::new(Readers::new(places)),
             history: Arc::new(History::read(repo, refs)?),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
             tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
@@ -182,7 +199,7 @@ impl Objects {
     ///
     /// The contents are not checked against the id, nor are they by git.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let found = self.read_located(id, buf, |_| true)?;
+        let found = self.read_located(id, buf, Reader::find, |_| true)?;
         Ok(found.map(|(kind, _)| kind))
     }
 
@@ -193,21 +210,22 @@ impl Objects {
         kind: Kind,
         buf: &mut Vec<u8>,
     ) -> Result<Option<Kind>, Error> {
-        let found = self.read_located(id, buf, |info| info.kind == kind)?;
+        let found = self.read_located(id, buf, Reader::find, |info| info.kind == kind)?;
         Ok(found.map(|(kind, _)| kind))
     }
 
-    /// Reads the object `id` where `wants` its contents; says of which type it is, and where.
+    /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is, and where.
     fn read_located(
         &self,
         id: &oid,
         buf: &mut Vec<u8>,
+        find: Find,
         wants: impl Fn(Info) -> bool,
     ) -> Result<Option<(Kind, Location)>, Error> {
         let id = self.history.replaced(id)?;
         let found = self.readers.ask(|reader| {
             buf.clear();
-            let Some(location) = reader.find(id)? else {
+            let Some(location) = find(reader, id)? else {
                 return Ok(None);
             };
             let info = reader.read_with(&location, buf, |info, _| wants(info))?;
@@ -218,7 +236,7 @@ impl Objects {
 
     /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
     pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let Some((kind, location)) = self.read_located(id, buf, |_| true)? else {
+        let Some((kind, location)) = self.read_located(id, buf, Reader::find, |_| true)? else {
             return Ok(None);
         };
         let is_sound = location.is_of(kind, buf);
@@ -274,7 +292,7 @@ impl Objects {
     /// Reads the commit `id`.
     pub fn commit(&self, id: &oid) -> Result<Commit, Error> {
         let mut buf = Vec::new();
-        self.read_commit(id, &mut buf)?;
+        self.read_commit(id, &mut buf, Reader::find)?;
         let mut commit = commit::parse(&buf, self.hash_kind()).map_err(malformed(id))?;
         if let Some(parents) = self.history.parents(id) {
             commit.parents = parents.to_vec();
@@ -283,14 +301,14 @@ impl Objects {
     }
 
     /// The parents of the commit `id`, added to `parents`, and its committer's time in seconds since 1970. A
-    /// missing commit is an error.
+    /// missing commit is an error: none is fetched for it.
     pub(crate) fn links(
         &self,
         id: &oid,
         buf: &mut Vec<u8>,
         parents: &mut Vec<ObjectId>,
     ) -> Result<i64, Error> {
-        self.read_commit(id, buf)?;
+        self.read_commit(id, buf, Reader::find_here)?;
         let links = commit::Links::parse(buf, self.hash_kind()).map_err(malformed(id))?;
         match self.history.parents(id) {
             Some(own) => parents.extend_from_slice(own),
@@ -299,10 +317,10 @@ impl Objects {
         Ok(links.committer_time_s())
     }
 
-    fn read_commit(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(), Error> {
+    fn read_commit(&self, id: &oid, buf: &mut Vec<u8>, find: Find) -> Result<(), Error> {
         self.history.check()?;
-        match self.read(id, buf)? {
-            Some(kind) => expect_kind(id, kind, Kind::Commit),
+        match self.read_located(id, buf, find, |_| true)? {
+            Some((kind, _)) => expect_kind(id, kind, Kind::Commit),
             None => Err(Error::Missing { id: id.to_owned() }),
         }
     }
@@ -338,7 +356,7 @@ impl Objects {
             Some((id, Kind::Tree)) => Ok(id),
             Some((id, Kind::Commit)) => {
                 let mut buf = Vec::new();
-                self.read_commit(&id, &mut buf)?;
+                self.read_commit(&id, &mut buf, Reader::find)?;
                 let links = commit::Links::parse(&buf, self.hash_kind()).map_err(malformed(&id))?;
                 Ok(links.tree)
             }

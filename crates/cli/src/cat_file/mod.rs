@@ -93,7 +93,7 @@ fn in_batch(
     if !arguments.all_objects {
         return Lines::new(arguments, sources, teller).run();
     }
-    if sources.has_promisor() {
+    if sources.has_promisor()? {
         let text =
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
         say(&[text]);

@@ -71,8 +71,12 @@ pub(super) fn print(
             let mut said = Vec::new();
             let exists = sources.store.exists(&one.id, &mut said);
             say(&said);
-            let exists = heard(&mut one.reader, exists)?;
-            return Ok(u8::from(exists != Some(true)));
+            let mut exists = heard(&mut one.reader, exists)? == Some(true);
+            if !exists {
+                let fetched = one.reader.fetch(&one.id);
+                exists = heard(&mut one.reader, fetched)?.flatten().is_some();
+            }
+            return Ok(u8::from(!exists));
         }
         Single::Type => one.kind(),
         Single::Size => one.size(rewriter, use_mailmap),

@@ -12,7 +12,7 @@ use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::git::revision::staged::StagedPaths;
 use vigil_engine::git::revision::{self, Answer, Outcome};
-use vigil_engine::object_store::{Kind, ObjectStore};
+use vigil_engine::object_store::{Kind, ObjectStore, Remotes};
 use vigil_engine::objects::{Compat, Objects};
 use vigil_engine::session::contents::Contents;
 use vigil_model::ObjectId;
@@ -46,7 +46,7 @@ impl Sources {
         let repository = inside::find(environment)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
-        let objects = Objects::open_with(&repository, &refs).map_err(|error| fatal(&error))?;
+        let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
         objects.listen();
         let mut said = Vec::new();
         let store = objects.store(&mut said);
@@ -130,15 +130,19 @@ impl Sources {
         Some(usize::try_from(len).unwrap_or(usize::MAX))
     }
 
-    /// Whether objects may be elsewhere (`remote.<name>.promisor`).
-    pub(super) fn has_promisor(&self) -> bool {
-        let config = &self.repository.config;
-        let is_set = |name: &BString| {
-            let value = config.subsection_string("remote", name.as_bstr(), "promisor");
-            value.is_some_and(|value| config::boolean(value.as_bstr()) == Some(true))
-        };
-        config.string("extensions.partialClone").is_some()
-            || config.subsections("remote").iter().any(is_set)
+    /// Whether objects may be elsewhere, in a partial clone.
+    ///
+    /// # Errors
+    /// That is badly configured.
+    pub(super) fn has_promisor(&self) -> Result<bool, Reply> {
+        let remotes = Remotes::of(&self.repository.config);
+        match &remotes.refusal {
+            Some(text) => Err(Reply::gave_up(&remotes.said, "fatal: ", text)),
+            None => {
+                say(&remotes.said);
+                Ok(!remotes.is_empty())
+            }
+        }
     }
 }
 

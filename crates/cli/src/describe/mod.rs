@@ -76,7 +76,7 @@ fn answer_in(
         return Err(together("options '--long' and '--abbrev=0'"));
     }
     let refs = Refs::open(repository).map_err(|error| refuse(&error))?;
-    let objects = Objects::open_with(repository, &refs).map_err(|error| refuse(&error))?;
+    let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
     objects.listen();
     let place = Place {
         repository,

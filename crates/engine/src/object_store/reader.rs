@@ -107,11 +107,22 @@ impl Reader {
     }
 
     /// Where the object is: one lookup. `None` if there is no such object. The file of an object that has one is
-    /// opened, for the next call to read.
+    /// opened, for the next call to read. What is missing is fetched where that may be ([`Promisor`](super::Promisor)).
+    ///
+    /// # Errors
+    /// As for [`ObjectStore::find`], and where fetching fails.
+    pub fn find(&mut self, id: &oid) -> Result<Option<Location>, Error> {
+        match self.find_here(id)? {
+            None => self.fetch(id),
+            found => Ok(found),
+        }
+    }
+
+    /// As [`Self::find`], but nothing is fetched.
     ///
     /// # Errors
     /// As for [`ObjectStore::find`].
-    pub fn find(&mut self, id: &oid) -> Result<Option<Location>, Error> {
+    pub(crate) fn find_here(&mut self, id: &oid) -> Result<Option<Location>, Error> {
         self.opened = None;
         let found = self.search(id, Stage::Packs(0));
         let found = found.map_err(|reason| self.error(reason))?;
@@ -224,7 +235,12 @@ impl Reader {
         result
     }
 
-    fn error(&mut self, reason: Reason) -> Error {
+    /// Adds lines that git says.
+    pub(super) fn hear(&mut self, said: Vec<String>) {
+        self.chains.said.extend(said);
+    }
+
+    pub(super) fn error(&mut self, reason: Reason) -> Error {
         Error {
             said: self.take_said(),
             reason,

@@ -116,6 +116,7 @@ impl Sandbox {
             working_directory: self.top(),
             work_tree: Some(self.top()),
             uses_multi_pack_index: true,
+            promisor: None,
         }
     }
 

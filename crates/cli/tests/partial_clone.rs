@@ -1,0 +1,245 @@
+//! `vigil cat-file` and `vigil describe` where objects were left out of a clone: they are fetched as git fetches them.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A server, and clones of it that lack blobs, or trees as well.
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+/// What both are asked.
+struct Question {
+    /// Which clone: `blobs` or `trees`, for what it lacks.
+    lacking: &'static str,
+    /// What is done to the clone before, in a shell.
+    before: &'static str,
+    arguments: &'static [&'static str],
+    /// The input. Of `<name>` the id is put in that has the name on the server.
+    input: &'static str,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        sandbox.shell(
+            "git init -q -b main server && cd server && mkdir -p dir/sub &&
+             echo one >one && echo two >dir/two && echo three >dir/sub/three && git add -A &&
+             git commit -q -m first && git tag -a -m tagged v1 && echo more >>dir/two &&
+             git commit -q -a -m second && echo 4 >four && git add -A && git commit -q -m third &&
+             git config uploadpack.allowFilter true && git config uploadpack.allowAnySHA1InWant true &&
+             cd .. && git clone -q --bare --no-local server other && git -C other config uploadpack.allowFilter true &&
+             git -C other config uploadpack.allowAnySHA1InWant true &&
+             git clone -q --no-checkout --filter=blob:none file://$PWD/server blobs &&
+             git clone -q --no-checkout --filter=tree:0 file://$PWD/server trees",
+        );
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.top())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LC_ALL", "C");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "A")
+                .env(format!("GIT_{who}_EMAIL"), "a@b")
+                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
+        }
+        command
+    }
+
+    fn shell(&self, script: &str) -> String {
+        let output = self.command("sh").args(["-c", script]).output().unwrap();
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// `text` with the ids of what is named in it.
+    fn with_ids(&self, text: &str) -> String {
+        let mut parts = text.split(['<', '>']);
+        let mut made = parts.next().unwrap_or_default().to_owned();
+        while let Some(name) = parts.next() {
+            let id = self.shell(&format!("git -C server rev-parse '{name}'"));
+            made.push_str(id.trim());
+            made.push_str(parts.next().unwrap_or_default());
+        }
+        made
+    }
+
+    /// What `program` answers in a fresh copy of the clone, and which objects are there then.
+    fn answer(&self, program: &str, question: &Question) -> (Output, String) {
+        self.shell(&format!(
+            "rm -rf run && cp -r {} run && cd run && {}",
+            question.lacking, question.before
+        ));
+        let arguments = question.arguments.iter().map(|text| self.with_ids(text));
+        let mut child = self
+            .command(program)
+            .args(arguments)
+            .current_dir(self.top().join("run"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Whoever ends before has not read all.
+        let _ = stdin.write_all(self.with_ids(question.input).as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        let objects = self.shell("cd run/.git/objects && find . -type f | sort");
+        (output, objects)
+    }
+
+    fn compare(&self, question: &Question) {
+        let (ours, our_objects) = self.answer(VIGIL, question);
+        let (theirs, their_objects) = self.answer("git", question);
+        // Server and client, which fetching consists of, write as it happens.
+        let shown = |output: &Output| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let stderr = text(&output.stderr);
+            let mut stderr: Vec<String> = stderr.lines().map(str::to_owned).collect();
+            stderr.sort();
+            (output.status.code(), text(&output.stdout), stderr)
+        };
+        let remark = format!(
+            "{:?} {:?} in {} after {:?}",
+            question.arguments, question.input, question.lacking, question.before
+        );
+        assert_eq!(shown(&ours), shown(&theirs), "{remark}");
+        assert_eq!(our_objects, their_objects, "{remark}");
+    }
+
+    fn compare_all(
+        &self,
+        lacking: &'static str,
+        before: &'static str,
+        questions: &[(&'static [&'static str], &'static str)],
+    ) {
+        for (arguments, input) in questions {
+            self.compare(&Question {
+                lacking,
+                before,
+                arguments,
+                input,
+            });
+        }
+    }
+}
+
+const BATCH: &[&str] = &["cat-file", "--batch"];
+/// What nobody has.
+const UNKNOWN: &str = "0123456789012345678901234567890123456789";
+const CHECK: &[&str] = &["cat-file", "--batch-check"];
+
+#[test]
+fn missing_objects_are_fetched() {
+    let sandbox = Sandbox::new();
+    let names = "HEAD:one\n<HEAD:dir/two>\nHEAD:none\nnone\n<HEAD:one>\n<HEAD>\n";
+    sandbox.compare_all(
+        "blobs",
+        ":",
+        &[
+            (&["cat-file", "-p", "<HEAD:one>"], ""),
+            (&["cat-file", "-t", "HEAD:dir/two"], ""),
+            (&["cat-file", "-s", "HEAD~1:dir/two"], ""),
+            (&["cat-file", "-e", "<HEAD:four>"], ""),
+            (&["cat-file", "blob", "v1:dir/sub/three"], ""),
+            (&["cat-file", "-p", "HEAD^{tree}"], ""),
+            (BATCH, names),
+            (CHECK, names),
+            (&["cat-file", "--batch", "--buffer"], names),
+            (
+                &["cat-file", "--batch-command"],
+                "info <HEAD:one>\ncontents <HEAD:four>\n",
+            ),
+            (&["cat-file", "--batch-check", "--batch-all-objects"], ""),
+            (&["describe", "HEAD:dir/two"], ""),
+            (&["describe", "<HEAD:four>"], ""),
+        ],
+    );
+    sandbox.compare_all(
+        "trees",
+        ":",
+        &[
+            (&["cat-file", "-p", "HEAD^{tree}"], ""),
+            (&["cat-file", "-p", "HEAD:dir/sub"], ""),
+            (BATCH, names),
+            (&["describe"], ""),
+            (&["describe", "<HEAD:four>"], ""),
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_fetched_is_told_as_git_tells_it() {
+    let sandbox = Sandbox::new();
+    let names = "<HEAD:one>\n0123456789012345678901234567890123456789\n<HEAD>\n";
+    for before in [
+        "git config remote.origin.url file:///nowhere",
+        "git remote remove origin",
+        "git config extensions.partialClone absent",
+        "git config extensions.partialClone /absent",
+        "git config remote.origin.promisor maybe",
+        "git config remote.origin.promisor false && git config --unset extensions.partialClone;
+         git config --unset remote.origin.partialCloneFilter",
+        "git config promisor.quiet true",
+        "git remote set-url origin file:///nowhere && git remote add other file://$PWD/../other &&
+         git config remote.other.promisor true",
+        "git config extensions.partialClone other && git remote add other file:///nowhere",
+        "git config protocol.file.allow never",
+        "rm .git/objects/pack/*.promisor && git config remote.origin.url file:///nowhere",
+    ] {
+        sandbox.compare_all(
+            "blobs",
+            before,
+            &[
+                (&["cat-file", "-p", "<HEAD:one>"], ""),
+                (&["cat-file", "-e", "<HEAD:one>"], ""),
+                (&["cat-file", "-e", UNKNOWN], ""),
+                (&["cat-file", "-t", UNKNOWN], ""),
+                (CHECK, names),
+                (&["cat-file", "--batch-all-objects", "--batch-check"], ""),
+            ],
+        );
+    }
+}
+
+#[test]
+fn nothing_is_fetched_where_that_is_forbidden() {
+    let sandbox = Sandbox::new();
+    let knows_it = sandbox
+        .command("git")
+        .args(["--no-lazy-fetch", "version"])
+        .output();
+    if !knows_it.unwrap().status.success() {
+        return; // git before 2.44
+    }
+    let names = "<HEAD:one>\nHEAD:dir/two\n<HEAD>\n";
+    sandbox.compare_all(
+        "blobs",
+        ":",
+        &[
+            (&["--no-lazy-fetch", "cat-file", "-p", "<HEAD:one>"], ""),
+            (&["--no-lazy-fetch", "cat-file", "-e", "<HEAD:one>"], ""),
+            (&["--no-lazy-fetch", "cat-file", "--batch-check"], names),
+        ],
+    );
+}
