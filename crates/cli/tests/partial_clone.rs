@@ -189,6 +189,27 @@ fn missing_objects_are_fetched() {
 }
 
 #[test]
+fn a_look_at_the_working_tree_fetches_no_more_than_trees() {
+    let sandbox = Sandbox::new();
+    for before in [
+        "git checkout -q main",
+        "git checkout -q main && git reset -q --soft HEAD~1",
+        "git checkout -q main && git reset -q --soft HEAD~1 && git mv one uno && rm four",
+    ] {
+        for lacking in ["blobs", "trees"] {
+            for arguments in [&["describe", "--dirty"][..], &["describe", "--broken"]] {
+                sandbox.compare(&Question {
+                    lacking,
+                    before,
+                    arguments,
+                    input: "",
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_fetched_is_told_as_git_tells_it() {
     let sandbox = Sandbox::new();
     let names = "<HEAD:one>\n0123456789012345678901234567890123456789\n<HEAD>\n";

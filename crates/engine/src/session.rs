@@ -251,6 +251,16 @@ impl Session {
         })
     }
 
+    /// From now on has git fetch what a partial clone left out when it is missed. Else it is missing: a question that
+    /// comes often waits for no network.
+    ///
+    /// # Errors
+    /// The configuration of that is bad.
+    pub fn fetch_missing(&mut self) -> Result<(), SessionError> {
+        self.objects = Objects::open_fetching(&self.repository, &self.refs)?;
+        Ok(())
+    }
+
     /// The repository.
     pub fn repository(&self) -> &Repository {
         &self.repository

@@ -207,6 +207,7 @@ fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
         false,
         FilterStderr::Inherit,
     );
+    let session = session.and_then(|mut session| session.fetch_missing().map(|()| session));
     let mut session = session
         .map_err(inside::refuse)
         .map_err(failed(Stage::Both))?;

@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::{CommitRefIter, Kind, TagRefIter, TreeRefIter};
+use parking_lot::Mutex;
 use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::errno;
 
@@ -27,8 +27,8 @@ pub struct Promisor {
     remotes: Remotes,
     surroundings: Surroundings,
     is_quiet: bool,
-    /// Whether what git says of the remotes was said.
-    is_told: AtomicBool,
+    /// Whether what git says of the remotes was said. Held while git fetches: one object at a time.
+    is_told: Mutex<bool>,
     /// What objects from promisor remotes name, and they themselves, once that was asked for.
     promised: OnceLock<HashSet<ObjectId>>,
 }
@@ -51,7 +51,7 @@ impl Promisor {
             remotes,
             surroundings: Surroundings::of(repository, FilterStderr::Inherit),
             is_quiet: matches!(repository.config.boolean("promisor.quiet"), Ok(Some(true))),
-            is_told: AtomicBool::default(),
+            is_told: Mutex::default(),
             promised: OnceLock::new(),
         }))
     }
@@ -59,7 +59,8 @@ impl Promisor {
     /// Has `id` fetched from the first remote that has it; whether there is one shows when it is looked for. What git
     /// says goes to standard error.
     fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason> {
-        if !self.is_told.swap(true, Ordering::Relaxed) {
+        let mut is_told = self.is_told.lock();
+        if !std::mem::replace(&mut *is_told, true) {
             said.extend_from_slice(&self.remotes.said);
         }
         if let Some(text) = &self.remotes.refusal {
