@@ -412,6 +412,42 @@ fn damage_is_told_as_git_tells_it() {
         for option in ["-t", "-s", "-p", "-e"] {
             sandbox.compare(&[option, &id], b"");
         }
+        // To older ones an empty file is none here, too.
+        if sandbox.git_is_at_least(47) {
+            sandbox.compare(&["blob", &id], b"");
+            sandbox.compare(&["tree", &id], b"");
+        }
+    }
+}
+
+/// Of a commit's place only the type is asked for at first, and it is told of what was named.
+#[test]
+fn what_is_no_commit_has_no_parents() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["tag", "-a", "-m", "of a blob", "of-blob", "HEAD:late"]);
+    sandbox.git(&["tag", "-a", "-m", "of a tag", "of-tag", "of-blob"]);
+    // Before 2.55 git told of what the tag leads to.
+    if sandbox.git_is_at_least(55) {
+        for name in ["of-blob^0", "of-blob~1", "of-tag^", "HEAD:dir~0"] {
+            sandbox.compare(&["-t", name], b"");
+        }
+    }
+    // A commit that is none: git looks at its first line alone where it leads to a tree.
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    for text in [format!("tree {tree}nonsense"), "nonsense\n".to_owned()] {
+        let arguments = [
+            "hash-object",
+            "-w",
+            "--literally",
+            "-t",
+            "commit",
+            "--stdin",
+        ];
+        let made = sandbox.run("git", &arguments, text.as_bytes());
+        let made = String::from_utf8(made.stdout).unwrap();
+        let name = format!("{}:dir/data", made.trim());
+        sandbox.compare(&["-t", &name], b"");
+        sandbox.compare(&["--batch-check"], name.as_bytes());
     }
 }
 
@@ -496,6 +532,29 @@ fn existence_is_looked_for_where_git_looks() {
     std::fs::remove_file(&index).unwrap();
     std::fs::write(&index, "short").unwrap();
     sandbox.compare(&["-e", id.trim()], b"");
+}
+
+/// git goes to the top of the working tree before it looks for them.
+#[test]
+fn alternates_of_the_environment_are_named_from_the_top() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["init", "-q", "../far"]);
+    let id = sandbox.run(
+        "git",
+        &["-C", "../far", "hash-object", "-w", "--stdin"],
+        b"far",
+    );
+    let id = String::from_utf8(id.stdout).unwrap();
+    for alternate in ["../far/.git/objects", "../../../far/.git/objects"] {
+        let types = [VIGIL, "git"].map(|program| {
+            let arguments = ["-C", "dir/sub", "cat-file", "-t", id.trim()];
+            let mut command = sandbox.command(program, &arguments);
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate);
+            let output = command.output().unwrap();
+            (output.status.code(), output.stdout)
+        });
+        assert_eq!(types[0], types[1], "{alternate}");
+    }
 }
 
 /// git gives out what it kept of a conversion, though the command would make something else by now.

@@ -314,6 +314,13 @@ impl ObjectStore {
         }
     }
 
+    /// A pack in which the object was seen to be damaged, as messages call it.
+    fn bad_pack(&self, id: &oid) -> Option<String> {
+        let packs = self.packs.read();
+        let bad = packs.iter().find(|pack| pack.is_bad(id))?;
+        Some(bad.shown.clone())
+    }
+
     /// The packs that came from promisor remotes.
     fn promisor_packs(&self) -> Vec<Arc<Pack>> {
         let mut found = Vec::new();
@@ -386,6 +393,9 @@ impl ObjectStore {
     /// # Errors
     /// As for [`Self::find`].
     pub fn exists(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Error> {
+        if id.is_null() {
+            return Ok(false);
+        }
         for source in &self.sources {
             let found = source.find_packed(id, &self.packs, said);
             if found.map_err(error(said))?.is_some() || source.has_file(id) {

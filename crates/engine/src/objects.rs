@@ -199,8 +199,7 @@ impl Objects {
     ///
     /// The contents are not checked against the id, nor are they by git.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let found = self.read_located(id, buf, Reader::find, |_| true)?;
-        Ok(found.map(|(kind, _)| kind))
+        self.read_found(id, buf, Reader::find, |_| true)
     }
 
     /// As [`Self::read`], but the contents of an object of another kind than `kind` are not read: `buf` is then empty.
@@ -210,33 +209,52 @@ impl Objects {
         kind: Kind,
         buf: &mut Vec<u8>,
     ) -> Result<Option<Kind>, Error> {
-        let found = self.read_located(id, buf, Reader::find, |info| info.kind == kind)?;
-        Ok(found.map(|(kind, _)| kind))
+        self.read_found(id, buf, Reader::find, |info| info.kind == kind)
     }
 
-    /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is, and where.
-    fn read_located(
+    /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is.
+    fn read_found(
         &self,
         id: &oid,
         buf: &mut Vec<u8>,
         find: Find,
         wants: impl Fn(Info) -> bool,
-    ) -> Result<Option<(Kind, Location)>, Error> {
+    ) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
-        let found = self.readers.ask(|reader| {
+        let kind = self.readers.ask(|reader| {
             buf.clear();
             let Some(location) = find(reader, id)? else {
-                return Ok(None);
+                return reader.none_or_bad(id).map(|()| None);
             };
             let info = reader.read_with(&location, buf, |info, _| wants(info))?;
-            Ok(Some((info.kind, location)))
+            Ok(Some(info.kind))
         });
-        Ok(found?)
+        Ok(kind?)
     }
 
     /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
     pub(crate) fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        let Some((kind, location)) = self.read_located(id, buf, Reader::find, |_| true)? else {
+        let id = self.history.replaced(id)?;
+        let mut is_again = false;
+        let found = self.readers.ask(|reader| {
+            buf.clear();
+            // git asks for the type before it reads, and what is wrong may show there. Only then that is done.
+            if std::mem::replace(&mut is_again, true)
+                && let Some(location) = reader.find(id)?
+                && let Err(error) = reader.kind(&location)
+            {
+                if error.is_fatal() {
+                    return Err(error);
+                }
+                reader.hear(error.said);
+            }
+            let Some(location) = reader.find(id)? else {
+                return reader.none_or_bad(id).map(|()| None);
+            };
+            let info = reader.append(&location, buf)?;
+            Ok(Some((info.kind, location)))
+        })?;
+        let Some((kind, location)) = found else {
             return Ok(None);
         };
         let is_sound = location.is_of(kind, buf);
@@ -249,21 +267,22 @@ impl Objects {
 
     /// The type of the object `id`, without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
-        Ok(self.info(id)?.map(|info| info.kind))
-    }
-
-    fn info(&self, id: &oid) -> Result<Option<Info>, Error> {
         let id = self.history.replaced(id)?;
-        let info = self.readers.ask(|reader| match reader.find(id)? {
-            Some(location) => reader.info(&location).map(Some),
+        let kind = self.readers.ask(|reader| match reader.find(id)? {
+            Some(location) => reader.kind(&location).map(Some),
             None => Ok(None),
         });
-        Ok(info?)
+        Ok(kind?)
     }
 
     /// The size of the contents of the object `id`, in bytes, without the contents. `None` if there is no such object.
     pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
-        Ok(self.info(id)?.map(|info| info.size))
+        let id = self.history.replaced(id)?;
+        let size = self.readers.ask(|reader| match reader.find(id)? {
+            Some(location) => reader.size(&location).map(Some),
+            None => Ok(None),
+        });
+        Ok(size?)
     }
 
     /// The contents of the blob `id`, if it is one that can be read.
@@ -319,8 +338,8 @@ impl Objects {
 
     fn read_commit(&self, id: &oid, buf: &mut Vec<u8>, find: Find) -> Result<(), Error> {
         self.history.check()?;
-        match self.read_located(id, buf, find, |_| true)? {
-            Some((kind, _)) => expect_kind(id, kind, Kind::Commit),
+        match self.read_found(id, buf, find, |_| true)? {
+            Some(kind) => expect_kind(id, kind, Kind::Commit),
             None => Err(Error::Missing { id: id.to_owned() }),
         }
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use bstr::{BStr, ByteSlice};
 use vigil_engine::git::revision::{self, Outcome};
 use vigil_engine::git::staged::tree_entries;
-use vigil_engine::object_store::{Info, Kind, Location, Reader, StreamError};
+use vigil_engine::object_store::{Kind, Location, Reader, StreamError};
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
@@ -108,38 +108,43 @@ impl One<'_> {
         Ok(heard(&mut self.reader, found)?.flatten())
     }
 
-    /// What stands for the object `id`.
-    fn located(&mut self, id: &ObjectId) -> Result<Option<(Location, Info)>, Failure> {
+    /// What stands for the object `id`, and its type.
+    fn located(&mut self, id: &ObjectId) -> Result<Option<(Location, Kind)>, Failure> {
         let id = self.sources.objects.replaced(id)?;
         let Some(location) = self.find(&id)? else {
             return Ok(None);
         };
-        let info = self.reader.info(&location);
-        let info = heard(&mut self.reader, info)?;
-        Ok(info.map(|info| (location, info)))
+        let kind = self.reader.kind(&location);
+        let kind = heard(&mut self.reader, kind)?;
+        Ok(kind.map(|kind| (location, kind)))
     }
 
     fn kind(&mut self) -> Result<(), Failure> {
         let id = self.id;
-        let Some((_, info)) = self.located(&id)? else {
+        let Some((_, kind)) = self.located(&id)? else {
             return Err(Reply::fatal("git cat-file: could not get object info").into());
         };
-        let _ = writeln!(self.output.buf, "{}", info.kind);
+        let _ = writeln!(self.output.buf, "{kind}");
         Ok(())
     }
 
     fn size(&mut self, rewriter: &dyn Rewriter, use_mailmap: bool) -> Result<(), Failure> {
         let id = self.id;
-        let Some((location, info)) = self.located(&id)? else {
-            return Err(Reply::fatal("git cat-file: could not get object info").into());
-        };
-        let mut size = info.size;
-        if self.is_other && info.kind != Kind::Blob {
-            size = self.read(&location)?.unwrap_or_default().len() as u64;
-        }
-        if use_mailmap && matches!(info.kind, Kind::Commit | Kind::Tag) {
-            let contents = self.read(&location)?.unwrap_or_default();
-            size = rewriter.with_mailmap(contents)?.len() as u64;
+        let no_info = || Reply::fatal("git cat-file: could not get object info");
+        let real = self.sources.objects.replaced(&id)?;
+        let location = self.find(&real)?.ok_or_else(no_info)?;
+        let size = self.reader.size(&location);
+        let mut size = heard(&mut self.reader, size)?.ok_or_else(no_info)?;
+        if self.is_other || use_mailmap {
+            let kind = self.reader.kind(&location);
+            let kind = heard(&mut self.reader, kind)?.ok_or_else(no_info)?;
+            if self.is_other && kind != Kind::Blob {
+                size = self.read(&location)?.unwrap_or_default().len() as u64;
+            }
+            if use_mailmap && matches!(kind, Kind::Commit | Kind::Tag) {
+                let contents = self.read(&location)?.unwrap_or_default();
+                size = rewriter.with_mailmap(contents)?.len() as u64;
+            }
         }
         let _ = writeln!(self.output.buf, "{size}");
         Ok(())
@@ -147,10 +152,10 @@ impl One<'_> {
 
     fn pretty(&mut self, rewriter: &dyn Rewriter, use_mailmap: bool) -> Result<(), Failure> {
         let id = self.id;
-        let Some((location, info)) = self.located(&id)? else {
+        let Some((location, kind)) = self.located(&id)? else {
             return Err(not_valid(self.name).into());
         };
-        match info.kind {
+        match kind {
             Kind::Tree => self.tree(&location),
             Kind::Blob => self.stream(&location),
             Kind::Commit | Kind::Tag => {
@@ -210,42 +215,60 @@ impl One<'_> {
         rewriter: &dyn Rewriter,
         use_mailmap: bool,
     ) -> Result<(), Failure> {
+        if kind == Kind::Blob && self.stream_blob()? {
+            return Ok(());
+        }
         let bad_file = || Reply::fatal(bytes!["git cat-file ", self.name, ": bad file"]);
         let bad_file = bad_file();
         let mut id = self.id;
         // More steps than there can be, so that tags that lead in circles end.
         for _ in 0..STEPS_MAX {
-            let Some((location, info)) = self.located(&id)? else {
+            let Some((found, contents)) = self.read_sound(&id)? else {
                 return Err(bad_file.into());
             };
-            if info.kind == kind && kind == Kind::Blob {
-                return self.stream(&location);
-            }
-            let Some(contents) = self.read(&location)? else {
-                return Err(bad_file.into());
-            };
-            if info.kind == kind {
+            if found == kind {
                 let contents = match use_mailmap {
                     true => rewriter.with_mailmap(contents)?,
                     false => contents,
                 };
                 return self.output.flush_with(&contents);
             }
-            let field: &[u8] = match info.kind {
+            let field: &[u8] = match found {
                 Kind::Commit => b"tree ",
                 Kind::Tag => b"object ",
                 _ => return Err(bad_file.into()),
             };
-            let hex = contents
-                .strip_prefix(field)
-                .and_then(|rest| rest.lines().next());
             // git does not follow ids of the other kind here, either: there is no such object.
-            match hex.and_then(|hex| ObjectId::from_hex(hex).ok()) {
+            match id_behind(field, &contents) {
                 Some(next) => id = next,
                 None => return Err(bad_file.into()),
             }
         }
         Err(bad_file.into())
+    }
+
+    /// Streams the object if it is a blob, or a tag of one; says whether it is. Like git, it looks twice at what it cannot
+    /// make out.
+    fn stream_blob(&mut self) -> Result<bool, Failure> {
+        let id = self.id;
+        let next = match self.located(&id)? {
+            Some((location, Kind::Blob)) => {
+                return self.stream(&location).map(|()| true);
+            }
+            Some((_, Kind::Tag)) => {
+                let Some((_, contents)) = self.read_sound(&id)? else {
+                    return Err(Reply::fatal(format!("unable to read {id}")).into());
+                };
+                let target = id_behind(b"object ", &contents);
+                target.ok_or_else(|| Reply::fatal(format!("{id} not a valid tag")))?
+            }
+            Some(_) => return Ok(false),
+            None => id,
+        };
+        match self.located(&next)? {
+            Some((location, Kind::Blob)) => self.stream(&location).map(|()| true),
+            _ => Ok(false),
+        }
     }
 
     fn transformed(
@@ -289,10 +312,31 @@ impl One<'_> {
         let mut contents = Vec::new();
         let read = self.reader.append(location, &mut contents);
         let read = heard(&mut self.reader, read)?;
-        Ok(match read {
-            Some(info) if self.is_other => self.sources.converted(info.kind, contents),
-            read => read.map(|_| contents),
-        })
+        Ok(read.and_then(|info| self.shown(info.kind, contents)))
+    }
+
+    /// The type and contents of what stands for the object `id`; the command ends if that is there and damaged.
+    fn read_sound(&mut self, id: &ObjectId) -> Result<Option<(Kind, Vec<u8>)>, Failure> {
+        let real = self.sources.objects.replaced(id)?;
+        let mut contents = Vec::new();
+        let read = self.reader.read_sound(&real, &mut contents);
+        match heard(&mut self.reader, read)?.flatten() {
+            Some(info) => Ok(self
+                .shown(info.kind, contents)
+                .map(|shown| (info.kind, shown))),
+            None if real != *id => {
+                Err(Reply::fatal(format!("replacement {real} not found for {id}")).into())
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Contents as they are shown: with ids of the other kind, if the object was named by one.
+    fn shown(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
+        match self.is_other {
+            true => self.sources.converted(kind, contents),
+            false => Some(contents),
+        }
     }
 
     fn stream(&mut self, location: &Location) -> Result<(), Failure> {
@@ -310,6 +354,12 @@ impl One<'_> {
         heard::<()>(&mut self.reader, Err(error))?;
         Err(Reply::fatal(format!("unable to stream {} to stdout", self.id)).into())
     }
+}
+
+/// The id in the first line of an object, behind `field`.
+fn id_behind(field: &[u8], contents: &[u8]) -> Option<ObjectId> {
+    let hex = contents.strip_prefix(field)?.lines().next()?;
+    ObjectId::from_hex(hex).ok()
 }
 
 /// How many steps there can be from one object to another.

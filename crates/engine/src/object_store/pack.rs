@@ -310,23 +310,24 @@ impl Pack {
         };
         let places = match self.reverse_index(index) {
             Some(places) => places,
-            None => self.sort_offsets(index)?,
+            None => self.sort_offsets(index),
         };
         Ok(self.by_offset.get_or_init(|| places))
     }
 
     /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
     /// has, so that offsets outside of it come anywhere.
-    fn sort_offsets(&self, index: &Index) -> Result<Vec<u32>, Reason> {
+    fn sort_offsets(&self, index: &Index) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(index.count() as usize);
         for place in 0..index.count() {
-            offsets.push((index.offset(place, &self.shown)?, place));
+            // One outside of the index is anywhere; git ends where that very object is asked for.
+            offsets.push((index.offset(place, &self.shown).unwrap_or(u64::MAX), place));
         }
         let len = self.size.saturating_sub(self.hash.len_in_bytes() as u64);
         let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
         let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         offsets.sort_by_key(|(offset, _)| offset & counted);
-        Ok(offsets.into_iter().map(|(_, place)| place).collect())
+        offsets.into_iter().map(|(_, place)| place).collect()
     }
 
     /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),

@@ -139,6 +139,28 @@ impl Reader {
         })
     }
 
+    /// The type of the object alone: that may be known where the size is not.
+    ///
+    /// # Errors
+    /// As for [`Self::info`].
+    pub fn kind(&mut self, location: &Location) -> Result<Kind, Error> {
+        self.attempt(location, false, |reader, location| match location.place {
+            Place::Packed { pack, offset } => reader.packed_kind(pack, offset),
+            _ => Ok(reader.info_once(location)?.kind),
+        })
+    }
+
+    /// The size of the object's contents alone, in bytes: that may be known where the type is not.
+    ///
+    /// # Errors
+    /// As for [`Self::info`].
+    pub fn size(&mut self, location: &Location) -> Result<u64, Error> {
+        self.attempt(location, false, |reader, location| match location.place {
+            Place::Packed { pack, offset } => reader.packed_size(pack, offset),
+            _ => Ok(reader.info_once(location)?.size),
+        })
+    }
+
     /// How the object is stored: of what is there more than once, this copy.
     ///
     /// # Errors
@@ -169,6 +191,28 @@ impl Reader {
         mut begin: impl FnMut(Info, &mut Vec<u8>) -> bool,
     ) -> Result<Info, Error> {
         self.read_dyn(location, out, true, &mut begin)
+    }
+
+    /// Finds the object `id` and adds its contents to `out`. `None` if there is no such object.
+    ///
+    /// # Errors
+    /// As for [`Self::append`], also where all copies were seen to be damaged before.
+    pub fn read_sound(&mut self, id: &oid, out: &mut Vec<u8>) -> Result<Option<Info>, Error> {
+        if let Some(location) = self.find(id)? {
+            return self.append(&location, out).map(Some);
+        }
+        self.none_or_bad(id).map(|()| None)
+    }
+
+    /// For an object that was not found: git ends where it saw it damaged in a pack before.
+    pub(crate) fn none_or_bad(&mut self, id: &oid) -> Result<(), Error> {
+        match self.store.bad_pack(id) {
+            None => Ok(()),
+            Some(path) => {
+                let id = id.to_owned();
+                Err(self.error(Reason::CorruptPacked { id, path }))
+            }
+        }
     }
 
     fn read_dyn(
@@ -236,7 +280,7 @@ impl Reader {
     }
 
     /// Adds lines that git says.
-    pub(super) fn hear(&mut self, said: Vec<String>) {
+    pub(crate) fn hear(&mut self, said: Vec<String>) {
         self.chains.said.extend(said);
     }
 
@@ -333,23 +377,28 @@ impl Reader {
                 self.opened = Some((location.id, loose));
                 info
             }
-            Place::Packed {
-                pack: number,
-                offset,
-            } => {
-                let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-                let size = self.chains.packed_size(&pack, offset)?;
-                let planned = self.planned.as_mut();
-                if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
-                    return Ok(Info { kind, size });
-                }
-                let kind = match self.chains.packed_kind(&pack, offset) {
-                    Ok(kind) => kind,
-                    Err(Trouble::Bases(offsets)) => self.kind_elsewhere(&pack, &offsets)?,
-                    Err(trouble) => return Err(trouble),
-                };
+            Place::Packed { pack, offset } => {
+                let size = self.packed_size(pack, offset)?;
+                let kind = self.packed_kind(pack, offset)?;
                 Ok(Info { kind, size })
             }
+        }
+    }
+
+    fn packed_size(&mut self, pack: u32, offset: u64) -> Result<u64, Trouble> {
+        let pack = self.pack(pack).ok_or(Trouble::Damaged)?.clone();
+        self.chains.packed_size(&pack, offset)
+    }
+
+    fn packed_kind(&mut self, pack: u32, offset: u64) -> Result<Kind, Trouble> {
+        let pack = self.pack(pack).ok_or(Trouble::Damaged)?.clone();
+        let planned = self.planned.as_mut();
+        if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
+            return Ok(kind);
+        }
+        match self.chains.packed_kind(&pack, offset) {
+            Err(Trouble::Bases(offsets)) => self.kind_elsewhere(&pack, &offsets),
+            kind => kind,
         }
     }
 

@@ -150,10 +150,23 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> 
 
 /// What a tag object points to.
 pub(crate) fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
-    let rest = content.strip_prefix(b"object ")?;
-    let (hex, rest) = rest.split_at_checked(hash.len_in_hex())?;
-    rest.strip_prefix(b"\ntype ")?;
-    ObjectId::from_hex(hex).ok()
+    let target = first_id(b"object ", content, hash)?;
+    let rest = content.get(b"object ".len() + hash.len_in_hex()..)?;
+    rest.starts_with(b"\ntype ").then_some(target)
+}
+
+/// The id behind `field`, with which an object begins.
+pub(crate) fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
+    let digits = content.strip_prefix(field)?.get(..hash.len_in_hex())?;
+    ObjectId::from_hex(digits).ok()
+}
+
+/// What a tag object points to, and the type of that as it says.
+pub(crate) fn tag_link(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind)> {
+    let target = tag_target(content, hash)?;
+    let line = content.lines().nth(1)?;
+    let kind = gix_object::Kind::from_bytes(line.strip_prefix(b"type ")?).ok()?;
+    Some((target, kind))
 }
 
 #[cfg(test)]

@@ -60,18 +60,24 @@ impl Resolver<'_> {
             Some(repository) => refs::includes_broken(&repository.environment)?,
             None => true,
         };
-        let mut commits = Vec::new();
+        let (mut commits, mut buf) = (Vec::new(), Vec::new());
         for (name, id) in &tips {
-            match self.objects.peel(id)? {
-                Some((id, Kind::Commit)) => commits.push(id),
-                Some(_) => {}
-                None if self.objects.kind(id)?.is_some() => {
-                    self.say(&[b"error: missing object referenced by '", name, b"'"]);
-                }
-                None if name != "HEAD" && !includes_broken => {
+            let kind = self.objects.kind(id)?;
+            if kind == Some(Kind::Commit) {
+                commits.push(*id);
+                continue;
+            }
+            // git parses whatever a reference leads to, and ends where that is damaged.
+            match self.objects.read_checked(id, &mut buf)? {
+                Some(Kind::Tag) => match self.untagged(id)? {
+                    Some((id, Kind::Commit)) => commits.push(id),
+                    Some(_) => {}
+                    None => self.say(&[b"error: missing object referenced by '", name, b"'"]),
+                },
+                None if kind.is_none() && name != "HEAD" && !includes_broken => {
                     self.say(&[b"error: ", name, b" does not point to a valid object!"]);
                 }
-                None => {}
+                _ => {}
             }
         }
         commits.reverse();

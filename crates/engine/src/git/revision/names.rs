@@ -5,7 +5,7 @@ use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
-use crate::git::commits::Commits;
+use crate::git::commits::{Commits, Number};
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::{config, index_file};
@@ -294,10 +294,9 @@ impl<'a> Resolver<'a> {
         }
         let mut id = self.base(base.as_bstr(), Flags::COMMITTISH)?;
         for (sign, number) in suffixes.into_iter().rev() {
-            let commit = self.commit(&id)?;
             id = match sign {
-                b'^' => self.parent(commit, number)?,
-                _ => self.ancestor(commit, number)?,
+                b'^' => self.parent(&id, number)?,
+                _ => self.ancestor(&id, number)?,
             };
         }
         Ok(id)
@@ -320,44 +319,65 @@ impl<'a> Resolver<'a> {
         self.abbreviated(name, flags)
     }
 
-    /// The commit that `id` leads to, from which `~` and `^` count.
-    fn commit(&mut self, id: &ObjectId) -> Result<ObjectId, Stop> {
-        let (commit, kind) = self.untagged(id)?.ok_or(Stop::Missing)?;
+    /// The commit that `id` leads to, from which `~` and `^` count. What is no commit is not read.
+    fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Stop> {
+        let (target, kind) = match self.objects.kind(id)?.ok_or(Stop::Missing)? {
+            Kind::Tag => self.tagged(id)?.ok_or(Stop::Missing)?,
+            kind => (*id, kind),
+        };
         if kind != Kind::Commit {
-            let text = format!("error: object {commit} is a {kind}, not a commit");
+            let text = format!("error: object {id} is a {kind}, not a commit");
             self.say(&[text.as_bytes()]);
             return Err(Stop::Missing);
         }
-        Ok(commit)
+        let number = commits.number_of(&target);
+        self.read_commit(number, commits)
     }
 
-    fn parent(&self, commit: ObjectId, number: usize) -> Result<ObjectId, Stop> {
-        let Some(at) = number.checked_sub(1) else {
-            return Ok(commit);
-        };
-        let parents = self.objects.commit(&commit)?.parents;
-        parents.get(at).copied().ok_or(Stop::Missing)
-    }
-
-    fn ancestor(&mut self, commit: ObjectId, count: usize) -> Result<ObjectId, Stop> {
-        if count < 2 {
-            return self.parent(commit, count);
+    fn read_commit(&mut self, number: Number, commits: &mut Commits<'_>) -> Result<Number, Stop> {
+        match commits.read_or_say(number, &mut self.said)? {
+            true => Ok(number),
+            false => Err(Stop::Missing),
         }
-        // Like git, the first one is read whatever the commit-graph has.
-        let parent = self.parent(commit, 1)?;
+    }
+
+    /// The parent of the commit to which `id` leads, from 1, or with 0 that commit.
+    fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Stop> {
         let mut commits = Commits::new(self.objects);
-        let mut number = commits.number_of(&parent);
-        for _ in 1..count {
-            if !commits.read_or_say(number, &mut self.said)? {
-                return Err(Stop::Missing);
-            }
-            number = commits.parent(number, 0).ok_or(Stop::Missing)?;
+        let mut commit = self.commit(id, &mut commits)?;
+        if let Some(at) = number.checked_sub(1) {
+            commit = commits.parent(commit, at).ok_or(Stop::Missing)?;
         }
-        commits.id_of(number).ok_or(Stop::Missing)
+        commits.id_of(commit).ok_or(Stop::Missing)
+    }
+
+    /// The ancestor of the commit to which `id` leads, `count` first parents away.
+    fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Stop> {
+        let mut commits = Commits::new(self.objects);
+        let mut commit = self.commit(id, &mut commits)?;
+        for _ in 0..count {
+            commit = self.read_commit(commit, &mut commits)?;
+            commit = commits.parent(commit, 0).ok_or(Stop::Missing)?;
+        }
+        commits.id_of(commit).ok_or(Stop::Missing)
+    }
+
+    /// What the tag `id` leads to through tags, and its type as the last one says; `None` where a tag is missing.
+    fn tagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
+        let (mut id, mut buf) = (*id, Vec::new());
+        for _ in 0..PEEL_DEPTH_MAX {
+            let kind = self.objects.read_checked(&id, &mut buf)?;
+            let link = commit::tag_link(&buf, self.objects.hash_kind());
+            match link.filter(|_| kind == Some(Kind::Tag)) {
+                Some((target, Kind::Tag)) => id = target,
+                found => return Ok(found),
+            }
+        }
+        Ok(None)
     }
 
     /// The object to which `id` leads through tags, and its type; `None` where one is missing.
-    fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
+    pub(super) fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
         let (mut id, mut buf) = (*id, Vec::new());
         for _ in 0..PEEL_DEPTH_MAX {
             match self.objects.read_checked(&id, &mut buf)? {

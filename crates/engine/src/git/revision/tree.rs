@@ -127,8 +127,12 @@ impl Resolver<'_> {
             let hash = self.objects.hash_kind();
             id = match self.objects.read(&id, &mut bytes)? {
                 Some(Kind::Tree) => return Ok(Some(Tree { id, bytes })),
-                Some(Kind::Commit) => self.objects.peel_to_tree(&id)?,
-                Some(Kind::Tag) => match commit::tag_target(&bytes, hash) {
+                // git looks at the first line alone.
+                Some(Kind::Commit) => match commit::first_id(b"tree ", &bytes, hash) {
+                    Some(tree) => tree,
+                    None => return Ok(None),
+                },
+                Some(Kind::Tag) => match commit::first_id(b"object ", &bytes, hash) {
                     Some(target) => target,
                     None => return Ok(None),
                 },
