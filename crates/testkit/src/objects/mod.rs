@@ -259,7 +259,7 @@ impl Ground<'_> {
         let ours = self.answer(&self.settings.candidate, question, limit * PATIENCE)?;
         let [ours, theirs] = [ours, theirs].map(|outcome| Outcome {
             stderr: match hears {
-                true => comparable(&outcome.stderr),
+                true => comparable(&outcome.stderr, self.settings.is_old),
                 false => Vec::new(),
             },
             ..outcome
@@ -361,12 +361,17 @@ impl Ground<'_> {
 ///   the way; a candidate that looks it up once complains once. So each line counts once.
 /// - What is wrong with a compressed stream is told in the words of a library.
 /// - Bytes from damaged files that are no UTF-8 may be shown as such.
-fn comparable(stderr: &[u8]) -> Vec<u8> {
+/// - Of what is no commit an old git tells where the tags end, and later ones where they begin.
+fn comparable(stderr: &[u8], is_old: bool) -> Vec<u8> {
     let text = String::from_utf8_lossy(stderr);
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines() {
         let line = match line.split_once(" (") {
             Some((line, _)) if line.starts_with("error: inflate: ") => line,
+            _ => line,
+        };
+        let line = match line.rsplit_once(", not a ") {
+            Some((_, "commit")) if is_old => "not a commit",
             _ => line,
         };
         if !lines.contains(&line) {
