@@ -32,7 +32,7 @@ test-plugins: build
 test-repositories: build
 	tests/repositories/run target/release/vigil git $(REPOSITORIES)
 
-# git's own test scripts, with vigil as its `status`; from a built source tree of git:
+# git's own test scripts, with vigil as its `status`, `cat-file` and `describe`; from a built source tree of git:
 #   make test-git GIT_SOURCE=/path/to/git SCRIPTS="t7508-status.sh t7064-wtstatus-pv2.sh"
 test-git: build
 	tests/git/run "$(GIT_SOURCE)" $(SCRIPTS)
