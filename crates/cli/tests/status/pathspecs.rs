@@ -44,3 +44,24 @@ fn what_is_wrong_with_them_is_told_before_bad_values() {
     sandbox.same(&["status", bad, ":(bad)a"]);
     sandbox.same(&["status", bad, "a"]);
 }
+
+/// git looks for nothing untracked below a link, nor does it tell of an ignored directory on the way there.
+#[test]
+fn nothing_untracked_is_behind_a_link() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitignore", "/build\n");
+    sandbox.write("build/deep/file", "text");
+    sandbox.write("new/deep/file", "text");
+    for (number, target) in ["nowhere", ".", "file", "../deep"].into_iter().enumerate() {
+        for folder in ["build", "new"] {
+            let link = format!("{folder}/deep/link{number}");
+            std::os::unix::fs::symlink(target, sandbox.top.join(&link)).unwrap();
+            for rest in ["", "/x", "/*", "*", "/x/y"] {
+                for mode in ["traditional", "matching", "no"] {
+                    let mode = format!("--ignored={mode}");
+                    sandbox.same(&["status", "-s", &mode, "--", &format!("{link}{rest}")]);
+                }
+            }
+        }
+    }
+}

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Instant;
 
-use bstr::{BStr, BString, ByteVec};
+use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
+use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
@@ -324,7 +326,14 @@ impl Session {
         pathspec: &Pathspec,
         warnings: &mut Vec<BString>,
     ) -> Result<Findings, SessionError> {
-        self.scan_part(request, pathspec, warnings, &Part::ALL)
+        let mut findings = self.scan_part(request, pathspec, warnings, &Part::ALL)?;
+        let has_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
+        if has_others && has_link(self.top()?, pathspec.common_prefix()) {
+            // What was found is above the link: git does not set out at all.
+            findings.untracked.clear();
+            findings.ignored.clear();
+        }
+        Ok(findings)
     }
 
     /// [`Self::scan`] of a part.
@@ -396,4 +405,13 @@ fn cut_short(head: Head, error: &SessionError, warnings: Vec<BString>) -> Status
         }),
         ..Status::default()
     }
+}
+
+/// Whether a symbolic link is on the way to `directory`, which ends in a slash, or in its place.
+fn has_link(top: &Path, directory: &BStr) -> bool {
+    let is_link = |end: usize| {
+        let path = top.join(directory.get(..end).unwrap_or_default().to_path_lossy());
+        end > 0 && lstat_path(&path).is_ok_and(|stat| stat.is_symlink())
+    };
+    directory.find_iter(b"/").any(is_link)
 }
