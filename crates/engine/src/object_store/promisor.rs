@@ -84,17 +84,9 @@ impl Promisor {
         let (list, written) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::write(&written, format!("{id}\n").as_bytes())?;
         drop(written);
-        let variables = self.surroundings.variables.iter().map(|(name, value)| {
-            (
-                OsStr::from_bytes(name.as_slice()),
-                OsStr::from_bytes(value.as_slice()),
-            )
-        });
         let mut command = Command::new("git");
-        command
-            .current_dir(&self.surroundings.directory)
-            .env_clear()
-            .envs(variables)
+        self.surroundings
+            .surround(&mut command)
             .args(["-c", "fetch.negotiationAlgorithm=noop", "fetch"])
             .arg(OsStr::from_bytes(remote))
             .args(["--no-tags", "--no-write-fetch-head"])
@@ -202,7 +194,10 @@ impl Reader {
             for location in locations(&pack) {
                 promised.insert(location.id);
                 contents.clear();
-                if let Ok(info) = reader.append(&location, &mut contents) {
+                // A blob names nothing.
+                let read =
+                    reader.read_with(&location, &mut contents, |info, _| info.kind != Kind::Blob);
+                if let Ok(info) = read {
                     add_named(info.kind, &contents, store.hash_kind(), &mut promised);
                 }
             }

@@ -88,6 +88,20 @@ impl Surroundings {
         }
     }
 
+    /// Gives `process` the working directory and the environment, and no other variables.
+    pub(crate) fn surround<'c>(&self, process: &'c mut Command) -> &'c mut Command {
+        let variables = self.variables.iter().map(|(name, value)| {
+            (
+                OsStr::from_bytes(name.as_slice()),
+                OsStr::from_bytes(value.as_slice()),
+            )
+        });
+        process
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(variables)
+    }
+
     /// Starts `command` with a pipe for its output. If it cannot be started, this is in `messages`.
     pub(in crate::git) fn start(
         &self,
@@ -111,16 +125,7 @@ impl Surroundings {
             shell
         };
         process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
-        let variables = self.variables.iter().map(|(name, value)| {
-            (
-                OsStr::from_bytes(name.as_slice()),
-                OsStr::from_bytes(value.as_slice()),
-            )
-        });
-        process
-            .current_dir(&self.directory)
-            .env_clear()
-            .envs(variables)
+        self.surround(&mut process)
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(match self.stderr {
