@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
@@ -120,12 +121,26 @@ impl Session {
                 }
             }
         };
+        let expands = AtomicBool::new(false);
         let staged = self.staged_for(
             request,
             &diff,
             head_id(&head).is_some(),
             is_asked_for_staged,
+            |path| {
+                if let Some(sparse) = &sparse
+                    && sparse.expands_for_attributes(path)
+                {
+                    expands.store(true, Ordering::Relaxed);
+                }
+            },
         )?;
+        let is_expanded_late = stays_sparse && expands.into_inner();
+        if is_expanded_late {
+            let advice = SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?;
+            self.messages.extend(&advice);
+        }
+        let stays_sparse = stays_sparse && !is_expanded_late;
         question.check()?;
         let unstaged = self.unstaged(request, tracked, &findings)?;
         let conflicts = self.conflicts(request, tracked, &findings, is_asked_for)?;

@@ -114,6 +114,23 @@ impl Collapsed<'_> {
         }
     }
 
+    /// Whether git needs all entries to tell the attributes of `path`: it lies below a directory that is one entry,
+    /// though the cone has it by now (its rules were edited, or case does not count any more), so that git looks in the
+    /// index for the `.gitattributes` of a directory in between.
+    pub(super) fn expands_for_attributes(&self, path: &BStr) -> bool {
+        if matches!(self.entries, Entries::Full(_)) {
+            return false;
+        }
+        let Some(outside) = self.directory_above(path) else {
+            return false;
+        };
+        let first = outside.len().saturating_sub(1);
+        path.find_iter("/")
+            .skip_while(|slash| *slash < first)
+            .filter_map(|slash| path.get(..=slash))
+            .any(|directory| self.checkout.in_checkout(directory.as_bstr()))
+    }
+
     /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
     pub(super) fn directory_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
         let (tracked, expanded) = match self.entries {

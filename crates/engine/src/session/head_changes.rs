@@ -125,13 +125,14 @@ impl Session {
         Ok(diff)
     }
 
-    /// The staged changes that are asked for, with renames.
+    /// The staged changes that are asked for, with renames; `asks` is told of each path whose attributes git asks for.
     pub(super) fn staged_for(
         &self,
         request: &StatusRequest,
         diff: &StagedDiff,
         has_head: bool,
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+        asks: impl Fn(&BStr) + Sync,
     ) -> Result<Vec<StagedChange>, SessionError> {
         // On an unborn branch all that is in the index is listed.
         let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
@@ -156,7 +157,10 @@ impl Session {
             let blobs = RenameBlobs {
                 objects: &self.objects,
                 attributes: &self.attributes,
-                missed: &self.missed_attributes,
+                asks: &|path| {
+                    self.missed_attributes.ask();
+                    asks(path);
+                },
                 files: None,
             };
             let unmerged = diff.unmerged.iter();

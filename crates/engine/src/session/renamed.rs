@@ -71,7 +71,7 @@ impl Session {
         let blobs = RenameBlobs {
             objects: &self.objects,
             attributes: &self.attributes,
-            missed: &self.missed_attributes,
+            asks: &|_| self.missed_attributes.ask(),
             files: Some((top, &self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores())?;

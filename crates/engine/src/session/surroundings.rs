@@ -110,7 +110,7 @@ impl MissedAttributes {
     }
 
     /// Notes that git would ask for attributes here.
-    fn ask(&self) {
+    pub(super) fn ask(&self) {
         if self.is_missing.load(Ordering::Relaxed) {
             self.is_asked_for.store(true, Ordering::Relaxed);
         }
@@ -296,8 +296,8 @@ impl TreeSource for Objects {
 pub(super) struct RenameBlobs<'a> {
     pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
-    /// git asks for the attributes of whatever it reads here.
-    pub(super) missed: &'a MissedAttributes,
+    /// Told of the path of whatever is read here: git asks for its attributes first.
+    pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
     /// Where the later side is, if it is the working tree.
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
 }
@@ -341,7 +341,7 @@ fn missing(blob: &Blob<'_>) -> SourceError {
 
 impl BlobSource for RenameBlobs<'_> {
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
-        self.missed.ask();
+        (self.asks)(blob.path);
         if let Some(contents) = self.on_disk(blob)? {
             return Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX));
         }
@@ -350,7 +350,7 @@ impl BlobSource for RenameBlobs<'_> {
     }
 
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
-        self.missed.ask();
+        (self.asks)(blob.path);
         if let Some(contents) = self.on_disk(blob)? {
             *buf = contents;
             return Ok(());

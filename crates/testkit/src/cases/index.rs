@@ -194,6 +194,21 @@ cases! {
         b.rename("dir", "real").link("dir", "real");
     };
     "intent to add what is committed, and gone", |b| { b.base().git(&["rm", "-q", "--cached", "a"]).git(&["add", "-N", "a"]).remove("a"); };
+    "sparse index, a directory that is one entry in the cone by its case, and a search for renames", |b| {
+        b.empty().write("a.b", "one\ntwo\nthree\n").git(&["add", "-A"]).git(&["commit", "-q", "-m", "1"]);
+        b.write("dir/a", "one\ntwo\nfour\n").write("dir/sub/a", "one\nfive\n").git(&["rm", "-q", "a.b"]).git(&["add", "-A"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "Dir"]).git(&["config", "core.ignoreCase", "true"]);
+    };
+    "sparse index, a directory that is one entry in a cone that was edited, and a search for renames", |b| {
+        b.empty().write("a.b", "one\ntwo\nthree\n").git(&["add", "-A"]).git(&["commit", "-q", "-m", "1"]);
+        b.write("dir/a", "one\ntwo\nfour\n").write("dir/sub/a", "one\nfive\n").git(&["rm", "-q", "a.b"]).git(&["add", "-A"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]).write(".git/info/sparse-checkout", "/*\n!/*/\n/dir/\n");
+    };
+    "sparse index, a file below one entry in a cone that was edited to name its directory alone, and renames", |b| {
+        b.empty().write("a.b", "one\ntwo\nthree\n").git(&["add", "-A"]).git(&["commit", "-q", "-m", "1"]);
+        b.write("dir/sub/a", "one\ntwo\nfour\n").git(&["rm", "-q", "a.b"]).git(&["add", "-A"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]).write(".git/info/sparse-checkout", "/*\n!/*/\n/dir/\n!/dir/*/\n");
+    };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
     "skip-worktree files that exist and are expected to", |b| {

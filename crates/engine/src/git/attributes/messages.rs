@@ -53,7 +53,7 @@ impl Messages {
     }
 
     /// Adds lines that were collected apart.
-    pub(super) fn extend(&self, lines: &[BString]) {
+    pub(crate) fn extend(&self, lines: &[BString]) {
         if !lines.is_empty() {
             self.0.lock().extend_from_slice(lines);
         }
