@@ -31,6 +31,8 @@ pub(super) struct Commit {
     parents: (u32, u32),
     /// How far it is from the roots, as the commit-graph tells.
     pub(super) generation: u32,
+    /// The first bytes of its id, once it was read.
+    first: u32,
     /// What a walk notes of it.
     pub(super) flags: u32,
     is_read: bool,
@@ -57,6 +59,8 @@ struct Told {
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
     graph: Option<Graph>,
+    /// How many commits the graph has.
+    graph_count: u32,
     /// Of commits in the graph by their position there: number and one, or 0.
     of_positions: Vec<u32>,
     /// Of all other commits.
@@ -77,6 +81,7 @@ impl<'a> Commits<'a> {
         Self {
             objects,
             graph,
+            graph_count: count,
             of_positions: vec![0; usize::try_from(count).unwrap_or(0)],
             of_ids: ById::default(),
             all: Vec::new(),
@@ -116,6 +121,17 @@ impl<'a> Commits<'a> {
             Source::Graph(position) => self.graph.as_ref()?.id_at(position).to_owned(),
             Source::Object(at) => self.by_objects.get(index(at))?.id,
         })
+    }
+
+    /// The first bytes of the id of the commit `number`, which was read: they are at hand.
+    pub(super) fn first_bytes_of(&self, number: Number) -> u32 {
+        self.get(number).map_or(0, |commit| commit.first)
+    }
+
+    /// Whether the commit-graph tells of the commit `number`, and so of all in its history.
+    pub(super) fn is_in_graph(&self, number: Number) -> bool {
+        let source = self.get(number).map(|commit| commit.source);
+        matches!(source, Some(Source::Graph(_)))
     }
 
     /// What walks noted of the commit `id`; nothing of one that was not met.
@@ -236,6 +252,7 @@ impl<'a> Commits<'a> {
         }
         if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
+            commit.first = first_bytes(&id);
             commit.time_s = u64::try_from(time_s).unwrap_or(0);
             commit.parents = (start, offset(ids.len()));
         }
@@ -278,11 +295,13 @@ impl<'a> Commits<'a> {
             return false;
         };
         let recorded = graph.commit_at(position);
+        // Asked for here, where nothing waits for it: it comes from another part of the file.
+        let first = first_bytes(recorded.id());
         let start = self.parents.len();
         let mut is_whole = true;
         for parent in recorded.iter_parents() {
             match parent {
-                Ok(parent) if parent.0 < graph.num_commits() => {
+                Ok(parent) if parent.0 < self.graph_count => {
                     let parent = number_at(parent, &mut self.of_positions, &mut self.all);
                     self.parents.push(parent);
                 }
@@ -292,6 +311,7 @@ impl<'a> Commits<'a> {
         let count = self.parents.len().saturating_sub(start);
         if is_whole && let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
+            commit.first = first;
             commit.time_s = recorded.committer_timestamp();
             // The oldest writers left the generation out.
             commit.generation = match recorded.generation() {
@@ -329,6 +349,7 @@ impl Commit {
             source,
             parents: (0, 0),
             generation: GENERATION_UNKNOWN,
+            first: 0,
             flags: 0,
             is_read: false,
         }
@@ -377,6 +398,12 @@ fn number_at(position: Position, of_positions: &mut [u32], all: &mut Vec<Commit>
         *slot = offset(all.len());
     }
     slot.saturating_sub(1)
+}
+
+/// The first bytes of `id`.
+pub(super) fn first_bytes(id: &oid) -> u32 {
+    let first = id.as_bytes().first_chunk();
+    first.copied().map_or(0, u32::from_be_bytes)
 }
 
 /// There is no room for four thousand million commits.

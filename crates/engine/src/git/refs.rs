@@ -297,31 +297,32 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        self.for_each_listed(&self.list(prefix, None)?, |name, id, peeled| {
+        self.for_each_listed(&self.list(prefix, None)?, None, |name, id, peeled| {
             if !id.is_null() {
                 found(name, id, peeled.told());
             }
-            None
         })
     }
 
     /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
-    /// too, and leads to the null id. `found` may say who looks at packed ones that follow before they are taken apart.
-    pub(crate) fn for_each_listed<'n>(
+    /// too, and leads to the null id. `skim` looks at packed ones before they are taken apart.
+    pub(crate) fn for_each_listed(
         &self,
         listing: &Listing,
-        mut found: impl FnMut(&BStr, &oid, Peeled) -> Option<Skim<'n>>,
+        skim: Option<Skim<'_>>,
+        mut found: impl FnMut(&BStr, &oid, Peeled),
     ) -> Result<(), Error> {
         let null = ObjectId::null(self.hash);
-        listing.for_each_raw(|name, raw, peeled| {
-            Ok(match raw {
+        listing.for_each_raw(skim, |name, raw, peeled| {
+            match raw {
                 Raw::Direct(id) => found(name, id, peeled),
                 Raw::Symbolic(_) => {
                     let id = self.resolve(name)?.unwrap_or(null);
-                    found(name, &id, Peeled::Unknown)
+                    found(name, &id, Peeled::Unknown);
                 }
                 Raw::Missing | Raw::Broken => found(name, &null, Peeled::Unknown),
-            })
+            }
+            Ok(())
         })
     }
 

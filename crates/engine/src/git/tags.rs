@@ -90,14 +90,14 @@ impl Known {
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
         refs.list(PREFIX.into(), None)?
-            .for_each_raw(|name, raw, peeled| {
+            .for_each_raw(None, |name, raw, peeled| {
                 let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
                 match raw {
                     Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled.told())),
                     Raw::Symbolic(_) => unsettled.push(name),
                     Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
                 }
-                Ok(None)
+                Ok(())
             })?;
         let mut names = HashMap::with_capacity_and_hasher(direct.len(), Default::default());
         // In byte order: a later name replaces an earlier one.

@@ -52,6 +52,10 @@ impl Readers {
 
     /// What git would have said since this was last asked.
     pub(super) fn take_said(&self) -> Vec<String> {
+        // Walks through history ask at each commit, and a lock would keep them from looking ahead.
+        if !self.had_trouble() {
+            return Vec::new();
+        }
         let mut said = self.said.lock();
         said.as_mut().map(std::mem::take).unwrap_or_default()
     }

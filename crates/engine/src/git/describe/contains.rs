@@ -189,15 +189,16 @@ impl Naming<'_> {
         let patterns = Patterns::new(question);
         let listing = listed(place, prefix_of(question))?;
         let mut found = Vec::new();
-        place.refs.for_each_listed(&listing, |name, id, peeled| {
-            if !id.is_null()
-                && let Some(is_partial) = patterns.judge(name)
-            {
-                let is_shortened = is_partial || !question.all;
-                found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
-            }
-            None
-        })?;
+        place
+            .refs
+            .for_each_listed(&listing, None, |name, id, peeled| {
+                if !id.is_null()
+                    && let Some(is_partial) = patterns.judge(name)
+                {
+                    let is_shortened = is_partial || !question.all;
+                    found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
+                }
+            })?;
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");

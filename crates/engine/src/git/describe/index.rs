@@ -1,7 +1,5 @@
 //! Where the references are that may lead to an object, without the name or the id of any.
 
-use gix_hash::oid;
-
 /// Where a reference is found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
@@ -82,12 +80,6 @@ fn bucket_of(first: u32, count: usize) -> Option<usize> {
 /// How many digits of ids are looked at.
 const DIGITS: usize = 8;
 
-/// The first bytes of `id`.
-pub(super) fn first_bytes(id: &oid) -> u32 {
-    let first = id.as_bytes().first_chunk::<{ DIGITS / 2 }>();
-    first.copied().map_or(0, u32::from_be_bytes)
-}
-
 /// The first bytes of the id that begins with these lower-case digits; all are taken at once.
 pub(super) fn first_bytes_of_hex(digits: &[u8]) -> Option<u32> {
     const EACH: u64 = u64::from_ne_bytes([1; DIGITS]);
@@ -104,6 +96,7 @@ mod tests {
     use gix_hash::ObjectId;
 
     use super::*;
+    use crate::git::commits::first_bytes;
 
     #[test]
     fn first_bytes_are_those_of_the_digits() {

@@ -11,7 +11,7 @@ use super::table::{Name, NewName, Table};
 use super::tag_object::{self, TagObject};
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
-use crate::git::commits::{ById, Commits};
+use crate::git::commits::{ById, Commits, first_bytes};
 use crate::git::refs::{Listing, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
 
@@ -33,6 +33,8 @@ pub(super) struct Names<'a> {
     index: Option<Index>,
     /// How many objects they lead to.
     count: usize,
+    /// Some of them lead there through tag objects.
+    has_annotated: bool,
     /// The numbers of the best names of objects that were asked about and have any.
     best: ById<u32>,
 }
@@ -55,6 +57,7 @@ impl<'a> Names<'a> {
             table: Table::default(),
             index: None,
             count: 0,
+            has_annotated: false,
             best: ById::default(),
         };
         match only {
@@ -97,6 +100,7 @@ impl<'a> Names<'a> {
             table: std::mem::take(&mut self.table),
             index: Index::default(),
             count: 0,
+            has_annotated: false,
             contested: Vec::new(),
             enough: match question.counts_lightweight() {
                 true => usize::MAX,
@@ -114,6 +118,7 @@ impl<'a> Names<'a> {
         self.table = all.table;
         read?;
         self.count = all.count;
+        self.has_annotated = all.has_annotated;
         self.index = Some(all.index);
         for id in all.contested {
             self.best_of(&id)?;
@@ -131,13 +136,20 @@ impl<'a> Names<'a> {
         let (question, place) = (self.question, self.place);
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
+        let is_empty = Cell::new(self.is_empty);
+        let skim = |record: Skimmed<'_>| {
+            if is_empty.get() {
+                is_empty.set(!is_wanted(question, record.name));
+            }
+            skim(record)
+        };
         place
             .refs
-            .for_each_listed(&listing, |reference, id, peeled| {
+            .for_each_listed(&listing, Some(&skim), |reference, id, peeled| {
                 if failure.is_some() || !is_wanted(question, reference) {
-                    return None;
+                    return;
                 }
-                self.is_empty = false;
+                is_empty.set(false);
                 let target = match peeled {
                     Peeled::Told(peeled) | Peeled::Remembered(peeled) => Ok((peeled, None)),
                     Peeled::Unknown => self.targets.find(id, place, commits),
@@ -150,8 +162,8 @@ impl<'a> Names<'a> {
                     take(self, new)
                 });
                 failure = taken.err();
-                Some(skim)
             })?;
+        self.is_empty = is_empty.get();
         failure.map_or(Ok(()), Err)
     }
 
@@ -187,6 +199,17 @@ impl<'a> Names<'a> {
         Ok(self.count)
     }
 
+    /// Whether any name is that of a tag object, where [`Self::count`] was asked for before.
+    pub(super) fn has_annotated(&self) -> bool {
+        self.has_annotated
+    }
+
+    /// Whether an object whose id has these first bytes may have a name, where [`Self::count`] was asked for before.
+    pub(super) fn may_be_of(&self, first: u32) -> bool {
+        let index = self.index.as_ref();
+        index.is_none_or(|index| index.find(first).next().is_some())
+    }
+
     /// The number of the best name of the object `id`.
     pub(super) fn find(
         &mut self,
@@ -205,7 +228,7 @@ impl<'a> Names<'a> {
         let (None, Some(index)) = (known, &self.index) else {
             return Ok(known);
         };
-        let mut references: Vec<_> = index.find(index::first_bytes(id)).collect();
+        let mut references: Vec<_> = index.find(first_bytes(id)).collect();
         references.reverse();
         let listing = Rc::clone(&self.listing);
         let mut best = None;
@@ -273,6 +296,8 @@ struct All {
     index: Index,
     /// How many objects they lead to.
     count: usize,
+    /// Some lead there through tag objects.
+    has_annotated: bool,
     /// Those to which several tag objects may lead, which git compares before it goes on.
     contested: Vec<ObjectId>,
     /// With as many objects, lightweight tags are left out.
@@ -285,6 +310,7 @@ impl All {
         if record.peeled.is_none() && self.count >= self.enough {
             return true;
         }
+        self.has_annotated |= record.peeled.is_some();
         let digits = record.target();
         let first = index::first_bytes_of_hex(digits);
         let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
@@ -308,7 +334,8 @@ impl All {
         if new.id == target && self.count >= self.enough {
             return;
         }
-        let first = index::first_bytes(&target);
+        self.has_annotated |= new.id != target;
+        let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
         } else if new.id != target {
@@ -321,6 +348,12 @@ impl All {
     /// Whether there are references already to the object `target`, whose id has these first bytes.
     fn has_others(&self, first: u32, target: Target<'_>) -> bool {
         self.index.find(first).any(|reference| {
+            // Most have no tag object, so that no more need be read of them.
+            if let (Reference::Packed(at), Target::Digits(digits)) = (reference, target)
+                && usize::try_from(at).is_ok_and(|at| self.listing.digits_at(at) == Some(digits))
+            {
+                return true;
+            }
             let other = match reference {
                 Reference::Named(number) => {
                     self.table.get(number).map(|name| Target::Id(name.peeled))

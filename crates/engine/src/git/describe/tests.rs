@@ -231,6 +231,56 @@ fn what_cannot_be_described_is_refused_in_git_s_words() {
 }
 
 #[test]
+fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
+    let options: [&[&str]; 6] = [
+        &[],
+        &["--always"],
+        &["--debug"],
+        &["--candidates=1"],
+        &["--match=b*"],
+        &["--first-parent"],
+    ];
+    for has_graph in [false, true] {
+        let sandbox = row();
+        if has_graph {
+            sandbox.git(&["commit-graph", "write", "--reachable"]);
+        }
+        // One that no graph has.
+        std::fs::write(sandbox.work_tree().join("new"), "new").unwrap();
+        sandbox.git(&["add", "new"]);
+        sandbox.commit_at("new", 1_700_001_000);
+        let all = ["HEAD", "HEAD~1", "HEAD~3", "HEAD~5"];
+        // More of them than candidates; those behind are nearer.
+        let tags: Vec<(String, &str)> = (0..12)
+            .map(|number| (format!("a{number:02}"), "HEAD~5"))
+            .chain([("b".to_owned(), "HEAD~3"), ("c".to_owned(), "HEAD~1")])
+            .collect();
+        for (tag, commit) in tags {
+            sandbox.git(&["tag", &tag, commit]);
+            if tag == "a11" {
+                sandbox.git(&["pack-refs", "--all"]);
+            }
+            if tag.as_str() >= "a09" {
+                for options in options {
+                    for name in all {
+                        compare(&sandbox, options, &[name], &tag);
+                    }
+                    compare(&sandbox, options, &all, &tag);
+                }
+            }
+        }
+        let lost = sandbox.git(&["rev-parse", "HEAD~4"]);
+        let (folder, file) = lost.trim().split_at(2);
+        let object = sandbox.work_tree().join(".git/objects").join(folder);
+        std::fs::remove_file(object.join(file)).unwrap();
+        for options in options {
+            compare(&sandbox, options, &["HEAD"], "lost");
+            compare(&sandbox, options, &["HEAD~1"], "lost");
+        }
+    }
+}
+
+#[test]
 fn blobs_are_found_where_they_came_in() {
     let sandbox = row();
     sandbox.git(&["tag", "-a", "-m", "x", "first", "HEAD~3"]);

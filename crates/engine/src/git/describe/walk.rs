@@ -33,6 +33,8 @@ struct Found {
     seen: usize,
     /// Where the walk ended since it had enough candidates.
     gave_up_on: Option<Number>,
+    /// The walk ended at a lightweight tag, where only others count and there are none.
+    met_lightweight: bool,
 }
 
 impl Describer<'_> {
@@ -65,6 +67,7 @@ impl Describer<'_> {
             mut queue,
             mut seen,
             gave_up_on,
+            met_lightweight,
         } = self.search(start)?;
         let Some(best) = candidates.first_mut() else {
             if question.always {
@@ -72,7 +75,9 @@ impl Describer<'_> {
             }
             let commits = &self.commits;
             let is_seen = |id: &ObjectId| commits.flags_by_id(id) & SEEN != 0;
-            return Err(match self.names.has_lightweight(commits, &is_seen)? {
+            let has_lightweight =
+                met_lightweight || self.names.has_lightweight(commits, &is_seen)?;
+            return Err(match has_lightweight {
                 true => Error::OnlyLightweight { id: *id },
                 false => Error::NoTags { id: *id },
             });
@@ -123,7 +128,16 @@ impl Describer<'_> {
             queue: Queue::default(),
             seen: 0,
             gave_up_on: None,
+            met_lightweight: false,
         };
+        // Where no candidate can come, only what is said of commits that are not there asks for the whole walk, and of
+        // a history that is in the commit-graph nothing is.
+        let only_lightweight = !question.counts_lightweight()
+            && !self.names.has_annotated()
+            && commits.is_in_graph(start);
+        if only_lightweight && question.always {
+            return Ok(found);
+        }
         let mut has_annotated = false;
         while let Some(number) = queue.pop() {
             found.seen = found.seen.saturating_add(1);
@@ -131,7 +145,11 @@ impl Describer<'_> {
                 found.gave_up_on = Some(number);
                 break;
             }
-            let name = match commits.id_of(number) {
+            let id = match self.names.may_be_of(commits.first_bytes_of(number)) {
+                true => commits.id_of(number),
+                false => None,
+            };
+            let name = match id {
                 Some(id) => self.names.best_of(&id)?,
                 None => None,
             };
@@ -146,6 +164,9 @@ impl Describer<'_> {
                     });
                     commits.add_flags(number, flag);
                     has_annotated |= rank == Rank::Annotated;
+                } else if only_lightweight {
+                    found.met_lightweight = true;
+                    break;
                 }
             }
             let flags = commits.flags_of(number);

@@ -64,10 +64,11 @@ impl Listing {
     /// Calls `found` with each reference: its name, what it holds, and the object that this peels to (itself, unless
     /// it is a tag) where that is known without reading it. One of an invalid name is broken.
     ///
-    /// `found` may say who looks at packed ones that follow before they are taken apart.
-    pub(crate) fn for_each_raw<'n>(
+    /// `skim` looks at packed ones before they are taken apart.
+    pub(crate) fn for_each_raw(
         &self,
-        mut found: impl FnMut(&BStr, &Raw, Peeled) -> Result<Option<Skim<'n>>, Error>,
+        skim: Option<Skim<'_>>,
+        mut found: impl FnMut(&BStr, &Raw, Peeled) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut emit = |(name, is_valid, raw, peeled): Listed<'_>| match is_valid {
             true => found(name, raw, peeled),
@@ -77,7 +78,14 @@ impl Listing {
             Held::Files { loose, packed, .. } => {
                 let mut loose = loose.all.iter().peekable();
                 let mut records = packed.from(self.prefix.as_ref());
-                while let Some(record) = records.next() {
+                loop {
+                    if let Some(skim) = skim {
+                        let until = loose.peek().map(|found| found.name.as_ref());
+                        records.skim(skim, self.prefix.as_ref(), until);
+                    }
+                    let Some(record) = records.next() else {
+                        break;
+                    };
                     let record = record?;
                     let is_valid = is_valid_or_safe(record.name, Held::PACKED)?;
                     if !record.name.starts_with(&self.prefix) {
@@ -87,13 +95,9 @@ impl Listing {
                         emit(found.listed())?;
                     }
                     let raw = Raw::Direct(record.id);
-                    let skim = match loose.next_if(|found| found.name == record.name) {
+                    match loose.next_if(|found| found.name == record.name) {
                         Some(found) => emit(found.listed())?,
                         None => emit((record.name, is_valid, &raw, record.peeled.into()))?,
-                    };
-                    if let Some(skim) = skim {
-                        let until = loose.peek().map(|found| found.name.as_ref());
-                        records.skim(skim, self.prefix.as_ref(), until);
                     }
                 }
                 for found in loose {
@@ -114,6 +118,14 @@ impl Listing {
     pub(crate) fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
         match &self.held {
             Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
+            Held::Tables(_) => None,
+        }
+    }
+
+    /// The digits of what the packed reference points to that is at `at`.
+    pub(crate) fn digits_at(&self, at: usize) -> Option<&[u8]> {
+        match &self.held {
+            Held::Files { packed, .. } => packed.digits_at(at),
             Held::Tables(_) => None,
         }
     }

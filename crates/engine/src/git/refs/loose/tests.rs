@@ -37,14 +37,14 @@ fn listed(sandbox: &Sandbox, memory: Option<Memory>) -> Vec<String> {
     let mut lines = Vec::new();
     let listing = refs.list("refs/tags/".into(), memory).unwrap();
     listing
-        .for_each_raw(|name, raw, peeled| {
+        .for_each_raw(None, |name, raw, peeled| {
             let star = match (peeled, raw) {
                 (Peeled::Remembered(peeled), Raw::Direct(id)) if peeled == *id => "*",
                 (Peeled::Remembered(_), _) => "**",
                 _ => "",
             };
             lines.push(format!("{name} {raw:?}{star}"));
-            Ok(None)
+            Ok(())
         })
         .unwrap();
     lines

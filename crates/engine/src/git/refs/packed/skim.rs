@@ -46,6 +46,11 @@ impl Records<'_> {
 }
 
 impl Packed {
+    /// The digits of what the record points to that starts at `at`.
+    pub(crate) fn digits_at(&self, at: usize) -> Option<&[u8]> {
+        self.bytes.get(at..)?.get(..self.hash.len_in_hex())
+    }
+
     /// The record that starts at `at`, if its name begins with `prefix`, which is that of a folder; `None` where a closer
     /// look is needed to tell what it is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
