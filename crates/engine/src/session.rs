@@ -213,7 +213,10 @@ impl Session {
         is_kept: bool,
         stderr: FilterStderr,
     ) -> Result<Self, SessionError> {
-        let refs = Refs::open(&repository)?;
+        let mut refs = Refs::open(&repository)?;
+        if is_kept {
+            refs = refs.remembering();
+        }
         let objects = Objects::open_with(&repository, &refs)?;
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));

@@ -1,8 +1,10 @@
 //! References: HEAD, branches, tags and whatever else has a name (gitrepository-layout(5), git-check-ref-format(1)).
 //!
 //! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
-//! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for.
+//! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
+//! and its branch in a process that goes on.
 
+mod head;
 mod listing;
 pub(crate) mod loose;
 pub(crate) mod name;
@@ -19,6 +21,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
+use self::head::KnownHead;
 use self::listing::Held;
 pub(crate) use self::listing::{Listing, Peeled};
 pub(crate) use self::loose::Memory;
@@ -30,7 +33,7 @@ use super::config;
 use super::reftable::{self, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
-use crate::stamp::Observation;
+use crate::stamp::{Observation, now};
 use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
@@ -137,6 +140,8 @@ pub struct Refs {
     hash: Kind,
     store: Store,
     stash: Mutex<Option<(Observation, usize)>>,
+    /// Where HEAD pointed last, for who asks often.
+    known_head: Option<Mutex<Option<KnownHead>>>,
 }
 
 #[derive(Debug)]
@@ -186,7 +191,16 @@ impl Refs {
             hash: repo.hash,
             store,
             stash: Mutex::new(None),
+            known_head: None,
         })
+    }
+
+    /// The same, for a process that asks often where HEAD points: while its files stay as they are, they are not read.
+    pub fn remembering(self) -> Self {
+        Self {
+            known_head: Some(Mutex::default()),
+            ..self
+        }
     }
 
     /// Where HEAD points.
@@ -194,6 +208,20 @@ impl Refs {
     /// A branch that git cannot name, because its reference is broken or of an invalid name ("(unknown)" in
     /// porcelain v2), has an empty name and no commit.
     pub fn head(&self) -> Result<Head, Error> {
+        let Some(known) = &self.known_head else {
+            return self.read_head();
+        };
+        let mut known = known.lock();
+        if let Some(head) = known.as_ref().and_then(KnownHead::get) {
+            return Ok(head.clone());
+        }
+        *known = None;
+        let head = self.read_head()?;
+        *known = KnownHead::read(self, &head, now());
+        Ok(head)
+    }
+
+    fn read_head(&self) -> Result<Head, Error> {
         let mut name = BString::from("HEAD");
         let unknown = Head::Branch {
             name: BString::default(),

@@ -15,20 +15,32 @@ pub(super) const PATH_LEN_MAX: usize = 4095;
 /// A directory that is open while tasks need it.
 #[derive(Debug)]
 pub(super) struct OpenDir<'s> {
-    fd: OwnedFd,
+    fd: DirFd<'s>,
     count: &'s AtomicUsize,
+}
+
+/// A descriptor of a directory.
+#[derive(Debug)]
+pub(super) enum DirFd<'s> {
+    /// Opened in the walk.
+    Own(OwnedFd),
+    /// That of the top, which is open before and after.
+    Top(BorrowedFd<'s>),
 }
 
 impl<'s> OpenDir<'s> {
     /// Takes `fd` into the account `count`.
-    pub(super) fn new(fd: OwnedFd, count: &'s AtomicUsize) -> Self {
+    pub(super) fn new(fd: DirFd<'s>, count: &'s AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self { fd, count }
     }
 
     /// The descriptor.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        match &self.fd {
+            DirFd::Own(fd) => fd.as_fd(),
+            DirFd::Top(fd) => *fd,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
 
 use super::cache::Witness;
 use super::filter::DirMatch;
-use super::open::{CName, OpenDir};
+use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::rules::Rules;
 use super::walk::{Task, Walk, Worker};
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
         local: &mut Local<Task<'s>>,
     ) {
         let fd = match self.open(parent.as_deref().map(OpenDir::fd), dir.path.as_bstr()) {
-            Ok(fd) => Arc::new(self.keep(fd)),
+            Ok(fd) => Arc::new(self.keep(DirFd::Own(fd))),
             Err(error) => {
                 if !is_gone(error) {
                     worker
@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
         found: &mut Found,
     ) -> Kind {
         let fd = match self.open_in(parent, path.as_bstr()) {
-            Ok(fd) => self.keep(fd),
+            Ok(fd) => self.keep(DirFd::Own(fd)),
             Err(error) => {
                 if !is_gone(error) {
                     found.warnings.push(Self::unreadable(path.as_bstr(), error));

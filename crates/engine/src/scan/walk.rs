@@ -18,7 +18,7 @@ use vigil_model::tracked::{DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
-use super::open::{CName, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
+use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::rules::Rules;
 use super::spot::{Here, Spot};
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts `fd` among the open directories.
-    pub(super) fn keep(&self, fd: OwnedFd) -> OpenDir<'_> {
+    pub(super) fn keep<'s>(&'s self, fd: DirFd<'s>) -> OpenDir<'s> {
         OpenDir::new(fd, &self.open_dirs)
     }
 
@@ -259,8 +259,8 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let opened = match is_root {
-            true => self.top.try_clone().map_err(|_| Errno::MFILE),
-            false => self.open(parent.map(OpenDir::fd), path),
+            true => Ok(DirFd::Top(self.top.as_fd())),
+            false => self.open(parent.map(OpenDir::fd), path).map(DirFd::Own),
         };
         let (fd, may_list) = match opened {
             Ok(fd) => (fd, true),
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
                     .zip(name)
                     .map(|(p, n)| open_for_search(p.fd(), n.as_c_str()));
                 match searchable {
-                    Some(Ok(fd)) => (fd, false),
+                    Some(Ok(fd)) => (DirFd::Own(fd), false),
                     // What may not even be searched is not known to have changed.
                     _ => {
                         self.report_below(spot, Err(Errno::ACCESS), false, &mut worker.findings);

@@ -1,12 +1,13 @@
 //! Whether references are still the ones that were read: the files and folders that hold them, and their stamps.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use vigil_linux::inotify::DirectoryWatch;
-use vigil_linux::stat::stat_at;
+use vigil_linux::stat::{lstat_path, stat_at};
 use vigil_model::path::file_name;
 use vigil_model::timestamp::Timestamp;
 
@@ -35,6 +36,9 @@ struct Folder {
     /// Tells whether the files are still as they were when they were last looked at, where it can.
     watch: Option<DirectoryWatch>,
 }
+
+/// Up to how many files of a folder are looked at by their paths: more cost more than to open the folder.
+const FILES_BY_PATH_MAX: usize = 3;
 
 /// From how many files in a folder on it is watched: to look at fewer costs less than to have a watch made.
 const WATCHED_FILES_MIN: usize = 16;
@@ -120,14 +124,20 @@ impl Folder {
         }
         // Before the files are looked at, so that a change in between is heard of.
         let watch = self.watched();
-        // From the folder, since a look along the whole path takes twice as long.
+        // Of more than a few from the folder, since a look along the whole path takes twice as long.
+        let folder = match self.files.len() {
+            0..=FILES_BY_PATH_MAX => None,
+            _ => open_folder(&self.path).ok(),
+        };
+        let look = |name: &CString| match &folder {
+            Some(folder) => stat_at(folder.as_fd(), name),
+            None => lstat_path(&self.path.join(OsStr::from_bytes(name.as_bytes()))),
+        };
         let mut has_other_names = false;
-        let holds = open_folder(&self.path).is_ok_and(|folder| {
-            self.files.iter().all(|(name, stamp)| {
-                stat_at(folder.as_fd(), name).is_ok_and(|stat| {
-                    has_other_names |= stat.nlink > 1;
-                    Some(Stamp::from(&stat)) == *stamp
-                })
+        let holds = self.files.iter().all(|(name, stamp)| {
+            look(name).is_ok_and(|stat| {
+                has_other_names |= stat.nlink > 1;
+                Some(Stamp::from(&stat)) == *stamp
             })
         });
         // What is written by another name of a file is not heard of.

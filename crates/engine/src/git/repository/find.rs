@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Access, access};
-use vigil_linux::stat::{lstat_path, stat_path};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::io::retry_on_intr;
+use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, errno};
 
 use super::gitfile::{self, read_gitfile};
@@ -106,7 +107,8 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
-    let device = if across { None } else { Some(device(start)?) };
+    // Most searches end where they begin.
+    let mut start_device = None;
     let mut directory = start;
     loop {
         if let Some(location) = look(reader, directory, start)? {
@@ -122,9 +124,14 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
             }
         };
         directory = parent;
-        if let Some(start_device) = device
-            && self::device(directory)? != start_device
-        {
+        if across {
+            continue;
+        }
+        let start_device = match start_device {
+            Some(device) => device,
+            None => *start_device.insert(device(start)?),
+        };
+        if device(directory)? != start_device {
             return Err(Error::NotFound(format!(
                 "not a git repository (or any parent up to mount point {})\n\
                  Stopping at filesystem boundary (GIT_DISCOVERY_ACROSS_FILESYSTEM not set).",
@@ -273,21 +280,24 @@ pub(crate) fn common_dir_file(
     real_path(git_dir, path).map(Some).map_err(Error::Refused)
 }
 
+/// The first bytes of a file that is no symbolic link, at most as many as `buffer` holds.
+fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = openat(CWD, path, flags, Mode::empty())?;
+    let length = retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
+    Ok(buffer.get(..length).unwrap_or_default())
+}
+
 /// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
 fn is_head(path: &Path) -> bool {
-    let Ok(stat) = lstat_path(path) else {
-        return false;
-    };
-    if stat.is_symlink() {
-        return std::fs::read_link(path)
-            .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
-    }
-    if stat.is_dir() {
-        return false;
-    }
     let mut buffer = [0; 255];
-    let Ok(start) = gitfile::read_start(path, &mut buffer) else {
-        return false;
+    let start = match read_start(path, &mut buffer) {
+        Ok(start) => start,
+        Err(Errno::LOOP) => {
+            return std::fs::read_link(path)
+                .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
+        }
+        Err(_) => return false,
     };
     if let Some(target) = start.strip_prefix(b"ref:")
         && target

@@ -1,6 +1,5 @@
 //! The file `.git` that stands for a repository's folder elsewhere (gitrepository-layout(5)).
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -124,10 +123,4 @@ pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
         return Err(Reason::NoPath);
     }
     Ok(target)
-}
-
-/// The first bytes of a file, at most as many as `buffer` holds.
-pub(super) fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> std::io::Result<&'b [u8]> {
-    let length = crate::file::open(path)?.read(buffer)?;
-    Ok(buffer.get(..length).unwrap_or_default())
 }

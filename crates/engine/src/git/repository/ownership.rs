@@ -1,8 +1,10 @@
 //! Whose repositories may be used: git's `safe.directory` and `safe.bareRepository`.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use bstr::{BString, ByteSlice};
+use rustix::process::Uid;
 use vigil_linux::stat::lstat_path;
 
 use super::Error;
@@ -47,7 +49,9 @@ fn is_owned(environment: &Environment, path: &Path) -> bool {
     let Ok(stat) = lstat_path(path) else {
         return false;
     };
-    let user = rustix::process::geteuid();
+    // Nothing here changes it.
+    static USER: LazyLock<Uid> = LazyLock::new(rustix::process::geteuid);
+    let user = *USER;
     if !user.is_root() || stat.uid == 0 {
         return stat.uid == user.as_raw();
     }
