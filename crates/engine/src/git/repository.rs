@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 use vigil_linux::errno;
-use vigil_linux::stat::stat_path;
 
 use self::paths::bytes_of;
 use super::config::Config;
@@ -126,8 +125,8 @@ impl Repository {
         self.work_tree
             .as_deref()
             .filter(|path| {
-                stat_path(path).is_ok_and(|stat| stat.is_dir())
-                    && rustix::fs::access(*path, rustix::fs::Access::EXEC_OK).is_ok()
+                // Of what is no directory there is none.
+                rustix::fs::access(path.join("."), rustix::fs::Access::EXEC_OK).is_ok()
             })
             .ok_or_else(|| Error::Refused("this operation must be run in a work tree".into()))
     }
