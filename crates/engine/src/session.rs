@@ -97,6 +97,9 @@ pub enum SessionError {
     /// Attributes.
     #[error(transparent)]
     Attributes(#[from] attributes::Error),
+    /// Contents of the working tree cannot be made what would be recorded.
+    #[error(transparent)]
+    Contents(#[from] convert::Error),
     /// HEAD leads to nothing.
     #[error("bad object HEAD")]
     BadHead,

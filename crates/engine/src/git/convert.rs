@@ -96,6 +96,13 @@ pub enum Error {
     ShortRead(BString),
 }
 
+impl Error {
+    /// Whether git goes on after it.
+    pub(crate) fn is_about_reading(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::ShortRead(_))
+    }
+}
+
 /// Converts files of one working tree. Shared by threads.
 ///
 /// Filter processes are started when the first file needs them, kept for the next ones, and ended when the value is
@@ -189,7 +196,7 @@ impl Converter {
     ) -> Result<bool, Error> {
         match self.hash_file(path, file, size) {
             Ok(id) => Ok(id == *recorded),
-            Err(error @ (Error::Read { .. } | Error::ShortRead(_))) => {
+            Err(error) if error.is_about_reading() => {
                 self.messages.error(error.to_string());
                 Ok(false)
             }

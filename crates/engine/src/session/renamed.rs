@@ -65,7 +65,7 @@ impl Session {
         changes.sort_by(|left, right| left.path.cmp(&right.path));
         for change in &mut changes {
             if change.kind == ChangeKind::Added {
-                change.index_id = self.id_on_disk(top, change.path.as_bstr());
+                change.index_id = self.id_on_disk(top, change.path.as_bstr())?;
             }
         }
         let blobs = RenameBlobs {
@@ -116,14 +116,16 @@ impl Session {
     }
 
     /// The id that the file at `path` would get; null where it cannot be read.
-    fn id_on_disk(&self, top: &Path, path: &BStr) -> ObjectId {
+    fn id_on_disk(&self, top: &Path, path: &BStr) -> Result<ObjectId, SessionError> {
         let hash = self.repository.hash;
-        path.to_path()
-            .ok()
-            .and_then(|on_disk| contents_on_disk(&top.join(on_disk), path, &self.converter))
-            .map_or(ObjectId::null(hash), |contents| {
-                objects::hash_blob(hash, &contents)
-            })
+        let contents = match path.to_path() {
+            Ok(on_disk) => contents_on_disk(&top.join(on_disk), path, &self.converter)?,
+            Err(_) => None,
+        };
+        Ok(match contents {
+            Some(contents) => objects::hash_blob(hash, &contents),
+            None => ObjectId::null(hash),
+        })
     }
 }
 

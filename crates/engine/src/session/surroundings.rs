@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ use super::object_mode::{self, ObjectModes};
 use super::submodules::checked_out;
 use crate::git::attributes::{Attributes, Messages, Value};
 use crate::git::attributes::{Blobs, IndexBlobs};
-use crate::git::convert::Converter;
+use crate::git::convert::{self, Converter};
 use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 use crate::git::renames::{Blob, BlobSource, FileSide};
 use crate::git::repository::Repository;
@@ -302,23 +303,33 @@ pub(super) struct RenameBlobs<'a> {
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
 }
 
-/// What would be recorded of the file or link at `on_disk`; `None` where there is neither.
+/// What would be recorded of the file or link at `on_disk`; `None` where there is neither, or it cannot be read.
+///
+/// # Errors
+/// Its contents cannot be what they have to be made: git gives up then.
 pub(super) fn contents_on_disk(
     on_disk: &std::path::Path,
     path: &BStr,
     converter: &Converter,
-) -> Option<Vec<u8>> {
-    let stat = vigil_linux::stat::lstat_path(on_disk).ok()?;
+) -> Result<Option<Vec<u8>>, convert::Error> {
+    let Ok(stat) = vigil_linux::stat::lstat_path(on_disk) else {
+        return Ok(None);
+    };
     if stat.is_symlink() {
-        let target = std::fs::read_link(on_disk).ok()?.into_os_string();
-        return Some(std::os::unix::ffi::OsStringExt::into_vec(target));
+        let target = std::fs::read_link(on_disk).ok();
+        return Ok(target.map(|target| target.into_os_string().into_vec()));
     }
     if !stat.is_file() {
         // git goes by the size, which is nothing for pipes, sockets and devices.
-        return (!stat.is_dir() && stat.size == 0).then(Vec::new);
+        return Ok((!stat.is_dir() && stat.size == 0).then(Vec::new));
     }
-    let file = File::open(on_disk).ok()?;
-    converter.read_file(path, &file, stat.size).ok()
+    let Ok(file) = File::open(on_disk) else {
+        return Ok(None);
+    };
+    match converter.read_file(path, &file, stat.size) {
+        Err(error) if !error.is_about_reading() => Err(error),
+        contents => Ok(contents.ok()),
+    }
 }
 
 impl RenameBlobs<'_> {
@@ -329,7 +340,7 @@ impl RenameBlobs<'_> {
         };
         let path = top.join(blob.path.to_path()?);
         Ok(Some(
-            contents_on_disk(&path, blob.path, converter).unwrap_or_default(),
+            contents_on_disk(&path, blob.path, converter)?.unwrap_or_default(),
         ))
     }
 }

@@ -18,6 +18,18 @@ cases! {
     "filter that fails", |b| {
         b.base().write("x.up", "text\n").write(".gitattributes", "*.up filter=fails\n").commit("x").git(&["config", "filter.fails.clean", "false"]).write("x.up", "next\n").time("x.up", 3);
     };
+    "filter that must not fail, of a new file that may have been renamed", |b| {
+        b.base().write("old", "one\ntwo\nthree\n").commit("old").remove("old").write("new.up", "one\ntwo\nfour\n").git(&["add", "-N", "new.up"]);
+        b.write(".gitattributes", "*.up filter=fails\n").git(&["config", "filter.fails.clean", "false"]).git(&["config", "filter.fails.required", "true"]);
+    };
+    "encoding without a name, of a new file that may have been renamed", |b| {
+        b.base().write("old", "one\ntwo\nthree\n").commit("old").remove("old").write("new.up", "one\ntwo\nfour\n").git(&["add", "-N", "new.up"]);
+        b.write(".gitattributes", "*.up working-tree-encoding\n");
+    };
+    "filter that fails, of a new file that may have been renamed", |b| {
+        b.base().write("old", "one\ntwo\nthree\n").commit("old").remove("old").write("new.up", "one\ntwo\nfour\n").git(&["add", "-N", "new.up"]);
+        b.write(".gitattributes", "*.up filter=fails\n").git(&["config", "filter.fails.clean", "false"]);
+    };
     "filter that must not fail", |b| {
         b.base().write("x.up", "text\n").write(".gitattributes", "*.up filter=fails\n").commit("x").git(&["config", "filter.fails.clean", "false"]);
         b.git(&["config", "filter.fails.required", "true"]).write("x.up", "next\n").time("x.up", 3);
