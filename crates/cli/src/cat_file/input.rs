@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use rustix::io::Errno;
 
-use super::awake::Lookout;
+use vigil_linux::awake::Lookout;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
@@ -90,7 +90,7 @@ impl Input {
         self.start = 0;
         self.buf.reserve(READ_LEN);
         if let Some(lookout) = &mut self.lookout {
-            lookout.wait();
+            lookout.wait(rustix::stdio::stdin());
         }
         let stdin = rustix::stdio::stdin();
         let read = loop {

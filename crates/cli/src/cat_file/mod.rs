@@ -2,7 +2,6 @@
 
 mod all;
 mod arguments;
-mod awake;
 mod batch;
 mod failure;
 mod filter;

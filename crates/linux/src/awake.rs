@@ -1,59 +1,60 @@
 //! Staying awake while somebody asks one question after the other: a core that went to sleep takes longer to wake up
 //! than an answer takes to find.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vigil_linux::process::{allowed_cores, run_on_idle_cores};
 
-/// How long the next line is looked out for without sleeping: about what it costs to be woken up.
+use crate::process::{allowed_cores, run_on_idle_cores};
+
+/// How long the next question is looked out for without sleeping: about what it costs to be woken up.
 const AWAKE_MAX: Duration = Duration::from_micros(50);
 /// How often that may be in vain in a row before whoever asks counts as slow.
 const VAIN_MAX: u32 = 4;
-/// Each so many lines, it is found out whether a slow one is quicker now.
+/// Each so many questions, it is found out whether a slow one is quicker now.
 const SLOW_STEP: u32 = 64;
-/// After so many lines that came at once, the core of whoever asks is kept awake, too.
+/// After so many questions that came at once, the core of whoever asks is kept awake, too.
 const TALKATIVE_MIN: u32 = 8;
 /// How long one answer keeps it awake. Whoever waits longer does not notice the time to wake up.
 const COMPANY_MAX: Duration = Duration::from_micros(500);
 /// How often the watcher turns around before it looks at the clock.
 const TURNS: u32 = 64;
 
-/// Looks out for the next line.
+/// Looks out for the next question.
 #[derive(Default)]
-pub(super) struct Lookout {
+pub struct Lookout {
     /// How often nothing came in a row.
     vain: u32,
-    /// How many lines came at once.
+    /// How many questions came at once.
     at_once: u32,
     company: Option<Company>,
 }
 
 impl Lookout {
     /// A lookout, unless there is one core only: whoever is to ask next would have to wait until nobody looks out for it.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         (allowed_cores() > 1).then(Self::default)
     }
 
-    /// Waits for standard input, but not for long.
-    pub(super) fn wait(&mut self) {
+    /// Waits for `input` once the last question is answered, but not for long; returns whether there is something to read.
+    pub fn wait(&mut self, input: BorrowedFd<'_>) -> bool {
         if self.vain > VAIN_MAX && !self.vain.is_multiple_of(SLOW_STEP) {
             self.vain = self.vain.wrapping_add(1);
-            return;
+            return false;
         }
         let start = Instant::now();
-        let stdin = rustix::stdio::stdin();
-        let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+        let mut watched = [PollFd::new(&input, PollFlags::IN)];
         while poll(&mut watched, Some(&Timespec::default())) == Ok(0) {
             if start.elapsed() >= AWAKE_MAX {
                 self.vain = self.vain.wrapping_add(1);
                 if let Some(company) = &self.company {
                     company.rest();
                 }
-                return;
+                return false;
             }
         }
         self.vain = 0;
@@ -64,6 +65,7 @@ impl Lookout {
         if let Some(company) = &mut self.company {
             company.keep_awake();
         }
+        true
     }
 }
 
