@@ -71,13 +71,17 @@ impl Session {
         &self,
         changes: &[(BString, Change)],
     ) -> Result<Vec<BString>, SessionError> {
-        let is_staged =
-            |change: &Change| matches!(change, Change::Tracked(change) if change.staged.is_some());
-        let mut staged = changes
-            .iter()
-            .filter(|(_, change)| is_staged(change))
-            .peekable();
-        if staged.peek().is_none() {
+        let mut staged = Vec::new();
+        for (path, change) in changes {
+            if let Change::Tracked(change) = change
+                && change.staged.is_some()
+            {
+                staged.push(path);
+                // It is gone from there, unless it is a copy.
+                staged.extend(change.staged_source.as_ref().map(|source| &source.path));
+            }
+        }
+        if staged.is_empty() {
             return Ok(Vec::new());
         }
         let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
@@ -88,8 +92,8 @@ impl Session {
             let rest = directory.and_then(|directory| path.get(directory.len()..));
             rest.is_some_and(|rest| rest.contains(&b'/'))
         };
-        let staged = staged.filter(|(path, _)| is_further_down(path.as_bstr()));
-        Ok(staged.map(|(path, _)| path.clone()).collect())
+        staged.retain(|path| is_further_down(path.as_bstr()));
+        Ok(staged.into_iter().cloned().collect())
     }
 
     fn gitlinks(

@@ -209,6 +209,15 @@ cases! {
         b.write("dir/sub/a", "one\ntwo\nfour\n").git(&["rm", "-q", "a.b"]).git(&["add", "-A"]);
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "other"]).write(".git/info/sparse-checkout", "/*\n!/*/\n/dir/\n!/dir/*/\n");
     };
+    "sparse index, a file renamed from deep outside of the cone", |b| {
+        b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").git(&["mv", "out/deep/f", "f"]).git(&["mv", "out/g", "g"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
+    };
+    "sparse index, a file copied from deep outside of the cone", |b| {
+        b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").write("f", "one\ntwo\n").write("out/deep/f", "one\ntwo\nthree\n");
+        b.git(&["add", "-A"]).git(&["config", "status.renames", "copies"]);
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
+    };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
     "skip-worktree files that exist and are expected to", |b| {
