@@ -167,10 +167,9 @@ impl Walk<'_> {
         if is_excluded {
             return (above.clone(), None);
         }
+        let left_out = || tracked.and_then(|tracked| self.ignore_file_not_checked_out(tracked));
         if listing.find(b".gitignore").is_none() {
-            let contents =
-                tracked.and_then(|directory| self.ignore_file_not_checked_out(directory));
-            return match contents {
+            return match left_out() {
                 None => (above.clone(), None),
                 // No stamp tells when these change.
                 Some(contents) => (above.with_file(path, &contents), Some(None)),
@@ -193,7 +192,16 @@ impl Walk<'_> {
                     warnings
                         .push(format!("unable to access '{shown}': {}", errno::text(error)).into());
                 }
-                (above.clone(), Some(None))
+                // What cannot be opened is as good as not there.
+                let contents = match error {
+                    Errno::ISDIR => None,
+                    _ => left_out(),
+                };
+                let rules = match contents {
+                    Some(contents) => above.with_file(path, &contents),
+                    None => above.clone(),
+                };
+                (rules, Some(None))
             }
         }
     }

@@ -122,10 +122,12 @@ impl Session {
         });
         match contents {
             Some(Ok((contents, _))) => above.with_file(dir, &contents),
-            Some(Err(Errno::NOENT)) => match self.ignore_file_not_checked_out(dir) {
-                Some(contents) => above.with_file(dir, &contents),
-                None => above.clone(),
-            },
+            Some(Err(error)) if error != Errno::ISDIR => {
+                match self.ignore_file_not_checked_out(dir) {
+                    Some(contents) => above.with_file(dir, &contents),
+                    None => above.clone(),
+                }
+            }
             _ => above.clone(),
         }
     }

@@ -218,6 +218,16 @@ cases! {
         b.git(&["add", "-A"]).git(&["config", "status.renames", "copies"]);
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
     };
+    "sparse checkout, ignore rules that are left out and cannot be opened", |b| {
+        b.empty().write(".gitignore", "*.o\n").write("dir/.gitignore", "*.a\n").write("dir/f", "f\n").commit("1");
+        b.git(&["sparse-checkout", "set", "--no-cone", "/dir/f"]).git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+        b.link(".gitignore", "nowhere").link("dir/.gitignore", "f").write("x.o", "").write("x.a", "").write("dir/x.o", "").write("dir/x.a", "");
+    };
+    "sparse checkout, ignore rules that are left out and a directory", |b| {
+        b.empty().write(".gitignore", "*.o\n").write("dir/f", "f\n").commit("1");
+        b.git(&["sparse-checkout", "set", "--no-cone", "/dir/f"]).git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+        b.write(".gitignore/x", "").write("x.o", "").write("dir/x.o", "");
+    };
     "sparse checkout by patterns", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/*", "!/dir/sub/"]); dirty(b); };
     "skip-worktree files that exist", |b| { b.base().git(&["sparse-checkout", "set", "--no-cone", "/a"]).write("b", "back\n").write("dir/c", "line\n"); };
     "skip-worktree files that exist and are expected to", |b| {
