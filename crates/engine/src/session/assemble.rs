@@ -143,9 +143,9 @@ impl Session {
         let stays_sparse = stays_sparse && !is_expanded_late;
         question.check()?;
         let unstaged = self.unstaged(request, tracked, &findings)?;
-        let conflicts = self.conflicts(request, tracked, &findings, is_asked_for)?;
+        let mut conflicts = self.conflicts(request, tracked, &findings, is_asked_for)?;
         let (unstaged, searches_renames) =
-            self.rename_unstaged(request, tracked, &conflicts, unstaged)?;
+            self.rename_unstaged(request, tracked, &mut conflicts, unstaged)?;
         status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
         add_unmerged(
             tracked,

@@ -24,6 +24,8 @@ pub(super) struct Conflict {
     pub(super) mode: FileMode,
     /// How that differs from stage 2, if it does.
     pub(super) against_ours: Option<AgainstOurs>,
+    /// The mode and the object of the file that git found it to be renamed or copied from, if any.
+    pub(super) origin: Option<(FileMode, ObjectId)>,
 }
 
 /// How the working tree differs from stage 2.
@@ -69,8 +71,10 @@ pub(super) fn without_stages(
     null: ObjectId,
 ) -> TrackedChange {
     let against_ours = conflict.and_then(|conflict| conflict.against_ours.as_ref());
-    let (index_mode, index_id) =
-        against_ours.map_or((FileMode::NONE, null), |against| against.ours);
+    let origin = conflict.and_then(|conflict| conflict.origin);
+    let (index_mode, index_id) = origin
+        .or(against_ours.map(|against| against.ours))
+        .unwrap_or((FileMode::NONE, null));
     TrackedChange {
         staged: None,
         unstaged: conflict.map(|_| ChangeKind::Unmerged),
@@ -126,6 +130,7 @@ impl Session {
                 path: first.path,
                 mode,
                 against_ours,
+                origin: None,
             });
         }
         Ok(all)

@@ -13,13 +13,13 @@ use crate::status::ChangeKind;
 
 impl Session {
     /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have
-    /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, but what
-    /// it came from is not. Also, whether there was anything to search.
+    /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, with what it
+    /// came from, if at all, in the place of what the index has. Also, whether there was anything to search.
     pub(super) fn rename_unstaged(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
-        conflicts: &[Conflict],
+        conflicts: &mut [Conflict],
         unstaged: Vec<Unstaged>,
     ) -> Result<(Vec<Unstaged>, bool), SessionError> {
         let Some(rule) = request.renames else {
@@ -78,6 +78,14 @@ impl Session {
         let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
             .into_iter()
             .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());
+        for pair in in_conflict.iter().filter(|pair| pair.source.is_some()) {
+            let conflict = conflicts
+                .iter_mut()
+                .find(|conflict| conflict.path == pair.path);
+            if let Some(conflict) = conflict {
+                conflict.origin = Some((pair.head_mode, pair.head_id));
+            }
+        }
         let mut pairs = pairs.into_iter().peekable();
         let mut kept = Vec::with_capacity(unstaged.len());
         for mut change in unstaged {

@@ -38,6 +38,14 @@ cases! {
         b.empty().write("a", "a\n").write("b", "b\n").git(&["add", "-A"]);
         b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\ta\n100644 {ID} 3\tb\n")).write("b", "changed\n");
     };
+    "merged and in conflict at once, like a file that is gone", |b| {
+        b.base().write("old", "one\ntwo\n").write("new", "one\ntwo\n").write("like", "one\ntwo\nthree\n").commit("alike");
+        b.git_input(&["update-index", "--index-info"], format!("100755 {ID} 3\tnew\n100644 {ID} 1\tlike\n")).remove("old");
+    };
+    "merged and in conflict at once, like a file that changed", |b| {
+        b.base().write("old", "one\ntwo\n").write("new", "one\ntwo\n").commit("alike").git(&["config", "status.renames", "copies"]);
+        b.git_input(&["update-index", "--index-info"], format!("100755 {ID} 3\tnew\n")).write("old", "one\ntwo\nthree\n");
+    };
     "stages of links and programs", |b| {
         b.base().git_input(&["update-index", "--index-info"], format!("120000 {0} 1\tx\n100755 {0} 2\tx\n100644 {0} 3\tx\n", ID));
         b.mode("a", 0o755).link("x", "a");
