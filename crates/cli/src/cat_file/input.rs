@@ -2,7 +2,6 @@
 
 use bstr::{BStr, ByteSlice};
 use rustix::io::Errno;
-
 use vigil_linux::awake::Lookout;
 
 /// How much is read at a time, in bytes.

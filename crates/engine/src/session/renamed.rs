@@ -79,10 +79,8 @@ impl Session {
             .into_iter()
             .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());
         for pair in in_conflict.iter().filter(|pair| pair.source.is_some()) {
-            let conflict = conflicts
-                .iter_mut()
-                .find(|conflict| conflict.path == pair.path);
-            if let Some(conflict) = conflict {
+            let at = conflicts.binary_search_by(|conflict| conflict.path.cmp(&pair.path));
+            if let Some(conflict) = at.ok().and_then(|at| conflicts.get_mut(at)) {
                 conflict.origin = Some((pair.head_mode, pair.head_id));
             }
         }
