@@ -35,7 +35,7 @@ pub use cache::{ScanMemory, SeenBlocks};
 pub(crate) use entries::observed;
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
-pub(crate) use rules::read_ignore_file;
+pub(crate) use rules::{read_ignore_file, recorded_rules_hold};
 pub use surroundings::{ContentError, Surroundings};
 
 /// One scan: what is asked, and all that is needed to answer.

@@ -192,11 +192,8 @@ impl Walk<'_> {
                     warnings
                         .push(format!("unable to access '{shown}': {}", errno::text(error)).into());
                 }
-                // What cannot be opened is as good as not there.
-                let contents = match error {
-                    Errno::ISDIR => None,
-                    _ => left_out(),
-                };
+                let looks = self.scan.looks_at_present_skipped_files;
+                let contents = recorded_rules_hold(error, looks).then(left_out).flatten();
                 let rules = match contents {
                     Some(contents) => above.with_file(path, &contents),
                     None => above.clone(),
@@ -236,6 +233,17 @@ impl Walk<'_> {
         let file = directory.file(directory.position(name))?;
         let is_left_out = file.name() == name && file.flags().is_skip_worktree();
         is_left_out.then(|| self.scan.surroundings.blob(&file.id()))?
+    }
+}
+
+/// Whether a recorded `.gitignore` that is not checked out holds where one on disk cannot be read for `error`: where
+/// none is there; and where something is there but is expected to be, which `looks_at_present_skipped_files` denies.
+pub(crate) fn recorded_rules_hold(error: Errno, looks_at_present_skipped_files: bool) -> bool {
+    match error {
+        Errno::NOENT => true,
+        // git opens a directory, and reads no rules from it.
+        Errno::ISDIR => false,
+        _ => !looks_at_present_skipped_files,
     }
 }
 

@@ -384,8 +384,7 @@ impl Session {
             index_written_at: state.file.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,
-            looks_at_present_skipped_files: self.settings.sparse_checkout
-                && !self.settings.expects_files_outside,
+            looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
             lacks_sparse_directories: state.lacks_sparse_directories(),
             surroundings: &host,
             ignore_rules,

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_model::path::join;
 
 use super::Session;
 use crate::git::ignore::{IgnoreRules, Match};
-use crate::scan::read_ignore_file;
+use crate::scan::{read_ignore_file, recorded_rules_hold};
 
 const FILE_NAME: &str = ".gitignore";
 
@@ -122,7 +121,9 @@ impl Session {
         });
         match contents {
             Some(Ok((contents, _))) => above.with_file(dir, &contents),
-            Some(Err(error)) if error != Errno::ISDIR => {
+            Some(Err(error))
+                if recorded_rules_hold(error, self.settings.looks_at_present_skipped_files()) =>
+            {
                 match self.ignore_file_not_checked_out(dir) {
                     Some(contents) => above.with_file(dir, &contents),
                     None => above.clone(),

@@ -223,6 +223,11 @@ cases! {
         b.git(&["sparse-checkout", "set", "--no-cone", "/dir/f"]).git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
         b.link(".gitignore", "nowhere").link("dir/.gitignore", "f").write("x.o", "").write("x.a", "").write("dir/x.o", "").write("dir/x.a", "");
     };
+    "sparse checkout, ignore rules that are left out and a link in their place", |b| {
+        b.empty().write(".gitignore", "*.o\n").write("dir/.gitignore", "*.a\n").write("dir/f", "f\n").commit("1");
+        b.git(&["sparse-checkout", "set", "--no-cone", "/dir/f"]);
+        b.link(".gitignore", "nowhere").link("dir/.gitignore", "f").write("x.o", "").write("x.a", "").write("dir/x.o", "").write("dir/x.a", "");
+    };
     "sparse checkout, ignore rules that are left out and a directory", |b| {
         b.empty().write(".gitignore", "*.o\n").write("dir/f", "f\n").commit("1");
         b.git(&["sparse-checkout", "set", "--no-cone", "/dir/f"]).git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);

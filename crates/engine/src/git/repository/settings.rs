@@ -85,6 +85,11 @@ struct Draft {
 }
 
 impl Settings {
+    /// Whether a file that the checkout leaves out counts like any other where it is there.
+    pub fn looks_at_present_skipped_files(&self) -> bool {
+        self.sparse_checkout && !self.expects_files_outside
+    }
+
     /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
     /// values that a later one overrides must be valid, since git looks at each.
     pub fn new(repository: &Repository) -> Result<Self, Error> {

@@ -52,7 +52,7 @@ impl Session {
             return Ok(Reason::AssumeUnchanged);
         }
         if flags.is_skip_worktree() && unstaged.is_none() {
-            let looks = self.settings.sparse_checkout && !self.settings.expects_files_outside;
+            let looks = self.settings.looks_at_present_skipped_files();
             let is_present = stat.is_ok();
             if !is_present || !looks {
                 return Ok(Reason::SkipWorktree { is_present });
