@@ -56,6 +56,30 @@ fn vigil_tells_of_itself() {
     assert_eq!(outcome(&[]), (1, stdout, stderr));
 }
 
+/// Whether an ELF program names another one that is to load it (PT_INTERP, elf(5)).
+fn asks_for_a_loader(program: &[u8]) -> bool {
+    const PT_INTERP: [u8; 4] = 3_u32.to_ne_bytes();
+    let headers_at = u64::from_ne_bytes(bytes_at(program, 0x20));
+    let size = usize::from(u16::from_ne_bytes(bytes_at(program, 0x36)));
+    let count = usize::from(u16::from_ne_bytes(bytes_at(program, 0x38)));
+    let headers = program.split_at(headers_at.try_into().unwrap()).1;
+    let mut headers = headers.chunks(size).take(count);
+    headers.any(|header| header.starts_with(&PT_INTERP))
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    *bytes.split_at(at).1.first_chunk().unwrap()
+}
+
+/// To load libraries takes longer than a short run.
+#[test]
+fn the_program_needs_no_libraries_of_the_system() {
+    let output = Command::new("cc").arg("-print-file-name=libc.a").output();
+    let has_archive = output.is_ok_and(|output| output.stdout.starts_with(b"/"));
+    let program = std::fs::read(VIGIL).unwrap();
+    assert_eq!(asks_for_a_loader(&program), !has_archive);
+}
+
 #[test]
 fn an_unknown_command_is_refused() {
     let (code, stdout, stderr) = outcome(&["-P", "frobnicate", "-h"]);

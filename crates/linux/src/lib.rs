@@ -8,7 +8,6 @@ pub mod clock;
 pub mod dir;
 pub mod errno;
 pub mod filesystem;
-pub mod iconv;
 pub mod inotify;
 pub mod lock;
 pub mod map;

@@ -408,8 +408,13 @@ impl Converter {
             None => read_all(path, file, size)?,
         };
         if let Some(encoding) = &plan.encoding
-            && let Some(converted) =
-                encoding::to_utf8(path, encoding.as_ref(), &contents, &self.messages)
+            && let Some(converted) = encoding::to_utf8(
+                self.surroundings(),
+                path,
+                encoding.as_ref(),
+                &contents,
+                &self.messages,
+            )
         {
             contents = converted;
         }

@@ -1,10 +1,11 @@
 //! The `working-tree-encoding` attribute: text in another encoding is recorded as UTF-8.
 
-use std::ffi::CString;
+mod program;
+mod unicode;
 
 use bstr::{BStr, ByteSlice};
-use vigil_linux::iconv;
 
+use super::shell::Surroundings;
 use crate::git::attributes::{Messages, bytes};
 
 /// Whether two names mean one encoding: `UTF8` is `utf-8`.
@@ -18,6 +19,7 @@ pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {
 /// `contents`, which are in the encoding `encoding`, as UTF-8. `None` if they are to be taken as they are: what is
 /// wrong with them is then in `messages`.
 pub(super) fn to_utf8(
+    surroundings: &Surroundings,
     path: &BStr,
     encoding: &BStr,
     contents: &[u8],
@@ -33,11 +35,14 @@ pub(super) fn to_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    convert(path, encoding, utf8, contents, messages)
+    let converted = recode(surroundings, encoding, utf8, contents);
+    report_failure(&converted, path, encoding, utf8, messages);
+    converted
 }
 
 /// `contents`, which are UTF-8, in the encoding `encoding`. `None` as for [`to_utf8`].
 pub(super) fn from_utf8(
+    surroundings: &Surroundings,
     path: &BStr,
     encoding: &BStr,
     contents: &[u8],
@@ -47,17 +52,18 @@ pub(super) fn from_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    convert(path, utf8, encoding, contents, messages)
+    let converted = recode(surroundings, utf8, encoding, contents);
+    report_failure(&converted, path, utf8, encoding, messages);
+    converted
 }
 
-fn convert(
+fn report_failure(
+    converted: &Option<Vec<u8>>,
     path: &BStr,
     from: &BStr,
     to: &BStr,
-    contents: &[u8],
     messages: &Messages,
-) -> Option<Vec<u8>> {
-    let converted = recode(from, to, contents);
+) {
     if converted.is_none() {
         messages.error(bytes!(
             "failed to encode '",
@@ -68,7 +74,6 @@ fn convert(
             to
         ));
     }
-    converted
 }
 
 /// What follows `UTF` or `UTF-` in the name of an encoding.
@@ -140,42 +145,40 @@ impl BomFault {
     }
 }
 
-fn recode(from: &[u8], to: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
+fn recode(surroundings: &Surroundings, from: &BStr, to: &BStr, contents: &[u8]) -> Option<Vec<u8>> {
     // git's own names for text with a mark: to be read as plain UTF-16, to be written behind the mark.
     let from = match is_same(from, b"UTF-16LE-BOM") {
-        true => b"UTF-16",
+        true => BStr::new("UTF-16"),
         false => from,
     };
-    let (mark, to): (&[u8], &[u8]) = if is_same(to, b"UTF-16LE-BOM") {
-        (b"\xff\xfe", b"UTF-16LE")
+    let (mark, to): (&[u8], _) = if is_same(to, b"UTF-16LE-BOM") {
+        (b"\xff\xfe", BStr::new("UTF-16LE"))
     } else if is_same(to, b"UTF-16BE-BOM") {
-        (b"\xfe\xff", b"UTF-16BE")
+        (b"\xfe\xff", BStr::new("UTF-16BE"))
     } else {
         (b"", to)
     };
-    let call = |from: &[u8], to: &[u8]| {
-        let from = CString::new(from).ok()?;
-        let to = CString::new(to).ok()?;
-        Some(iconv::convert(&to, &from, contents))
+    let converted = if is_same(from, b"UTF-8")
+        && let Some(encoding) = unicode::Encoding::named(to)
+    {
+        encoding.encode(contents)?
+    } else if is_same(to, b"UTF-8")
+        && let Some(encoding) = unicode::Encoding::named(from)
+    {
+        encoding.decode(contents)?.into_bytes()
+    } else {
+        program::convert(surroundings, known_name(from), known_name(to), contents)?
     };
-    let converted = match call(from, to)? {
-        Err(iconv::Error::UnknownEncoding) => call(other_name(from), other_name(to))?,
-        result => result,
-    };
-    let converted = converted.ok()?;
     Some(match mark.is_empty() {
         true => converted,
         false => [mark, &converted].concat(),
     })
 }
 
-/// A name that more libraries know.
-fn other_name(encoding: &[u8]) -> &[u8] {
-    if is_same(encoding, b"UTF-8") {
-        b"UTF-8"
-    } else if encoding.eq_ignore_ascii_case(b"latin-1") {
-        b"ISO-8859-1"
-    } else {
-        encoding
+/// A name that more libraries know, and that git falls back to.
+fn known_name(encoding: &BStr) -> &BStr {
+    match encoding.eq_ignore_ascii_case(b"latin-1") {
+        true => BStr::new("ISO-8859-1"),
+        false => encoding,
     }
 }

@@ -189,18 +189,7 @@ pub(super) fn run_filter(
         failed();
         return None;
     };
-    let stdin = child.stdin.take();
-    let stdout = child.stdout.take();
-    let mut output = Vec::new();
-    // A filter may write before it has read all: both pipes are served at once.
-    let (written, read) = std::thread::scope(|scope| {
-        let writer = scope.spawn(move || match stdin {
-            Some(mut stdin) => input.feed(|bytes| stdin.write_all(bytes)),
-            None => Ok(()),
-        });
-        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
-        (writer.join().unwrap_or(Ok(())), read)
-    });
+    let (written, output) = exchange(&mut child, input);
     let mut good = true;
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe
@@ -212,7 +201,7 @@ pub(super) fn run_filter(
         ));
         good = false;
     }
-    if read.is_err() {
+    if output.is_err() {
         messages.error(bytes!("read from external filter '", template, "' failed"));
         good = false;
     }
@@ -229,7 +218,27 @@ pub(super) fn run_filter(
         failed();
         return None;
     }
-    Some(output)
+    output.ok()
+}
+
+/// Feeds `input` to `child` and takes what it writes, as far as it has pipes for them. It may write before it has read
+/// all: both are served at once.
+pub(super) fn exchange(
+    child: &mut Child,
+    input: Input<'_>,
+) -> (io::Result<()>, io::Result<Vec<u8>>) {
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || match stdin {
+            Some(mut stdin) => input.feed(|bytes| stdin.write_all(bytes)),
+            None => Ok(()),
+        });
+        let mut output = Vec::new();
+        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
+        let written = writer.join().unwrap_or(Ok(()));
+        (written, read.map(|_| output))
+    })
 }
 
 /// `template` with `%f` replaced by the quoted path, and `%%` by `%`.

@@ -37,8 +37,13 @@ impl Converter {
             contents = converted.into();
         }
         if let Some(encoding) = &plan.encoding
-            && let Some(converted) =
-                encoding::from_utf8(path, encoding.as_ref(), &contents, &self.messages)
+            && let Some(converted) = encoding::from_utf8(
+                self.surroundings(),
+                path,
+                encoding.as_ref(),
+                &contents,
+                &self.messages,
+            )
         {
             contents = converted.into();
         }
