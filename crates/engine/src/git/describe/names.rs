@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
     fn read_only(&mut self, only: ObjectId, commits: &Commits<'_>) -> Result<(), Error> {
         let target = only.to_hex().to_string();
         let has_tag = Cell::new(false);
-        let is_needless = |record: Skimmed<'_>| {
+        let is_needless = |record: &Skimmed<'_>| {
             let is_plain = record.peeled.is_none();
             (is_plain && has_tag.get()) || record.target() != target.as_bytes()
         };
@@ -107,7 +107,7 @@ impl<'a> Names<'a> {
                 false => question.candidates,
             },
         });
-        let is_noted = |record: Skimmed<'_>| {
+        let is_noted = |record: &Skimmed<'_>| {
             !is_wanted(question, record.name) || all.borrow_mut().note(record, question)
         };
         let read = self.for_each_wanted(&is_noted, commits, |_, new| {
@@ -137,7 +137,7 @@ impl<'a> Names<'a> {
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
         let is_empty = Cell::new(self.is_empty);
-        let skim = |record: Skimmed<'_>| {
+        let skim = |record: &Skimmed<'_>| {
             if is_empty.get() {
                 is_empty.set(!is_wanted(question, record.name));
             }
@@ -175,7 +175,7 @@ impl<'a> Names<'a> {
     ) -> Result<bool, Error> {
         self.targets.begin(false);
         let has_any = Cell::new(false);
-        let is_needless = |record: Skimmed<'_>| {
+        let is_needless = |record: &Skimmed<'_>| {
             let id = || ObjectId::from_hex(record.id);
             has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id))
         };
@@ -306,7 +306,7 @@ struct All {
 
 impl All {
     /// Notes where the packed reference `record` is; returns whether that is enough.
-    fn note(&mut self, record: Skimmed<'_>, question: &Question) -> bool {
+    fn note(&mut self, record: &Skimmed<'_>, question: &Question) -> bool {
         if record.peeled.is_none() && self.count >= self.enough {
             return true;
         }

@@ -5,7 +5,7 @@ use bstr::{BStr, ByteSlice};
 use super::{Packed, Records};
 
 /// Looks at a record, and says whether no more of it is wanted.
-pub(crate) type Skim<'a> = &'a dyn Fn(Skimmed<'_>) -> bool;
+pub(crate) type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> bool;
 
 /// A record that is surely well-formed, of a valid name.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,14 @@ impl Records<'_> {
     /// well-formed, whose name does not begin with `prefix`, or is not before `until`.
     pub(crate) fn skim(&mut self, skim: Skim<'_>, prefix: &BStr, until: Option<&BStr>) {
         let packed = self.packed;
-        if packed.order.is_some() || !packed.knows_peeled(prefix) {
+        let folder = Folder::new(prefix);
+        let Some(folder) = folder.filter(|_| packed.order.is_none() && packed.knows_peeled(prefix))
+        else {
             return;
-        }
-        while let Some(record) = packed.skimmed_at(self.at, prefix)
+        };
+        while let Some(record) = packed.skimmed_in(folder, self.at)
             && until.is_none_or(|until| record.name < until)
-            && skim(record)
+            && skim(&record)
         {
             self.at = record.next;
         }
@@ -54,15 +56,15 @@ impl Packed {
     /// The record that starts at `at`, if its name begins with `prefix`, which is that of a folder; `None` where a closer
     /// look is needed to tell what it is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
+        self.skimmed_in(Folder::new(prefix)?, at)
+    }
+
+    fn skimmed_in(&self, folder: Folder, at: usize) -> Option<Skimmed<'_>> {
         let digits = self.hash.len_in_hex();
         let (id, line) = self.bytes.get(at..)?.split_at_checked(digits)?;
         let line = line.strip_prefix(b" ")?;
-        let (name, rest) = line.split_at_checked(line.find_byte(b'\n')?)?;
-        let end = rest.strip_prefix(b"\n")?;
-        let below = name.strip_prefix(prefix.as_bytes())?;
-        if !is_lower_hex(id) || !prefix.ends_with(b"/") || !is_surely_valid(below) {
-            return None;
-        }
+        let (below, end) = valid_line(folder.strip_from(line)?)?;
+        let name = line.get(..folder.len.saturating_add(below.len()))?;
         let (peeled, rest) = match end.strip_prefix(b"^") {
             None => (None, end),
             Some(peeled) => {
@@ -71,7 +73,7 @@ impl Packed {
                 (is_lower_hex(peeled).then_some(Some(peeled))?, rest)
             }
         };
-        Some(Skimmed {
+        is_lower_hex(id).then_some(Skimmed {
             at,
             name: name.as_bstr(),
             id,
@@ -81,20 +83,54 @@ impl Packed {
     }
 }
 
-/// Whether a name that ends so, behind a slash, is valid beyond doubt: some valid ones are not.
-fn is_surely_valid(end: &[u8]) -> bool {
-    let mut clash = 0;
-    let mut before = SLASH;
-    for byte in end {
-        let place = PLACES.get(usize::from(*byte)).copied();
-        let place = place.unwrap_or(NEVER);
-        clash |= before & (place >> 4);
-        before = place;
-    }
-    clash | (before & AT_END) == 0
+/// The name of a folder of references, which is compared with that of each: all at once, without a call.
+#[derive(Clone, Copy, Debug)]
+struct Folder {
+    name: u128,
+    mask: u128,
+    len: usize,
 }
 
-/// As what each byte stands where it is the first of two, and, in the upper half, behind what it may not stand.
+impl Folder {
+    /// `None` if `prefix` is not the name of a folder, or too long to be compared at once.
+    fn new(prefix: &BStr) -> Option<Self> {
+        let (mut name, mut mask) = ([0; 16], [0; 16]);
+        name.get_mut(..prefix.len())?.copy_from_slice(prefix);
+        mask.get_mut(..prefix.len())?.fill(0xff);
+        prefix.ends_with(b"/").then_some(Self {
+            name: u128::from_ne_bytes(name),
+            mask: u128::from_ne_bytes(mask),
+            len: prefix.len(),
+        })
+    }
+
+    /// What follows this name at the start of `text`. `None` if it does not start so, or is close to its end.
+    fn strip_from(self, text: &[u8]) -> Option<&[u8]> {
+        let start = u128::from_ne_bytes(*text.first_chunk()?);
+        (start & self.mask == self.name).then(|| text.get(self.len..))?
+    }
+}
+
+/// The first line of `text` and what follows it, if a name that ends so, behind a slash, is valid beyond doubt: some
+/// valid ones are not.
+fn valid_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut clash = 0;
+    let mut before = SLASH;
+    let place_of = |byte: &u8| PLACES.get(usize::from(*byte)).copied().unwrap_or(NEVER);
+    let length = text.iter().position(|byte| {
+        let place = place_of(byte);
+        clash |= before & (place >> 4);
+        let ends = place & NEVER != 0;
+        before = if ends { before } else { place };
+        ends
+    })?;
+    let (line, rest) = text.split_at_checked(length)?;
+    let rest = rest.strip_prefix(b"\n")?;
+    (clash | (before & AT_END) == 0).then_some((line, rest))
+}
+
+/// As what each byte stands where it is the first of two, or that it stands in no name, and, in the upper half, behind what
+/// it may not stand.
 static PLACES: [u8; 256] = {
     let mut places = [0; 256];
     let mut rest: &mut [u8] = &mut places;
@@ -109,30 +145,33 @@ static PLACES: [u8; 256] = {
 
 const SLASH: u8 = 1;
 const DOT: u8 = 2;
-/// Nothing may follow what is not allowed at all.
 const NEVER: u8 = 4;
 /// What a name may not end in.
-const AT_END: u8 = SLASH | DOT | NEVER;
+const AT_END: u8 = SLASH | DOT;
 
 const fn place_of(byte: u8) -> u8 {
     match byte {
-        b'/' => SLASH | (SLASH | DOT | NEVER) << 4,
-        b'.' => DOT | (SLASH | DOT | NEVER) << 4,
+        b'/' => SLASH | (SLASH | DOT) << 4,
+        b'.' => DOT | (SLASH | DOT) << 4,
         // It may begin `.lock`.
-        b'l' => (DOT | NEVER) << 4,
+        b'l' => DOT << 4,
         // `{` is allowed, but not in `@{`.
-        0..=b' ' | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'{' | 0x7f => {
-            NEVER | NEVER << 4
-        }
-        _ => NEVER << 4,
+        0..=b' ' | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'{' | 0x7f => NEVER,
+        _ => 0,
     }
 }
 
-/// Whether all of `text` are lower-case hexadecimal digits. Without a branch for each byte.
+/// Whether all of `text`, which is an object's name, are lower-case hexadecimal digits. Without a branch for each byte, in
+/// two halves that may overlap.
 fn is_lower_hex(text: &[u8]) -> bool {
-    text.iter().fold(true, |is_hex, byte| {
-        is_hex & ((byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'a') < 6))
-    })
+    let is_hex = |half: &[u8; 32]| {
+        half.iter().fold(true, |is_hex, byte| {
+            is_hex & ((byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'a') < 6))
+        })
+    };
+    text.len() <= 64
+        && text.first_chunk().is_some_and(is_hex)
+        && text.last_chunk().is_some_and(is_hex)
 }
 
 #[cfg(test)]
@@ -150,6 +189,11 @@ mod tests {
 
     fn id(n: u32) -> String {
         format!("{n:040x}")
+    }
+
+    fn is_surely_valid(end: &[u8]) -> bool {
+        valid_line(&[end, b"\nrest"].concat())
+            .is_some_and(|(line, rest)| line == end && rest == b"rest")
     }
 
     #[test]
@@ -173,7 +217,7 @@ mod tests {
         let rest = |traits: &str, end: &str, target: u32, until: Option<&str>| {
             let packed = parse(&format!("# pack-refs with: {traits} \n{text}{end}"));
             let target = id(target);
-            let skim = |record: Skimmed<'_>| {
+            let skim = |record: &Skimmed<'_>| {
                 assert_eq!(
                     packed
                         .skimmed_at(record.at, "refs/".into())
