@@ -1,5 +1,5 @@
 //! Links the program so that it starts at once: all it needs stands in it, at the place where it will run. To load the
-//! C library and what unwinds the stack, and to move the program, takes more than half of a short run.
+//! C library and what unwinds the stack, and to move the program, takes a third of a short run.
 
 use std::env::var;
 use std::fs;
