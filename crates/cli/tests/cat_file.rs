@@ -297,6 +297,7 @@ fn single_objects_print_what_git_prints() {
             &["tree"],
             &["commit"],
             &["tag"],
+            &["no-type"],
             &["--textconv"],
             &["--filters"],
             &["-p", "--use-mailmap"],

@@ -1,7 +1,6 @@
 //! The command line of `vigil cat-file`.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::object_store::Kind;
 
 use super::filter::Filter;
 use super::format::DEFAULT;
@@ -10,7 +9,7 @@ use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage};
 use crate::reply::{Reply, labelled};
 
 /// What is asked of one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Single {
     /// `-e`: whether it exists.
     Exists,
@@ -20,8 +19,8 @@ pub(super) enum Single {
     Type,
     /// `-s`: its size.
     Size,
-    /// Its contents, if it is or leads to such an object.
-    Contents(Kind),
+    /// Its contents, if it is or leads to an object of the type of this name, which may be none.
+    Contents(BString),
     /// Its contents, transformed.
     Transformed(Transform),
 }
@@ -423,7 +422,7 @@ fn single(
         return match others {
             [] => Err(Reply::complained(late_usage(), Reply::USAGE)),
             [kind, name] => Ok(Task::Single {
-                single: Single::Contents(kind_of(kind.as_bstr())?),
+                single: Single::Contents(kind.clone()),
                 name: name.clone(),
                 path: None,
             }),
@@ -455,12 +454,5 @@ fn single(
         single,
         name,
         path: options.path,
-    })
-}
-
-fn kind_of(text: &BStr) -> Result<Kind, Reply> {
-    Kind::from_bytes(text).map_err(|_| {
-        let complaint = bytes!["invalid object type \"", text, "\""];
-        Reply::fatal(complaint)
     })
 }

@@ -81,7 +81,7 @@ pub(super) fn print(
         Single::Type => one.kind(),
         Single::Size => one.size(rewriter, use_mailmap),
         Single::Pretty => one.pretty(rewriter, use_mailmap),
-        Single::Contents(kind) => one.contents(kind, rewriter, use_mailmap),
+        Single::Contents(kind) => one.contents(kind_of(kind.as_bstr())?, rewriter, use_mailmap),
         Single::Transformed(transform) => {
             let path = path.or(found.path.as_ref().map(|path| path.as_bstr()));
             let is_file = found.mode.is_none_or(|mode| mode.is_file());
@@ -96,6 +96,13 @@ pub(super) fn print(
     };
     one.output.flush()?;
     result.map(|()| 0)
+}
+
+fn kind_of(text: &BStr) -> Result<Kind, Reply> {
+    Kind::from_bytes(text).map_err(|_| {
+        let complaint = bytes!["invalid object type \"", text, "\""];
+        Reply::fatal(complaint)
+    })
 }
 
 fn not_valid(name: &BStr) -> Reply {

@@ -171,7 +171,10 @@ fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
         0..5 => arguments.push("-p".to_owned()),
         5..7 => arguments.push("-s".to_owned()),
         7 => arguments.push("-e".to_owned()),
-        8..11 => arguments.push(rng.pick(&["blob", "tree", "commit", "tag"]).to_owned()),
+        8..11 => {
+            let types = ["blob", "tree", "commit", "tag", "no-type"];
+            arguments.push(rng.pick(&types).to_owned());
+        }
         _ => {
             arguments.push(rng.pick(&["--textconv", "--filters"]).to_owned());
             if rng.chance(70) {
