@@ -206,6 +206,7 @@ impl Session {
                 request,
                 tracked,
                 &status.changes,
+                &diff,
                 stays_sparse,
                 is_asked_for,
             )?;

@@ -12,6 +12,7 @@ use vigil_model::tracked::{Tracked, TrackedFile};
 
 use super::submodules::{SubmoduleRules, state};
 use super::{Session, SessionError};
+use crate::git::staged::StagedDiff;
 use crate::status::{Change, IgnoreSubmodules, PatchRules, StatusRequest};
 
 /// A submodule of the index.
@@ -37,6 +38,7 @@ impl Session {
         request: &StatusRequest,
         tracked: &Tracked,
         changes: &[(BString, Change)],
+        all_staged: &StagedDiff,
         stays_sparse: bool,
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<PatchRules, SessionError> {
@@ -45,7 +47,7 @@ impl Session {
             ..PatchRules::default()
         };
         if stays_sparse {
-            rules.staged_without = self.staged_without_patches(changes)?;
+            rules.staged_without = self.staged_without_patches(all_staged)?;
         }
         if !request.unstaged_patches || tracked.sums().gitlinks == 0 {
             return Ok(rules);
@@ -66,22 +68,13 @@ impl Session {
         Ok(rules)
     }
 
-    /// Of a directory that is one entry git's `status` compares the files, and not the directories.
+    /// Of a directory that is one entry git's `status` compares the files, and not the directories. It shows patches of
+    /// all that is staged, whatever it is asked about.
     fn staged_without_patches(
         &self,
-        changes: &[(BString, Change)],
+        all_staged: &StagedDiff,
     ) -> Result<Vec<BString>, SessionError> {
-        let mut staged = Vec::new();
-        for (path, change) in changes {
-            if let Change::Tracked(change) = change
-                && change.staged.is_some()
-            {
-                staged.push(path);
-                // It is gone from there, unless it is a copy.
-                staged.extend(change.staged_source.as_ref().map(|source| &source.path));
-            }
-        }
-        if staged.is_empty() {
+        if all_staged.changes.is_empty() {
             return Ok(Vec::new());
         }
         let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
@@ -92,8 +85,9 @@ impl Session {
             let rest = directory.and_then(|directory| path.get(directory.len()..));
             rest.is_some_and(|rest| rest.contains(&b'/'))
         };
-        staged.retain(|path| is_further_down(path.as_bstr()));
-        Ok(staged.into_iter().cloned().collect())
+        let paths = all_staged.changes.iter().map(|change| &change.path);
+        let without = paths.filter(|path| is_further_down(path.as_bstr()));
+        Ok(without.cloned().collect())
     }
 
     fn gitlinks(
