@@ -24,7 +24,7 @@ mod submodule;
 pub(crate) mod tests;
 
 pub use self::find::Location;
-pub use self::submodule::submodule;
+pub use self::submodule::{submodule, submodule_references};
 
 /// Why there is no usable repository. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

@@ -10,8 +10,8 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
 use super::SessionError;
-use crate::git::refs::Refs;
-use crate::git::repository::{Repository, submodule};
+use crate::git::repository::Repository;
+use crate::session::submodules::checked_out;
 
 /// Its name.
 pub(super) const NAME: &str = "builtin_objectmode";
@@ -71,11 +71,7 @@ impl<'a> ObjectModes<'a> {
             return entry.mode.is_gitlink();
         }
         let path = path.trim_end_with(|end| end == '/').as_bstr();
-        let head = submodule(self.repository, path)
-            .ok()
-            .flatten()
-            .and_then(|repository| Refs::open(&repository).ok()?.head().ok());
-        head.is_some_and(|head| super::head_id(&head).is_some())
+        checked_out(self.repository, path).is_some()
     }
 
     /// What git gives up with, if something that was asked about is not there.

@@ -8,7 +8,7 @@ use super::{Session, SessionError, head_id};
 use crate::git::config::Config;
 use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
-use crate::git::repository::{self, Repository, submodule};
+use crate::git::repository::{self, Repository, submodule, submodule_references};
 use crate::objects::Objects;
 use crate::state_store::NoSteps;
 use crate::status::{
@@ -207,7 +207,11 @@ pub(super) fn state(
     if ignored.all {
         return Ok(None);
     }
-    let repository = match submodule(parent, path) {
+    let found = match ignored.dirty {
+        true => submodule_references(parent, path),
+        false => submodule(parent, path),
+    };
+    let repository = match found {
         // Whoever does not look inside finds nothing to be wrong with it.
         Err(repository::Error::Refused(_)) if ignored.dirty => None,
         found => found?,
@@ -260,7 +264,7 @@ const IN_ITSELF: &str = "a submodule of this repository is the repository itself
 
 /// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
 pub(super) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
-    let repository = submodule(parent, path).ok()??;
+    let repository = submodule_references(parent, path).ok()??;
     head_id(&Refs::open(&repository).ok()?.head().ok()?)
 }
 

@@ -57,6 +57,13 @@ cases! {
         b.submodule().rename(".git/modules", "modules").git(&["config", "diff.ignoreSubmodules", "dirty"]);
     };
     "submodule whose repository moved away", |b| { b.submodule().rename(".git/modules", "modules"); };
+    "submodule whose files were moved away, dirt ignored", |b| {
+        b.submodule().rename("dir", "moved").git(&["add", "-A"]).git(&["config", "diff.ignoreSubmodules", "dirty"]);
+    };
+    "submodule with new commits that says its files are elsewhere, dirt ignored", |b| {
+        b.submodule().git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]).git(&["config", "diff.ignoreSubmodules", "dirty"]);
+        b.git(&["config", "-f", ".git/modules/dir/module/config", "core.worktree", "../nowhere"]);
+    };
     "submodules with and without a name, with other commits and with changes", |b| {
         everything(b);
         b.git(&["submodule", "--quiet", "add", "{ROOT}/library", "second"]).git(&["clone", "-q", "{ROOT}/library", "third"]);

@@ -18,6 +18,20 @@ use crate::git::config::load::Reader;
 /// It gets the environment without what is about the parent alone, but with the configuration of the command line. Whose
 /// it is does not matter: git names the folder when it runs itself there, and so does not ask.
 pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
+    find(parent, path, None)
+}
+
+/// As [`submodule`], for whoever looks at references alone: it does not matter where it says that its files are.
+pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
+    find(parent, path, Some("."))
+}
+
+/// As [`submodule`], with this path of its working tree, which counts before the configured one.
+fn find(
+    parent: &Repository,
+    path: &BStr,
+    work_tree: Option<&str>,
+) -> Result<Option<Repository>, Error> {
     let top = parent.require_work_tree()?;
     refuse_links(top, path)?;
     let dot_git = join(path, ".git");
@@ -38,14 +52,16 @@ pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>,
         }
         return Ok(None);
     }
-    open(parent, top, path).map(Some).map_err(|error| {
-        let mut said = error.said().to_vec();
-        said.push(format!("fatal: {error}"));
-        Error::Explained {
-            said,
-            text: format!("'git status --porcelain=2' failed in submodule {path}"),
-        }
-    })
+    open(parent, top, path, work_tree)
+        .map(Some)
+        .map_err(|error| {
+            let mut said = error.said().to_vec();
+            said.push(format!("fatal: {error}"));
+            Error::Explained {
+                said,
+                text: format!("'git status --porcelain=2' failed in submodule {path}"),
+            }
+        })
 }
 
 impl Repository {
@@ -74,7 +90,12 @@ impl Repository {
     }
 }
 
-fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Error> {
+fn open(
+    parent: &Repository,
+    top: &Path,
+    path: &BStr,
+    work_tree: Option<&str>,
+) -> Result<Repository, Error> {
     let directory = std::fs::canonicalize(top.join(path_of(path)))
         .map_err(|error| Error::Refused(format!("cannot change to '{path}': {error}")))?;
     let mut environment = Environment::new(
@@ -88,6 +109,9 @@ fn open(parent: &Repository, top: &Path, path: &BStr) -> Result<Repository, Erro
         environment.remove(name);
     }
     environment.set("GIT_DIR", ".git");
+    if let Some(work_tree) = work_tree {
+        environment.set("GIT_WORK_TREE", work_tree);
+    }
     let mut reader = Reader::new(&environment);
     let location = Location {
         kind: Kind::Explicit,

@@ -8,10 +8,8 @@ use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
 
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
-use crate::git::refs::Refs;
-use crate::git::repository::submodule;
 use crate::scan::observed;
-use crate::session::head_id;
+use crate::session::submodules::checked_out;
 use crate::stamp::Stamp;
 use crate::status::{Change, ChangeKind};
 
@@ -93,10 +91,7 @@ impl Session {
         };
         let rules = self.submodule_rules(&said.request, &index.tracked)?;
         let ignored = rules.ignored(path)?.kind();
-        let repository = submodule(&self.repository, path).ok().flatten();
-        let head = repository
-            .and_then(|repository| Refs::open(&repository).ok()?.head().ok())
-            .and_then(|head| head_id(&head));
+        let head = checked_out(&self.repository, path);
         Ok(Reason::Submodule { head, ignored })
     }
 
