@@ -282,6 +282,8 @@ fn sparse_checkouts() {
     sandbox.git(&["read-tree", "--empty"]);
     sandbox.same(&["status", "-v", "-uno"]);
     sandbox.same(&["status", "-vv", "-uno"]);
+    // Patches are of all that is staged, whatever it is asked about.
+    sandbox.same(&["status", "-v", "-uno", "--", "a"]);
 }
 
 #[test]

@@ -213,10 +213,6 @@ cases! {
         b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").git(&["mv", "out/deep/f", "f"]).git(&["mv", "out/g", "g"]);
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
     };
-    "sparse index, a new file deep outside of the cone", |b| {
-        b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").write("dir/new", "new\n").git(&["add", "-A"]);
-        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
-    };
     "sparse index, a file copied from deep outside of the cone", |b| {
         b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").write("f", "one\ntwo\n").write("out/deep/f", "one\ntwo\nthree\n");
         b.git(&["add", "-A"]).git(&["config", "status.renames", "copies"]);
