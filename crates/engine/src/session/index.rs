@@ -189,12 +189,20 @@ impl Session {
             let mut expanded = Vec::new();
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
+            // Where git works with all entries, names that differ in case alone may be those of any.
+            let is_there = |entry: &Entry| {
+                entry.is_sparse_directory()
+                    && presence(top, loaded.index.path(entry)) == Presence::Present
+            };
+            let needs_all =
+                self.settings.ignore_case && loaded.index.entries().iter().any(is_there);
             loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
                 let presence = presence(top, path);
                 let is_present = presence == Presence::Present;
                 has_present_directory |= is_present;
                 are_absent &= presence != Presence::Unknown;
-                let is_expanded = is_present || crowded.iter().any(|other| other == path);
+                let is_expanded =
+                    is_present || needs_all || crowded.iter().any(|other| other == path);
                 expanded.extend(is_expanded.then(|| path.to_owned()));
                 is_expanded
             })?;

@@ -213,6 +213,11 @@ cases! {
         b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").git(&["mv", "out/deep/f", "f"]).git(&["mv", "out/g", "g"]);
         b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir"]);
     };
+    "sparse index with a directory that is there, and files below another one by another case", |b| {
+        b.empty().git(&["config", "core.ignoreCase", "true"]).write("out/f", "f\n").write("Dir/in", "in\n").write("Dir/deep/f", "f\n").commit("1");
+        b.git(&["sparse-checkout", "set", "--cone", "--skip-checks", "--sparse-index", "dir/dir"]);
+        b.write("out/new", "").write("dir/deep/f", "f\n").write("dir/deep/g", "");
+    };
     "sparse index, a file copied from deep outside of the cone", |b| {
         b.base().write("out/deep/f", "one\ntwo\n").write("out/g", "three\n").commit("out").write("f", "one\ntwo\n").write("out/deep/f", "one\ntwo\nthree\n");
         b.git(&["add", "-A"]).git(&["config", "status.renames", "copies"]);
