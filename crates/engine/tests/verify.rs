@@ -67,14 +67,15 @@ impl Sandbox {
         Session::open(repository, false, FilterStderr::Discard)
     }
 
-    /// Writes the first block of `table` anew, with `wrong` in the place of `right`.
+    /// Writes the first block of `table` anew, with `wrong` in the place of `right`, where that is for the last time: the
+    /// stamps before it may have any bytes.
     fn replace(&self, table: Table, right: &[u8], wrong: &[u8]) {
         let session = self.session().unwrap();
         let store = &places(session.repository())[0];
         let base = store.open().unwrap();
         let mut block = base.block(table, 0).unwrap().unwrap().to_vec();
         let mut windows = block.windows(right.len());
-        let at = windows.position(|window| window == right).unwrap();
+        let at = windows.rposition(|window| window == right).unwrap();
         block[at..at + right.len()].copy_from_slice(wrong);
         let mut changes = Changes::new();
         changes.set(table, 0, Cow::Owned(block));
