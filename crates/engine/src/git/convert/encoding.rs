@@ -35,9 +35,7 @@ pub(super) fn to_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    let converted = recode(surroundings, encoding, utf8, contents);
-    report_failure(&converted, path, encoding, utf8, messages);
-    converted
+    convert(surroundings, path, encoding, utf8, contents, messages)
 }
 
 /// `contents`, which are UTF-8, in the encoding `encoding`. `None` as for [`to_utf8`].
@@ -52,18 +50,18 @@ pub(super) fn from_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    let converted = recode(surroundings, utf8, encoding, contents);
-    report_failure(&converted, path, utf8, encoding, messages);
-    converted
+    convert(surroundings, path, utf8, encoding, contents, messages)
 }
 
-fn report_failure(
-    converted: &Option<Vec<u8>>,
+fn convert(
+    surroundings: &Surroundings,
     path: &BStr,
     from: &BStr,
     to: &BStr,
+    contents: &[u8],
     messages: &Messages,
-) {
+) -> Option<Vec<u8>> {
+    let converted = recode(surroundings, from, to, contents);
     if converted.is_none() {
         messages.error(bytes!(
             "failed to encode '",
@@ -74,6 +72,7 @@ fn report_failure(
             to
         ));
     }
+    converted
 }
 
 /// What follows `UTF` or `UTF-` in the name of an encoding.

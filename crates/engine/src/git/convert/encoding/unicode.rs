@@ -1,5 +1,7 @@
 //! The encodings of Unicode, as iconv(3) of the GNU C library converts between them and UTF-8.
 
+use super::utf_suffix;
+
 /// UTF-16 or UTF-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding {
@@ -32,10 +34,7 @@ const MARK: char = '\u{feff}';
 impl Encoding {
     /// The encoding `name`, if it is one of these.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
-        let utf = name.get(..3).filter(|utf| utf.eq_ignore_ascii_case(b"utf"));
-        let rest = name.get(utf?.len()..)?;
-        let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-        let (width, order) = rest.split_at_checked(2)?;
+        let (width, order) = utf_suffix(name)?.split_at_checked(2)?;
         Some(Self {
             unit: match width {
                 b"16" => Unit::Two,
@@ -56,23 +55,11 @@ impl Encoding {
         let (order, text) = self.order_of(text);
         match self.unit {
             Unit::Two => {
-                let (units, []) = text.as_chunks() else {
-                    return None;
-                };
-                let units = units.iter().map(|unit| match order {
-                    Order::Big => u16::from_be_bytes(*unit),
-                    _ => u16::from_le_bytes(*unit),
-                });
+                let units = units(text, order)?.map(u16::from_le_bytes);
                 char::decode_utf16(units).collect::<Result<_, _>>().ok()
             }
             Unit::Four => {
-                let (units, []) = text.as_chunks() else {
-                    return None;
-                };
-                let units = units.iter().map(|unit| match order {
-                    Order::Big => u32::from_be_bytes(*unit),
-                    _ => u32::from_le_bytes(*unit),
-                });
+                let units = units(text, order)?.map(u32::from_le_bytes);
                 units.map(char::from_u32).collect()
             }
         }
@@ -119,6 +106,20 @@ impl Encoding {
             (OWN_ORDER, text)
         }
     }
+}
+
+/// The units of `text`, the lowest byte of each first. `None` if the last one is cut off.
+fn units<const N: usize>(text: &[u8], order: Order) -> Option<impl Iterator<Item = [u8; N]>> {
+    let (units, []) = text.as_chunks() else {
+        return None;
+    };
+    Some(units.iter().map(move |unit| {
+        let mut unit = *unit;
+        if order == Order::Big {
+            unit.reverse();
+        }
+        unit
+    }))
 }
 
 #[cfg(test)]
