@@ -352,6 +352,9 @@ pub struct LongStatus {
 pub struct PatchRules {
     /// Staged changes without a patch: those further down in a directory that is one entry of a sparse index.
     pub staged_without: Vec<BString>,
+    /// Name and value of configuration by which git's `diff` of what is staged goes as deep as that, beyond
+    /// `core.maxTreeDepth`.
+    pub staged_configuration: Vec<(BString, BString)>,
     /// Submodules without a patch of the working tree: those that were found unchanged by what was asked.
     pub unstaged_without: Vec<BString>,
     /// git reads the empty tree for the first patch of all before it says so, and dies of a bad `shallow` file by that.

@@ -95,7 +95,7 @@ impl Wanted {
         let mut what = vec!["--cached"];
         what.extend(gist.is_initial.then_some(empty_tree.as_str()));
         let (staged, code) = self.diff(
-            git,
+            &git.configured(&rules.staged_configuration),
             &what,
             staged.unwrap_or_default(),
             &rules.staged_without,

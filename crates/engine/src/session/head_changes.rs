@@ -214,7 +214,7 @@ impl Session {
 }
 
 /// Whether a change lies in a directory deeper than `depth_max`.
-fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
+pub(super) fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
     let is_more = |count: usize| i64::try_from(count).is_ok_and(|count| count > depth_max);
     let mut paths = diff.changes.iter().map(|change| change.path.as_bstr());
     // Most paths are too short for that.

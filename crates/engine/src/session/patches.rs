@@ -11,8 +11,8 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedFile};
 
 use super::submodules::{SubmoduleRules, state};
-use super::{Session, SessionError};
-use crate::git::staged::StagedDiff;
+use super::{Session, SessionError, head_changes};
+use crate::git::staged::{DEPTH_MAX, StagedDiff};
 use crate::status::{Change, IgnoreSubmodules, PatchRules, StatusRequest};
 
 /// A submodule of the index.
@@ -48,6 +48,10 @@ impl Session {
         };
         if stays_sparse {
             rules.staged_without = self.staged_without_patches(all_staged)?;
+            if head_changes::has_deeper_than(all_staged, self.objects.tree_depth_max()) {
+                let depth_max = DEPTH_MAX.to_string().into();
+                rules.staged_configuration = vec![("core.maxTreeDepth".into(), depth_max)];
+            }
         }
         if !request.unstaged_patches || tracked.sums().gitlinks == 0 {
             return Ok(rules);

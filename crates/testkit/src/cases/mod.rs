@@ -89,7 +89,7 @@ impl Case {
                 Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
             limited.pathspecs = vec!["dir".into()];
             items.push(ask(limited.clone()));
-            limited.options = vec!["--long".into()];
+            limited.options = vec!["--long".into(), "-v".into()];
             limited.pathspecs = vec!["other/g".into()];
             items.push(ask(limited));
             for pathspecs in PATHSPECS {
