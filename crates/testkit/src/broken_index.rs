@@ -29,7 +29,7 @@ pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &In
                 }
                 command.args(arguments).output().ok()
             };
-            is_out_of_order(&git) || is_split_and_collapsed(&git)
+            is_out_of_order(&git) || is_split_and_collapsed(&git) || is_doubled(&git)
         })
 }
 
@@ -37,21 +37,10 @@ pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &In
 /// writes where stages are put below a sparse directory. When git compares the first kind with HEAD it expands it out
 /// of order. It then looks in vain for its own entries, as it does in an index of the second kind.
 fn is_out_of_order(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
-    // git expands the index that it lists, too, unless files may be where they are not wanted.
-    let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
-    let arguments = [
-        &as_it_is[..],
-        &["--stage", "--full-name", "--sparse", "-z", ":/"],
-    ]
-    .concat();
-    let Some(listed) = git(&arguments).filter(|output| output.status.success()) else {
+    let Some(listed) = list(git, &[]) else {
         return false;
     };
-    // Mode, object and stage, a tab, and the path.
-    let entries = listed.stdout.split(|&byte| byte == 0).filter_map(|entry| {
-        let (facts, path) = entry.split_once_str(b"\t")?;
-        Some((path, facts.last().copied()))
-    });
+    let entries = entries(&listed);
     let is_unordered = !entries.clone().is_sorted();
     let is_beside = entries
         .clone()
@@ -59,6 +48,35 @@ fn is_out_of_order(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
         .any(|((path, _), (next, _))| path.ends_with(b"/") && next.starts_with(path));
     let has_head = || git(&["rev-parse", "-q", "--verify", "HEAD"]);
     is_unordered || is_beside && has_head().is_some_and(|output| output.status.success())
+}
+
+/// Whether git lists entries twice that the index has once: it passes over directories by how many entries its cache-tree
+/// says they have when it makes a sparse index of it, and entries that only record the intent to add are not among those.
+fn is_doubled(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+    let doubled = |more: &[&str]| {
+        let listed = list(git, more)?;
+        let mut pairs = entries(&listed).zip(entries(&listed).skip(1));
+        Some(pairs.any(|(entry, next)| entry == next))
+    };
+    doubled(&[]) == Some(true) && doubled(&["-c", "index.sparse=false"]) == Some(false)
+}
+
+/// What git lists of the index as it is, with `more` configuration.
+fn list(git: &impl Fn(&[&str]) -> Option<Output>, more: &[&str]) -> Option<Vec<u8>> {
+    // git expands the index that it lists, too, unless files may be where they are not wanted.
+    let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
+    let options = ["--stage", "--full-name", "--sparse", "-z", ":/"];
+    let listed = git(&[more, &as_it_is, &options].concat())?;
+    listed.status.success().then_some(listed.stdout)
+}
+
+/// The path and stage of each entry that is `listed`.
+fn entries(listed: &[u8]) -> impl Iterator<Item = (&[u8], Option<u8>)> + Clone {
+    // Mode, object and stage, a tab, and the path.
+    listed.split(|&byte| byte == 0).filter_map(|entry| {
+        let (facts, path) = entry.split_once_str(b"\t")?;
+        Some((path, facts.last().copied()))
+    })
 }
 
 /// Whether the index is split, and git makes a sparse index of its shared part alone. What the other part says of the

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
@@ -170,7 +171,7 @@ pub fn play(
                         compare_status(settings, sandbox, invocation, thorough)?
                     }
                     (Question::Status(invocation), _) => {
-                        ask(settings, sandbox, invocation, &settings.candidate)?;
+                        ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
                         continue;
                     }
                     (Question::Prompt(directory), Some(server)) => {
@@ -213,24 +214,40 @@ fn ask(
     invocation: &Invocation,
     program: &Path,
 ) -> Result<Outcome, SandboxError> {
-    let is_candidate = program == settings.candidate;
-    let run = || {
-        let mut command = invocation.command(sandbox, program);
-        if is_candidate {
-            for (name, value) in &settings.candidate_variables {
-                command.env(sandbox.expand(name), sandbox.expand(value));
-            }
-        }
-        process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
-            deed: format!("starting {}", program.display()),
-            source,
-        })
-    };
+    let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
         // A machine that stood still is no answer of git's.
-        outcome if outcome.ending == Ending::TimedOut && !is_candidate => run(),
+        outcome if outcome.ending == Ending::TimedOut => run(),
         outcome => Ok(outcome),
     }
+}
+
+/// Asks the candidate, for which `git` is the installed one: patches are from that.
+fn ask_candidate(
+    settings: &Settings,
+    sandbox: &Sandbox,
+    invocation: &Invocation,
+    git: &Path,
+) -> Result<Outcome, SandboxError> {
+    let mut command = invocation.command(sandbox, &settings.candidate);
+    let folder = git.parent().filter(|folder| folder.is_absolute());
+    if let (Some(folder), Some(others)) = (folder, std::env::var_os("PATH")) {
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
+        if let Ok(folders) = std::env::join_paths(folders) {
+            command.env("PATH", folders);
+        }
+    }
+    for (name, value) in &settings.candidate_variables {
+        command.env(sandbox.expand(name), sandbox.expand(value));
+    }
+    run(settings, &settings.candidate, command)
+}
+
+fn run(settings: &Settings, program: &Path, mut command: Command) -> Result<Outcome, SandboxError> {
+    process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
+        deed: format!("starting {}", program.display()),
+        source,
+    })
 }
 
 /// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are
@@ -267,7 +284,7 @@ fn compare_status_once(
     let before = (thorough && !may_write).then(|| listing(sandbox.root()));
     let index = sandbox.path("work/.git/index");
     let index_before = std::fs::read(&index).ok();
-    let candidate = ask(settings, sandbox, invocation, &settings.candidate)?;
+    let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
     let mut differences = Vec::new();
     if !settings.may_write && index_before != std::fs::read(&index).ok() {
         differences.push(written("the index changed"));
@@ -296,14 +313,18 @@ fn compare_status_once(
         if !differences.is_empty() {
             break;
         }
+        let other_candidate = match invocation.may_be_long() {
+            true => ask_candidate(settings, sandbox, invocation, other)?,
+            false => candidate.clone(),
+        };
         let other = ask(settings, sandbox, invocation, other)?;
-        if is_same(settings, &candidate, &other) {
+        if is_same(settings, &other_candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
         // Where the newest gives up in vain, or crashes, an older one that does not know the options decides nothing.
         let knows_no_better = right.ending == Ending::Exit(129) && is_crash(&other);
         if is_crash(&right) || asks_in_vain(&other) || knows_no_better {
-            right = other;
+            (right, candidate) = (other, other_candidate);
         }
     }
     // git goes on listing a directory in which a repository was, if its untracked cache has that.

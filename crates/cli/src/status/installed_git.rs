@@ -1,10 +1,9 @@
 //! What the long format takes from the installed git: patches, and the commits of submodules.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
@@ -31,8 +30,8 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Asks git; what it says on standard error goes where ours does. A missing summary of submodules only adds to
-    /// `complaints`.
+    /// Asks git; what it says on standard error is added to `complaints`. A missing summary of submodules adds to them,
+    /// and no more.
     ///
     /// # Errors
     /// Patches are wanted, and there is no git.
@@ -55,9 +54,13 @@ impl Wanted {
                 arguments.extend(["--for-status", "--summary-limit", &limit]);
                 arguments.extend(is_staged.then_some("HEAD"));
                 match git.run(&arguments) {
-                    Ok((text, _)) => additions
-                        .submodules
-                        .push(SubmoduleCommits { is_staged, text }),
+                    Ok(said) => {
+                        complaints.extend(said.complaints);
+                        let text = said.text;
+                        additions
+                            .submodules
+                            .push(SubmoduleCommits { is_staged, text });
+                    }
                     Err(error) => {
                         let text = format!(
                             "cannot run git for the summary of submodules: {}",
@@ -70,7 +73,7 @@ impl Wanted {
             }
         }
         if self.verbosity > 0 {
-            let patches = self.patches(&git, status).map_err(|error| {
+            let patches = self.patches(&git, status, complaints).map_err(|error| {
                 Reply::fatal(format!(
                     "cannot run git for the patches of --verbose: {}",
                     errno::text_of(&error)
@@ -81,7 +84,12 @@ impl Wanted {
         Ok(additions)
     }
 
-    fn patches(&self, git: &Git<'_>, status: &Status) -> std::io::Result<Patches> {
+    fn patches(
+        &self,
+        git: &Git<'_>,
+        status: &Status,
+        complaints: &mut Vec<u8>,
+    ) -> std::io::Result<Patches> {
         let rules = status.long.as_ref().map(|long| long.patches.clone());
         let rules = rules.unwrap_or_default();
         let gist = Gist::of(status);
@@ -94,27 +102,28 @@ impl Wanted {
         let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
         let mut what = vec!["--cached"];
         what.extend(gist.is_initial.then_some(empty_tree.as_str()));
-        let (staged, code) = self.diff(
+        let staged = self.diff(
             &git.configured(&rules.staged_configuration),
             &what,
             staged.unwrap_or_default(),
             &rules.staged_without,
         )?;
+        complaints.extend(staged.complaints);
         let mut patches = Patches {
             has_header,
-            staged,
+            staged: staged.text,
             unstaged: None,
-            code,
+            code: staged.code,
         };
         // For conflicts alone git shows no patches of the working tree.
         let has_unstaged = unstaged_kinds(status).next().is_some();
-        if has_both && has_unstaged && code == 0 {
+        if has_both && has_unstaged && staged.code == 0 {
             // Of what is in conflict, our side is compared: git's status does not combine.
             let git = git.configured(&rules.configuration);
-            let (unstaged, code) =
-                self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
-            patches.unstaged = Some(unstaged);
-            patches.code = code;
+            let unstaged = self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
+            complaints.extend(unstaged.complaints);
+            patches.unstaged = Some(unstaged.text);
+            patches.code = unstaged.code;
         }
         Ok(patches)
     }
@@ -125,7 +134,7 @@ impl Wanted {
         what: &[&str],
         prefixes: [&str; 2],
         left_out: &[BString],
-    ) -> std::io::Result<(Vec<u8>, u8)> {
+    ) -> std::io::Result<Said> {
         let renames = match self.renames {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
             Some(rule) => {
@@ -157,16 +166,15 @@ impl Wanted {
             arguments.extend(["--", ":/"].map(OsStr::new));
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
-        let (patch, complaints, code) = git.hear(&arguments)?;
+        let mut said = git.hear(&arguments)?;
         // Unlike `git diff`, status does not say that renames were not looked for.
-        let complaints = complaints.lines_with_terminator().filter(|line| {
+        let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS
                 .iter()
                 .any(|start| line.starts_with(start))
         });
-        let complaints: Vec<u8> = complaints.collect::<Vec<_>>().concat();
-        std::io::stderr().write_all(&complaints)?;
-        Ok((patch, code))
+        said.complaints = complaints.collect::<Vec<_>>().concat();
+        Ok(said)
     }
 }
 
@@ -184,6 +192,24 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
     "GIT_NOGLOB_PATHSPECS",
     "GIT_ICASE_PATHSPECS",
 ];
+
+/// What git had to say.
+struct Said {
+    text: Vec<u8>,
+    /// From its standard error.
+    complaints: Vec<u8>,
+    code: u8,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            text: output.stdout,
+            complaints: output.stderr,
+            code: code_of(output.status),
+        }
+    }
+}
 
 /// The installed git, for one repository.
 struct Git<'a> {
@@ -204,21 +230,19 @@ impl Git<'_> {
         }
     }
 
-    /// What git prints and its exit code; its standard error goes where ours does.
-    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, u8)> {
-        let output = self.command(arguments).stderr(Stdio::inherit()).output()?;
-        Ok((output.stdout, code_of(output.status)))
+    /// What git with `arguments` says.
+    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
+        self.command(arguments).output().map(Said::from)
     }
 
-    /// What git prints, what it says on standard error in English, and its exit code. Pathspecs mean what they say.
-    fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<(Vec<u8>, Vec<u8>, u8)> {
+    /// The same, with what it says on standard error in English. Pathspecs mean what they say.
+    fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
         let mut command = self.command(arguments);
         command.env("LANGUAGE", "en");
         for name in PATHSPEC_VARIABLES {
             command.env_remove(name);
         }
-        let output = command.output()?;
-        Ok((output.stdout, output.stderr, code_of(output.status)))
+        command.output().map(Said::from)
     }
 
     /// git with `arguments`, in the working directory of this process: the top of the working tree.

@@ -137,9 +137,15 @@ fn answer_in(
             code: reply.code,
         });
     }
-    plan.presentation.long.additions =
-        plan.wanted
-            .get(session.repository(), &status, &mut stderr)?;
+    let wanted = plan.wanted;
+    let additions = wanted.get(session.repository(), &status, &mut stderr);
+    plan.presentation.long.additions = match additions {
+        Ok(additions) => additions,
+        Err(mut reply) => {
+            reply.stderr.splice(..0, stderr);
+            return Err(reply);
+        }
+    };
     Ok(Reply {
         stdout: output::write(plan.format, &status, &plan.presentation),
         stderr,

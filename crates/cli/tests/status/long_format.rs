@@ -287,6 +287,26 @@ fn sparse_checkouts() {
 }
 
 #[test]
+fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
+    let sandbox = Sandbox::empty();
+    for path in ["dir/a", "other/b", "top"] {
+        sandbox.write(path, path);
+    }
+    sandbox.git(&["add", "other", "top"]);
+    sandbox.git(&["sparse-checkout", "set", "--no-sparse-index", "dir"]);
+    sandbox.git(&["add", "-N", "dir"]);
+    // git counts entries in its cache-tree that only record the intent to add, and then does not, by which it loses others.
+    let options = ["status", "--porcelain", "--branch"];
+    let full = [&["-c", "index.sparse=false"], options.as_slice()].concat();
+    let sparse = [&["-c", "index.sparse=true"], options.as_slice()].concat();
+    sandbox.same(&full);
+    assert_eq!(
+        sandbox.status(&sparse),
+        "## No commits yet on main\n A dir/a\nA  other/b\nA  top\n"
+    );
+}
+
+#[test]
 fn sections_and_options() {
     let sandbox = Sandbox::with_history();
     sandbox.write(".gitignore", "*.o\n");
@@ -458,5 +478,13 @@ fn patches_need_git() {
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
         "fatal: cannot run git for the patches of --verbose: No such file or directory\n"
+    );
+    let arguments = ["status", "-v", "--", "dir/no/such/file"];
+    let mut command = sandbox.command(VIGIL, &sandbox.top, &arguments);
+    let output = command.env("PATH", "/none").output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "warning: could not open directory 'dir/no/such/': No such file or directory\n\
+         fatal: cannot run git for the patches of --verbose: No such file or directory\n"
     );
 }

@@ -91,6 +91,9 @@ impl Case {
             items.push(ask(limited.clone()));
             limited.options = vec!["--long".into(), "-v".into()];
             limited.pathspecs = vec!["other/g".into()];
+            items.push(ask(limited.clone()));
+            limited.options = vec!["-vv".into()];
+            limited.pathspecs = vec!["dir/no/such/file".into()];
             items.push(ask(limited));
             for pathspecs in PATHSPECS {
                 let mut limited = Invocation::new(self.directory, &["--porcelain=v1", "--ignored"]);
