@@ -1,6 +1,7 @@
 //! The commits that walks through history come by, each read once: from the commit-graph where it has them, else from
 //! their objects.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -58,10 +59,9 @@ struct Told {
 /// The commits of one repository, as far as they were met.
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
-    graph: Option<Graph>,
-    /// How many commits the graph has.
-    graph_count: u32,
-    /// Of commits in the graph by their position there: number and one, or 0.
+    /// Opened where it is first asked for.
+    graph: OnceCell<Option<Graph>>,
+    /// Of commits in the graph by their position there: number and one, or 0. Empty before any was met.
     of_positions: Vec<u32>,
     /// Of all other commits.
     of_ids: ById<Number>,
@@ -76,13 +76,10 @@ pub(super) struct Commits<'a> {
 
 impl<'a> Commits<'a> {
     pub(super) fn new(objects: &'a Objects) -> Self {
-        let graph = objects.commit_graph();
-        let count = graph.as_ref().map_or(0, Graph::num_commits);
         Self {
             objects,
-            graph,
-            graph_count: count,
-            of_positions: vec![0; usize::try_from(count).unwrap_or(0)],
+            graph: OnceCell::new(),
+            of_positions: Vec::new(),
             of_ids: ById::default(),
             all: Vec::new(),
             by_objects: Vec::new(),
@@ -100,25 +97,31 @@ impl<'a> Commits<'a> {
         self.read_or_say(number, &mut Vec::new())
     }
 
+    fn graph(&self) -> Option<&Graph> {
+        let graph = self.graph.get_or_init(|| self.objects.commit_graph());
+        graph.as_ref()
+    }
+
     /// Whether the commit-graph has `id`, which then is a commit.
     pub(super) fn has_in_graph(&self, id: &oid) -> bool {
-        self.graph
-            .as_ref()
-            .is_some_and(|graph| graph.lookup(id).is_some())
+        self.graph().is_some_and(|graph| graph.lookup(id).is_some())
     }
 
     /// The number of the commit `id`, which is not read for it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
-        match self.graph.as_ref().and_then(|graph| graph.lookup(id)) {
-            Some(position) => number_at(position, &mut self.of_positions, &mut self.all),
-            None => self.outside(id),
-        }
+        let graph = self.graph();
+        let position = graph.and_then(|graph| Some((graph.lookup(id)?, graph.num_commits())));
+        let Some((position, count)) = position else {
+            return self.outside(id);
+        };
+        self.of_positions.resize(index(count), 0);
+        number_at(position, &mut self.of_positions, &mut self.all)
     }
 
     /// The id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
-            Source::Graph(position) => self.graph.as_ref()?.id_at(position).to_owned(),
+            Source::Graph(position) => self.graph()?.id_at(position).to_owned(),
             Source::Object(at) => self.by_objects.get(index(at))?.id,
         })
     }
@@ -136,7 +139,7 @@ impl<'a> Commits<'a> {
 
     /// What walks noted of the commit `id`; nothing of one that was not met.
     pub(super) fn flags_by_id(&self, id: &oid) -> u32 {
-        let position = self.graph.as_ref().and_then(|graph| graph.lookup(id));
+        let position = self.graph().and_then(|graph| graph.lookup(id));
         let slot = position.and_then(|position| self.of_positions.get(index(position.0)));
         let number = match slot {
             Some(slot) => slot.checked_sub(1),
@@ -291,7 +294,7 @@ impl<'a> Commits<'a> {
 
     /// Takes the commit `number` from the commit-graph; false where that is damaged there.
     fn read_recorded(&mut self, number: Number, position: Position) -> bool {
-        let Some(graph) = &self.graph else {
+        let Some(Some(graph)) = self.graph.get() else {
             return false;
         };
         let recorded = graph.commit_at(position);
@@ -301,7 +304,7 @@ impl<'a> Commits<'a> {
         let mut is_whole = true;
         for parent in recorded.iter_parents() {
             match parent {
-                Ok(parent) if parent.0 < self.graph_count => {
+                Ok(parent) if parent.0 < graph.num_commits() => {
                     let parent = number_at(parent, &mut self.of_positions, &mut self.all);
                     self.parents.push(parent);
                 }
@@ -327,7 +330,7 @@ impl<'a> Commits<'a> {
     pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
         match self.get(number)?.source {
             Source::Graph(position) => {
-                let graph = self.graph.as_ref()?;
+                let graph = self.graph()?;
                 Some(graph.commit_at(position).root_tree_id().to_owned())
             }
             Source::Object(at) => self.by_objects.get(index(at))?.tree,

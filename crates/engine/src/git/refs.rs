@@ -27,7 +27,7 @@ pub(crate) use self::listing::{Listing, Peeled};
 pub(crate) use self::loose::Memory;
 use self::loose::{Folders, Loose};
 use self::packed::Packed;
-pub(crate) use self::packed::{Skim, Skimmed};
+pub(crate) use self::packed::{Next, Skim, Skimmed};
 pub(crate) use self::sources::Sources;
 use super::config;
 use super::reftable::{self, Stack};

@@ -12,7 +12,7 @@ use super::tag_object::{self, TagObject};
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
-use crate::git::refs::{Listing, Peeled, Skim, Skimmed};
+use crate::git::refs::{Listing, Next, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and the names that they are.
@@ -71,9 +71,10 @@ impl<'a> Names<'a> {
     fn read_only(&mut self, only: ObjectId, commits: &Commits<'_>) -> Result<(), Error> {
         let target = only.to_hex().to_string();
         let has_tag = Cell::new(false);
-        let is_needless = |record: &Skimmed<'_>| {
-            let is_plain = record.peeled.is_none();
-            (is_plain && has_tag.get()) || record.target() != target.as_bytes()
+        let is_needless = |record: &Skimmed<'_>| match has_tag.get() {
+            // None without a tag object is better.
+            true if record.peeled.is_none() => Next::PassPlain,
+            _ => Next::pass_if(record.target() != target.as_bytes()),
         };
         let (mut best, place) = (None, self.place);
         self.targets.begin(true);
@@ -108,7 +109,9 @@ impl<'a> Names<'a> {
             },
         });
         let is_noted = |record: &Skimmed<'_>| {
-            !is_wanted(question, record.name) || all.borrow_mut().note(record, question)
+            Next::pass_if(
+                !is_wanted(question, record.name) || all.borrow_mut().note(record, question),
+            )
         };
         let read = self.for_each_wanted(&is_noted, commits, |_, new| {
             all.borrow_mut().take(new);
@@ -177,7 +180,9 @@ impl<'a> Names<'a> {
         let has_any = Cell::new(false);
         let is_needless = |record: &Skimmed<'_>| {
             let id = || ObjectId::from_hex(record.id);
-            has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id))
+            Next::pass_if(
+                has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id)),
+            )
         };
         self.for_each_wanted(&is_needless, commits, |_, new| {
             has_any.set(has_any.get() || (new.peeled == new.id && is_wanted(&new.id)));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
-pub(crate) use self::skim::{Skim, Skimmed};
+pub(crate) use self::skim::{Next, Skim, Skimmed};
 use super::Error;
 use crate::file::{self, Contents};
 

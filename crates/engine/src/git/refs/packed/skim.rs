@@ -4,8 +4,29 @@ use bstr::{BStr, ByteSlice};
 
 use super::{Packed, Records};
 
-/// Looks at a record, and says whether no more of it is wanted.
-pub(crate) type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> bool;
+/// Looks at a record, and says what to do.
+pub(crate) type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> Next;
+
+/// What is wanted behind a look at a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// All of this record.
+    All,
+    /// No more of this one.
+    Pass,
+    /// No more of this one, nor of any further that does not lead to a tag object.
+    PassPlain,
+}
+
+impl Next {
+    /// [`Self::Pass`] if that is so, else [`Self::All`].
+    pub(crate) fn pass_if(is_needless: bool) -> Self {
+        match is_needless {
+            true => Self::Pass,
+            false => Self::All,
+        }
+    }
+}
 
 /// A record that is surely well-formed, of a valid name.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +61,12 @@ impl Records<'_> {
         };
         while let Some(record) = packed.skimmed_in(folder, self.at)
             && until.is_none_or(|until| record.name < until)
-            && skim(&record)
         {
-            self.at = record.next;
+            match skim(&record) {
+                Next::All => return,
+                Next::Pass => self.at = record.next,
+                Next::PassPlain => self.at = packed.after_plain(&record, folder, until),
+            }
         }
     }
 }
@@ -57,6 +81,48 @@ impl Packed {
     /// look is needed to tell what it is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
         self.skimmed_in(Folder::new(prefix)?, at)
+    }
+
+    /// Where the records end behind `record` of which only the name is told, and what they point to, by one line each: all
+    /// surely well-formed, in `folder` and before `until`.
+    fn after_plain(&self, record: &Skimmed<'_>, folder: Folder, until: Option<&BStr>) -> usize {
+        // Most are in the same folder of folders, and many lead to the same object.
+        let mut start = self.start_of(record);
+        let mut at = record.next;
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let line = rest
+                .split_at_checked(start.len())
+                .and_then(|(same, line)| is_same(same, start).then(|| valid_line(line))?);
+            let Some((below, end)) = line else {
+                match self.skimmed_in(folder, at) {
+                    Some(next)
+                        if next.peeled.is_none() && until.is_none_or(|until| next.name < until) =>
+                    {
+                        start = self.start_of(&next);
+                        at = next.next;
+                        continue;
+                    }
+                    _ => return at,
+                }
+            };
+            let is_before = until.is_none_or(|until| {
+                let name = self.hash.len_in_hex() + 1..start.len() + below.len();
+                rest.get(name).is_some_and(|name| name < until.as_bytes())
+            });
+            if end.first() == Some(&b'^') || !is_before {
+                return at;
+            }
+            at = self.bytes.len() - end.len();
+        }
+    }
+
+    /// The line of `record` up to the last name in it.
+    fn start_of(&self, record: &Skimmed<'_>) -> &[u8] {
+        let folder = record.name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let len = self.hash.len_in_hex() + 1 + folder;
+        let line = self.bytes.get(record.at..);
+        line.and_then(|line| line.get(..len)).unwrap_or_default()
     }
 
     fn skimmed_in(&self, folder: Folder, at: usize) -> Option<Skimmed<'_>> {
@@ -161,6 +227,18 @@ const fn place_of(byte: u8) -> u8 {
     }
 }
 
+/// Whether two texts of one length are the same, by their first and last bytes: without a call. Others are not looked at.
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len()
+        && left.len() <= 64
+        && left
+            .first_chunk::<32>()
+            .is_some_and(|half| Some(half) == right.first_chunk())
+        && left
+            .last_chunk::<32>()
+            .is_some_and(|half| Some(half) == right.last_chunk())
+}
+
 /// Whether all of `text`, which is an object's name, are lower-case hexadecimal digits. Without a branch for each byte, in
 /// two halves that may overlap.
 fn is_lower_hex(text: &[u8]) -> bool {
@@ -224,7 +302,7 @@ mod tests {
                         .map(|again| again.name),
                     Some(record.name)
                 );
-                record.target() != target.as_bytes()
+                Next::pass_if(record.target() != target.as_bytes())
             };
             let prefix = BStr::new("refs/tags/");
             let mut records = packed.from(prefix);
@@ -257,6 +335,71 @@ mod tests {
             assert_eq!(rest(fully, &end, 9, None), left, "{end}");
         }
         assert_eq!(rest("sorted", "", 9, None), "01234");
+    }
+
+    #[test]
+    fn plain_records_are_passed_over_together_as_one_by_one() {
+        let tag = |n: u32| format!("{} refs/tags/{n}\n^{}\n", id(n), id(n + 1));
+        let plain = |to: u32, name: &str| format!("{} refs/{name}\n", id(to));
+        let long = format!("tags/{}/b", "a".repeat(30));
+        let pieces = [
+            plain(1, "heads/a"),
+            plain(1, "heads/b"),
+            plain(2, "heads/b/c"),
+            plain(2, "heads/c"),
+            plain(2, &long),
+            plain(2, "tags/1"),
+            plain(2, "tags/2"),
+            tag(3),
+            plain(2, "tags/4"),
+            plain(2, "tags/5.lock"),
+            plain(2, "tags/6"),
+            tag(7),
+            tag(8),
+            plain(2, "tags/9"),
+            format!("{:040X} refs/tags/A\n", 0xab),
+            plain(3, "tags/B"),
+            "junk\n".into(),
+        ];
+        // What is left where plain ones are passed over, each time after `look`.
+        let rest = |text: &str, look: Next, prefix: &str, until: Option<&str>| {
+            let packed = parse(&format!(
+                "# pack-refs with: peeled fully-peeled sorted \n{text}"
+            ));
+            let skim = |record: &Skimmed<'_>| match record.peeled {
+                None => look,
+                Some(_) => Next::All,
+            };
+            let mut records = packed.from(prefix.into());
+            let mut left = Vec::new();
+            loop {
+                records.skim(&skim, prefix.into(), until.map(Into::into));
+                match records.next() {
+                    Some(Ok(record)) => left.push(record.name.to_string()),
+                    Some(Err(error)) => left.push(error.to_string()),
+                    None => return left,
+                }
+            }
+        };
+        for first in 0..pieces.len() {
+            for end in first..=pieces.len() {
+                // What is close to the end may be passed over or not.
+                let text = pieces[first..end].concat() + &plain(1, "remotes/long-enough");
+                for prefix in ["refs/", "refs/heads/", "refs/tags/"] {
+                    for until in [
+                        None,
+                        Some("refs/heads/b/c"),
+                        Some("refs/tags/4"),
+                        Some("refs/x"),
+                    ] {
+                        let together = rest(&text, Next::PassPlain, prefix, until);
+                        assert_eq!(together, rest(&text, Next::Pass, prefix, until), "{text}");
+                    }
+                }
+            }
+        }
+        let all = rest(&pieces.concat(), Next::PassPlain, "refs/", None);
+        assert_eq!(all[0], "refs/tags/3");
     }
 
     #[test]
