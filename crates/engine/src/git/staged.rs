@@ -61,7 +61,7 @@ pub enum Error {
     /// Directories lie deeper in each other than git allows (`core.maxTreeDepth`).
     #[error("exceeded maximum allowed tree depth")]
     TooDeep {
-        /// The first tree that was not read.
+        /// The first tree that was not read, or what HEAD has in it.
         id: ObjectId,
     },
     /// The same in a directory that is one entry of a sparse index, where git counts from that directory.
@@ -139,7 +139,7 @@ pub struct Walk<'a> {
 /// compares two trees: how deep others lie is counted from there, and same trees are not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneEntry {
-    /// How deep it lies itself; 1 at the top.
+    /// How deep it lies itself; 1 at the top. 0 if it is all of the index, in which git passes over what is as in HEAD.
     pub depth: usize,
     /// git looks into it: pathspecs do not leave it out.
     pub is_compared: bool,

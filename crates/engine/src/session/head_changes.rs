@@ -5,8 +5,10 @@ use std::sync::Arc;
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::process::cores;
+use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
 
+use super::index::IndexState;
 use super::surroundings::RenameBlobs;
 use super::*;
 use crate::git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
@@ -36,19 +38,29 @@ impl Session {
         let Some(state) = &self.index else {
             return plain;
         };
-        let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
+        let collapsed = self.collapsed(&mut Vec::new())?;
+        let has_new_cache_tree = self.has_new_cache_tree(state, collapsed.is_some())?;
+        if collapsed.is_none() && !has_new_cache_tree {
             return plain;
-        };
+        }
         let question = self.question(pathspec, &state.tracked)?;
+        let index = state.whole(&self.repository)?;
         let one_entry = |path: &BStr| {
-            let directory = collapsed.directory_above(path)?;
-            Some(OneEntry {
-                depth: depth(directory),
-                is_compared: pathspec.is_empty() || question.matches(directory, true),
-            })
+            let collapsed = collapsed.as_ref();
+            match collapsed.and_then(|collapsed| collapsed.directory_above(path)) {
+                Some(directory) => Some(OneEntry {
+                    depth: depth(directory),
+                    is_compared: pathspec.is_empty() || question.matches(directory, true),
+                }),
+                None => {
+                    (has_new_cache_tree && !has_intent_to_add(index, path)).then_some(OneEntry {
+                        depth: 0,
+                        is_compared: true,
+                    })
+                }
+            }
         };
         let tree = self.head_tree(head)?;
-        let index = state.whole(&self.repository)?;
         let walk = Walk {
             max,
             one_entry: &one_entry,
@@ -59,6 +71,20 @@ impl Session {
             &self.objects,
             walk,
         )?))
+    }
+
+    /// Whether git makes a new cache-tree, as it does where it makes an index sparse and where it makes one whole: a
+    /// directory that is as in HEAD is then passed over, however deep, unless an intent to add is recorded in it.
+    fn has_new_cache_tree(
+        &self,
+        state: &IndexState,
+        is_collapsed: bool,
+    ) -> Result<bool, SessionError> {
+        Ok(state.tracked.sums().conflicted == 0
+            && match &state.written_sparse {
+                Some(_) => !is_collapsed,
+                None => self.collapsing_rules(state, &mut Vec::new())?.is_some(),
+            })
     }
 
     /// HEAD against the index, directory by directory, from memory if neither moved. With `max`, at least so many
@@ -219,6 +245,13 @@ pub(super) fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
     let mut paths = diff.changes.iter().map(|change| change.path.as_bstr());
     // Most paths are too short for that.
     paths.any(|path| is_more(path.len()) && is_more(depth(path)))
+}
+
+/// Whether any entry below `directory`, which has a `/` at its end, only records the intent to add.
+fn has_intent_to_add(index: &Index, directory: &BStr) -> bool {
+    let is_below = |entry: &&Entry| index.path(entry).starts_with(directory);
+    let mut below = index.entries().iter().filter(is_below);
+    below.any(|entry| entry.flags.is_intent_to_add())
 }
 
 /// In how many directories a path lies, or how deep a directory with a `/` at its end.

@@ -117,6 +117,31 @@ cases! {
         deep_outside(b, "--no-sparse-index");
         b.git(&["update-index", "--force-remove", "one/two/three/four/five/f"]).git(&["config", "--worktree", "index.sparse", "true"]).git(&["config", "core.maxTreeDepth", "3"]);
     };
+    "sparse index with an old cache-tree, and directories deeper than they may be", |b| {
+        old_cache_tree(b, "--sparse-index");
+    };
+    "sparse index with an old cache-tree and a directory outside that is there, deeper than it may be", |b| {
+        old_cache_tree(b, "--sparse-index");
+        b.write("other/new", "x\n");
+    };
+    "sparse index with an old cache-tree and an intent to add, expanded, deeper than it may be", |b| {
+        old_cache_tree(b, "--sparse-index");
+        b.write("other/new", "x\n").write("dir/sub/new", "x\n").git(&["add", "-N", "dir/sub/new"]);
+    };
+    "sparse index with an old cache-tree and a change, expanded, deeper than it may be", |b| {
+        old_cache_tree(b, "--sparse-index");
+        b.write("other/new", "x\n").write("dir/sub/d", "x\n").git(&["add", "dir/sub/d"]);
+    };
+    "sparse index with an old cache-tree and a conflict, expanded, deeper than it may be", |b| {
+        old_cache_tree(b, "--sparse-index");
+        b.write("other/new", "x\n");
+        let id = "1111111111111111111111111111111111111111";
+        b.git_input(&["update-index", "--index-info"], format!("100644 {id} 1\tdir/x\n100644 {id} 2\tdir/x\n"));
+    };
+    "index that git makes sparse with an old cache-tree, deeper than it may be", |b| {
+        old_cache_tree(b, "--no-sparse-index");
+        b.git(&["config", "--worktree", "index.sparse", "true"]);
+    };
     "sparse index whose directories hold what is not asked for", |b| {
         sparse(b);
         b.write("other/.gitattributes", "x\n").git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
@@ -265,6 +290,15 @@ fn deep_outside(b: &mut Builder, kind: &str) {
         .write("one/h", "h\n")
         .commit("outside");
     b.git(&["sparse-checkout", "set", "--cone", kind, "dir"]);
+}
+
+/// Directories in the checkout lie deeper than they may, and the cache-tree does not tell of them any more.
+fn old_cache_tree(b: &mut Builder, kind: &str) {
+    b.base().write("other/g", "g\n").commit("other");
+    b.git(&["sparse-checkout", "set", "--cone", kind, "dir"])
+        .git(&["update-index", "--force-remove", "dir/sub/d"])
+        .git(&["update-index", "--add", "dir/sub/d"])
+        .git(&["config", "core.maxTreeDepth", "1"]);
 }
 
 fn sparse(b: &mut Builder) {

@@ -100,6 +100,8 @@ pub(super) struct Walker<'t> {
     one_entry: &'t dyn Fn(&BStr) -> Option<OneEntry>,
     /// From this depth on, any difference is one deeper than it may be.
     ends_at_depth: Option<usize>,
+    /// That is counted from a directory that is one entry.
+    ends_in_one_entry: bool,
     found: StagedDiff,
     /// The directory being walked, with a `/` at its end, or empty at the top.
     path: Vec<u8>,
@@ -120,6 +122,7 @@ impl<'t> Walker<'t> {
             max: walk.max.unwrap_or(usize::MAX),
             one_entry: walk.one_entry,
             ends_at_depth: None,
+            ends_in_one_entry: false,
             found: StagedDiff::default(),
             path: Vec::new(),
             spare: Vec::new(),
@@ -212,6 +215,7 @@ impl<'t> Walker<'t> {
                     && depth.saturating_sub(one.depth) > depth_max =>
             {
                 self.ends_at_depth = Some(depth);
+                self.ends_in_one_entry = one.depth > 0;
             }
             None | Some(_) => {}
         }
@@ -337,7 +341,11 @@ impl<'t> Walker<'t> {
         };
         if let Some(change) = StagedChange::between(&self.path, head, later, self.hash) {
             if self.ends_at_depth.is_some() {
-                return Err(Error::TooDeepInOneEntry { path: change.path }.into());
+                return Err(match self.ends_in_one_entry {
+                    true => Error::TooDeepInOneEntry { path: change.path },
+                    false => Error::TooDeep { id: change.head_id },
+                }
+                .into());
             }
             self.found.changes.push(change);
             if self.found.changes.len() >= self.max {
