@@ -6,6 +6,7 @@ use std::path::Path;
 use bstr::BStr;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
+use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
 
@@ -21,6 +22,29 @@ use crate::reply::Reply;
 pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
     discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))
+}
+
+/// What a command of git says of its options when it is asked for them alone: git looks for a repository first, if only
+/// to do without. `reads_settings` if it reads those of every command, too.
+///
+/// # Errors
+/// There is one that git refuses.
+pub(crate) fn usage(
+    text: Vec<u8>,
+    environment: &Environment,
+    reads_settings: bool,
+) -> Result<Reply, Reply> {
+    let usage = Reply::printed(text, Reply::USAGE);
+    let repository = match discover(environment, &globals::standing_in(environment)?) {
+        Ok(repository) => repository,
+        Err(error) if error.is_of_no_repository() => return Ok(usage.after(error.said())),
+        Err(error) => return Err(Reply::fatal_after(error.said(), &error)),
+    };
+    if reads_settings {
+        Settings::of_any_command(&repository)
+            .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    }
+    Ok(usage.after(repository.config.said()))
 }
 
 /// The repository in whose working tree the caller stands, and the process with him at its top.

@@ -19,6 +19,7 @@ use vigil_engine::git::textconv::Drivers;
 use vigil_engine::object_store::Reader;
 use vigil_linux::process::cores;
 
+use crate::inside;
 use crate::options::{Audience, usage};
 use crate::reply::{Reply, labelled};
 
@@ -35,8 +36,8 @@ use threads::Bounds;
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments {
         [only] if only == "-h" => {
-            let text = usage(&TABLE, Audience::Everyone);
-            return crate::say(&Reply::printed(text, Reply::USAGE));
+            let reply = inside::usage(usage(&TABLE, Audience::Everyone), environment, true);
+            return crate::say(&reply.unwrap_or_else(|complaint| complaint));
         }
         [first, ..] if first == "--help" => {
             return crate::say(&Reply::printed(usage(&TABLE, Audience::Everyone), 0));

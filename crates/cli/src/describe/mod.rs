@@ -36,14 +36,11 @@ fn answer(
     arguments: &[BString],
     environment: &Environment,
 ) -> Result<(Reply, Option<(Repository, Unsaved)>), Reply> {
-    let code = match arguments {
-        [only] if only == "-h" => Some(Reply::USAGE),
-        [first, ..] if first == "--help" => Some(0),
-        _ => None,
-    };
-    if let Some(code) = code {
-        let text = usage(&TABLE, Audience::Everyone);
-        return Ok((Reply::printed(text, code), None));
+    let text = || usage(&TABLE, Audience::Everyone);
+    match arguments {
+        [only] if only == "-h" => return Ok((inside::usage(text(), environment, true)?, None)),
+        [first, ..] if first == "--help" => return Ok((Reply::printed(text(), 0), None)),
+        _ => {}
     }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();

@@ -50,10 +50,7 @@ fn answer(
         .as_slice()
     {
         [b"-h"] => {
-            return Ok(Reply::printed(
-                usage(&TABLE, Audience::Everyone),
-                Reply::USAGE,
-            ));
+            return inside::usage(usage(&TABLE, Audience::Everyone), environment, false);
         }
         [b"--help-all"] => {
             return Ok(Reply::printed(

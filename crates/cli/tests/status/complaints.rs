@@ -136,3 +136,37 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
         sandbox.same(&[&["--no-optional-locks"], arguments].concat());
     }
 }
+
+#[test]
+fn help_comes_after_a_look_for_the_repository() {
+    let sandbox = Sandbox::empty();
+    let set = |key: &str, value: &str| {
+        let path = sandbox.top.join(".git/config");
+        let config = std::fs::read_to_string(&path).unwrap();
+        let (section, name) = key.split_once('.').unwrap();
+        std::fs::write(&path, format!("{config}[{section}]\n\t{name} = {value}\n")).unwrap();
+        config
+    };
+    let reset = |config: String| std::fs::write(sandbox.top.join(".git/config"), config).unwrap();
+    for (key, value) in [("core.worktree", "../../missing"), ("core.bare", "maybe")] {
+        let before = set(key, value);
+        for command in ["status", "describe", "cat-file"] {
+            sandbox.same(&[command, "-h"]);
+        }
+        reset(before);
+    }
+    let code = |command| {
+        let mut vigil = sandbox.command(VIGIL, &sandbox.top, &[command, "-h"]);
+        vigil.output().unwrap().status.code()
+    };
+    let before = set("core.repositoryFormatVersion", "99");
+    for command in ["status", "describe", "cat-file"] {
+        assert_eq!(code(command), Some(129), "{command}");
+    }
+    reset(before);
+    set("core.abbrev", "nonsense");
+    assert_eq!(code("status"), Some(129));
+    for command in ["describe", "cat-file"] {
+        sandbox.same(&[command, "-h"]);
+    }
+}

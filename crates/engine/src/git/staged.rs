@@ -121,8 +121,12 @@ pub fn diff(
     trees: &dyn TreeSource,
     max: Option<usize>,
 ) -> Result<StagedDiff, Error> {
-    let one_entry = &|_: &BStr| None;
-    diff_with(head_tree, index, trees, Walk { max, one_entry })
+    let walk = Walk {
+        max,
+        one_entry: &|_| None,
+        uses_cache_tree: true,
+    };
+    diff_with(head_tree, index, trees, walk)
 }
 
 /// How HEAD and index are compared.
@@ -133,6 +137,8 @@ pub struct Walk<'a> {
     /// The highest directory, the one at the path (with a `/` at its end) or above it, that is one entry of the index git
     /// works with. Only asked for directories deeper than `core.maxTreeDepth`.
     pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
+    /// The index's cache-tree is asked.
+    pub uses_cache_tree: bool,
 }
 
 /// A directory that is one entry of a sparse index, or would be if the index had it. git compares it as `diff-tree`
@@ -167,6 +173,7 @@ pub fn expand_sparse_directory(
     let walk = Walk {
         max: None,
         one_entry: &|_| None,
+        uses_cache_tree: true,
     };
     let mut walker = Walker::new(id.kind(), trees, walk);
     finish(walker.sparse_directory(path, id))?;

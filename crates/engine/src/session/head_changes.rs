@@ -24,6 +24,18 @@ impl Session {
         max: Option<usize>,
         pathspec: &Pathspec,
     ) -> Result<Arc<StagedDiff>, SessionError> {
+        if self.has_no_cache_tree()? {
+            let tree = self.head_tree(head)?;
+            let walk = Walk {
+                max,
+                one_entry: &|_| None,
+                uses_cache_tree: false,
+            };
+            return match &self.index {
+                Some(state) => self.staged_by_walk(state, tree, walk),
+                None => Ok(Arc::default()),
+            };
+        }
         // Only how deep directories lie can tell the two ways apart.
         let plain = self.staged_by_path(head, max);
         let depth_max = self.objects.depth_max();
@@ -64,13 +76,30 @@ impl Session {
         let walk = Walk {
             max,
             one_entry: &one_entry,
+            uses_cache_tree: true,
         };
-        Ok(Arc::new(staged::diff_with(
-            tree.as_deref(),
-            index,
-            &self.objects,
-            walk,
-        )?))
+        self.staged_by_walk(state, tree, walk)
+    }
+
+    fn staged_by_walk(
+        &self,
+        state: &IndexState,
+        tree: Option<ObjectId>,
+        walk: Walk<'_>,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
+        let index = state.whole(&self.repository)?;
+        let diff = staged::diff_with(tree.as_deref(), index, &self.objects, walk)?;
+        Ok(Arc::new(diff))
+    }
+
+    /// Whether git loses the cache-tree where it makes a sparse index whole: with conflicts it cannot make a new one, and
+    /// so goes into all directories.
+    fn has_no_cache_tree(&self) -> Result<bool, SessionError> {
+        let conflicted = self
+            .index
+            .as_ref()
+            .filter(|state| state.written_sparse.is_some() && state.tracked.sums().conflicted > 0);
+        Ok(conflicted.is_some() && self.collapsed(&mut Vec::new())?.is_none())
     }
 
     /// Whether git makes a new cache-tree, as it does where it makes an index sparse and where it makes one whole: a

@@ -213,7 +213,7 @@ pub(super) fn state(
     };
     let repository = match found {
         // Whoever does not look inside finds nothing to be wrong with it.
-        Err(repository::Error::Refused(_)) if ignored.dirty => None,
+        Err(repository::Error::Refused(_) | repository::Error::Format(_)) if ignored.dirty => None,
         found => found?,
     };
     let Some(repository) = repository else {

@@ -138,6 +138,12 @@ cases! {
         let id = "1111111111111111111111111111111111111111";
         b.git_input(&["update-index", "--index-info"], format!("100644 {id} 1\tdir/x\n100644 {id} 2\tdir/x\n"));
     };
+    "sparse index with a conflict, expanded, with directories deeper than they may be", |b| {
+        sparse(b);
+        let id = "1111111111111111111111111111111111111111";
+        b.git_input(&["update-index", "--index-info"], format!("100644 {id} 1\tdir-y\n100644 {id} 2\tdir-y\n"));
+        b.write("other/new", "x\n").git(&["config", "core.maxTreeDepth", "1"]);
+    };
     "index that git makes sparse with an old cache-tree, deeper than it may be", |b| {
         old_cache_tree(b, "--no-sparse-index");
         b.git(&["config", "--worktree", "index.sparse", "true"]);

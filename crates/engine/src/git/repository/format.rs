@@ -185,18 +185,18 @@ impl Format {
     fn verify(&self) -> Result<(), Error> {
         let version = self.version.unwrap_or_default();
         if version > VERSION_MAX {
-            return Err(Error::Refused(format!(
+            return Err(Error::Format(format!(
                 "Expected git repo version <= {VERSION_MAX}, found {version}"
             )));
         }
         if version >= 1 && !self.unknown.is_empty() {
-            return Err(Error::Refused(list(
+            return Err(Error::Format(list(
                 "unknown repository extension",
                 &self.unknown,
             )));
         }
         if version == 0 && !self.newer.is_empty() {
-            return Err(Error::Refused(list(
+            return Err(Error::Format(list(
                 "repo version is 0, but v1-only extension",
                 &self.newer,
             )));

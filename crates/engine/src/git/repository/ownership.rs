@@ -33,7 +33,7 @@ pub(super) fn check(
         return Ok(());
     }
     let directory = bytes_of(directory);
-    Err(Error::Explained {
+    Err(Error::Unsafe {
         said: reader.said.clone(),
         text: format!(
             "detected dubious ownership in repository at '{directory}'\n\

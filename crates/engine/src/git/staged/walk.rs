@@ -98,6 +98,7 @@ pub(super) struct Walker<'t> {
     trees: &'t dyn TreeSource,
     max: usize,
     one_entry: &'t dyn Fn(&BStr) -> Option<OneEntry>,
+    uses_cache_tree: bool,
     /// From this depth on, any difference is one deeper than it may be.
     ends_at_depth: Option<usize>,
     /// That is counted from a directory that is one entry.
@@ -121,6 +122,7 @@ impl<'t> Walker<'t> {
             trees,
             max: walk.max.unwrap_or(usize::MAX),
             one_entry: walk.one_entry,
+            uses_cache_tree: walk.uses_cache_tree,
             ends_at_depth: None,
             ends_in_one_entry: false,
             found: StagedDiff::default(),
@@ -147,7 +149,8 @@ impl<'t> Walker<'t> {
             index,
             range: 0..index.entries().len(),
         };
-        self.run(head.map(ObjectId::from), later, index.cache_tree())
+        let cache_tree = index.cache_tree().filter(|_| self.uses_cache_tree);
+        self.run(head.map(ObjectId::from), later, cache_tree)
     }
 
     /// Reports all files of the tree `id` as added below `path`, which ends in `/`.
