@@ -97,7 +97,7 @@ impl Invocation {
         line
     }
 
-    /// Whether no other format than the long one is named.
+    /// Whether no other format than the long one is named, or one is and that may be taken back.
     pub fn may_be_long(&self) -> bool {
         let names_format = |option: &BString| {
             option == "-s"
@@ -106,7 +106,9 @@ impl Invocation {
                     .iter()
                     .any(|name| option.starts_with(name))
         };
-        !self.options.iter().any(names_format)
+        let takes_back =
+            |option: &BString| option.starts_with(b"--l") || option.starts_with(b"--no-");
+        !self.options.iter().any(names_format) || self.options.iter().any(takes_back)
     }
 
     /// Every invocation that is simpler by one part, the boldest first.
