@@ -106,8 +106,11 @@ impl Invocation {
                     .iter()
                     .any(|name| option.starts_with(name))
         };
-        let takes_back =
-            |option: &BString| option.starts_with(b"--l") || option.starts_with(b"--no-");
+        let takes_back = |option: &BString| {
+            [b"--l".as_slice(), b"--no-shor", b"--no-p", b"--no-nu"]
+                .iter()
+                .any(|start| option.starts_with(start))
+        };
         !self.options.iter().any(names_format) || self.options.iter().any(takes_back)
     }
 
