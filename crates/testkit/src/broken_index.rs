@@ -81,7 +81,7 @@ fn entries(listed: &[u8]) -> impl Iterator<Item = (&[u8], Option<u8>)> + Clone {
 
 /// Whether the index is split, and git makes a sparse index of its shared part alone. What the other part says of the
 /// shared one then means other entries, or none: git gives up, or lists directories. It refuses to write such an index.
-fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+pub(crate) fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     let shared = git(&[
         "-c",
         "index.sparse=false",

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use vigil_testkit::campaign::{Campaign, Totals, run};
 use vigil_testkit::cases;
@@ -343,4 +343,34 @@ fn the_oracle_of_the_protocol_knows_every_field() {
         expect(&outside, ServerOptions { recurse: false }).unwrap(),
         Expected::NoRepository
     );
+}
+
+#[test]
+fn the_oracle_of_the_protocol_does_not_judge_what_git_makes_of_a_split_index_that_it_collapses() {
+    let sandbox = Sandbox::with_repository().unwrap();
+    let git = |arguments: &[&str]| drop(sandbox.git("work", arguments).unwrap());
+    for name in ["a", "dir/b", "other/c", "other/d"] {
+        let path = format!("work/{name}");
+        sandbox.write(&path, "x").unwrap();
+        // Older than the index: of no entry git then says in the part that is not shared that it may have changed, at a
+        // position that it does not find.
+        let file = std::fs::File::options()
+            .write(true)
+            .open(sandbox.path(&path))
+            .unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
+            .unwrap();
+    }
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "base"]);
+    git(&["update-index", "--refresh"]);
+    git(&["sparse-checkout", "set", "--cone", "dir"]);
+    git(&["update-index", "--split-index"]);
+    let ask = || {
+        let command = || sandbox.command(Path::new("git"), b"work");
+        expect(&command, ServerOptions { recurse: false }).unwrap()
+    };
+    assert!(matches!(ask(), Expected::Fields(_)));
+    git(&["config", "index.sparse", "true"]);
+    assert_eq!(ask(), Expected::Unknown);
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::ORACLE_LIMIT;
+use crate::broken_index;
 use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
@@ -40,13 +41,19 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = (self.git)();
+        command.envs(Sandbox::reading_variables()).args(arguments);
+        command
+    }
+
     fn run(&self, arguments: &[&str]) -> Result<Outcome, SandboxError> {
         let run = || {
-            let mut command = (self.git)();
-            command.envs(Sandbox::reading_variables()).args(arguments);
-            process::run(&mut command, None, ORACLE_LIMIT).map_err(|source| SandboxError::Io {
-                deed: "starting git".to_owned(),
-                source,
+            process::run(&mut self.command(arguments), None, ORACLE_LIMIT).map_err(|source| {
+                SandboxError::Io {
+                    deed: "starting git".to_owned(),
+                    source,
+                }
             })
         };
         // A machine that stood still is no answer.
@@ -406,7 +413,7 @@ struct IndexFacts {
 
 /// Counts the index's entries and their bits. `None` where git takes what is none for entries: past the end of an index that
 /// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`). Nor is it
-/// known what a path counts for that is merged and in conflict at once.
+/// known what a path counts for that is merged and in conflict at once, or what git makes of a split index that it collapses.
 ///
 /// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
 /// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
@@ -421,6 +428,11 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
         [&listing[..], &["--sparse", "-v", "-s", "-z", ":/"]].concat(),
     ];
     let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
+    if is_sparse
+        && broken_index::is_split_and_collapsed(&|arguments| asker.command(arguments).output().ok())
+    {
+        return Ok(None);
+    }
     let mut ranges: Option<[(usize, usize); 3]> = None;
     for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
         let outcome = asker.run(&arguments)?;
