@@ -21,5 +21,6 @@ pub mod state;
 pub mod state_store;
 pub mod status;
 pub mod trust;
+mod watch;
 
 pub use vigil_model as model;

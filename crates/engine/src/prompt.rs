@@ -30,6 +30,23 @@ pub struct PromptRequest {
     pub threads_max: Option<usize>,
 }
 
+impl PromptRequest {
+    /// All of it, without limits.
+    pub const EVERYTHING: Self = Self {
+        skip_index: false,
+        staged_max: usize::MAX,
+        unstaged_max: usize::MAX,
+        conflicted_max: usize::MAX,
+        untracked_max: usize::MAX,
+        index_size_max: usize::MAX,
+        each_untracked_file: false,
+        ignore_status_show_untracked_files: false,
+        ignore_bash_show_untracked_files: false,
+        ignore_bash_show_dirty_state: false,
+        threads_max: None,
+    };
+}
+
 /// How many paths are in which state. No count exceeds its cap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

@@ -18,8 +18,8 @@ mod object_mode;
 mod patches;
 mod prompt;
 mod renamed;
-
 mod state_report;
+mod still;
 mod submodules;
 mod surroundings;
 mod unstaged;
@@ -40,6 +40,8 @@ use vigil_model::tracked::Tracked;
 
 use self::excludes::Excludes;
 use self::index::IndexState;
+pub use self::still::Still;
+use self::still::Stillness;
 use self::surroundings::{MissedAttributes, SourceOfAttributes};
 use crate::git::attributes::{self, Attributes, Messages, SourceTree};
 use crate::git::convert::{self, Converter, FilterStderr};
@@ -182,6 +184,7 @@ pub struct Session {
     mark: ClockMark,
     tags: TagIndex,
     prompt: prompt::Memory,
+    stillness: Stillness,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
@@ -252,6 +255,7 @@ impl Session {
             mark,
             tags: TagIndex::default(),
             prompt: prompt::Memory::default(),
+            stillness: Stillness::default(),
             is_kept,
             stderr,
         })
@@ -277,9 +281,23 @@ impl Session {
         &self.settings
     }
 
+    /// A proof that nothing has changed in the repository's own folders since the last answer to a prompt, if questions
+    /// come one after the other and that can be told. To be asked for before anything is looked at for a question.
+    pub fn still(&mut self) -> Option<Still> {
+        self.stillness.ask(&self.repository)
+    }
+
     /// Whether the repository is still set up as it was: if not, a new session is needed.
-    pub fn is_fresh(&self) -> bool {
-        self.repository.is_fresh()
+    pub fn is_fresh(&self, still: Option<Still>) -> bool {
+        match still {
+            Some(_) => self.repository.is_fresh_elsewhere(),
+            None => self.repository.is_fresh(),
+        }
+    }
+
+    /// Lets go of what helps only whoever asks one question after the other, if nobody does.
+    pub fn rest(&mut self) {
+        self.stillness.rest();
     }
 
     /// Answers from now on without the state on disk, and leaves that as it is.

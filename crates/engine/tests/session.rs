@@ -58,20 +58,10 @@ impl Sandbox {
 }
 
 fn counts(session: &mut Session) -> Counts {
-    let request = PromptRequest {
-        skip_index: false,
-        staged_max: usize::MAX,
-        unstaged_max: usize::MAX,
-        conflicted_max: usize::MAX,
-        untracked_max: usize::MAX,
-        index_size_max: usize::MAX,
-        each_untracked_file: false,
-        ignore_status_show_untracked_files: false,
-        ignore_bash_show_untracked_files: false,
-        ignore_bash_show_dirty_state: false,
-        threads_max: None,
-    };
-    session.prompt(&request).unwrap().counts
+    session
+        .prompt(&PromptRequest::EVERYTHING, None)
+        .unwrap()
+        .counts
 }
 
 #[test]

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -64,16 +64,32 @@ impl DirectoryWatch {
         })
     }
 
+    /// As [`Self::new`], for the open directory `folder`, wherever it is now.
+    ///
+    /// # Errors
+    /// The same, and `NOENT` without proc(5).
+    pub fn of(folder: BorrowedFd<'_>) -> Result<Self, Errno> {
+        Self::new(&PathBuf::from(format!(
+            "/proc/self/fd/{}",
+            folder.as_raw_fd()
+        )))
+    }
+
     /// Whether nothing was heard of a change since this began. Once it is false it stays so.
     pub fn is_quiet(&self) -> bool {
+        Self::are_quiet([self])
+    }
+
+    /// Whether all are quiet, for the cost of one.
+    pub fn are_quiet<'a>(watches: impl IntoIterator<Item = &'a Self>) -> bool {
         let Ok(mut instance) = instance() else {
             return false;
         };
-        instance.listen().is_ok()
-            && instance
-                .watches
-                .get(&self.descriptor)
-                .is_some_and(|watch| watch.changes == self.changes)
+        let is_quiet = |instance: &Instance, watch: &Self| {
+            let heard = instance.watches.get(&watch.descriptor);
+            heard.is_some_and(|heard| heard.changes == watch.changes)
+        };
+        instance.listen().is_ok() && watches.into_iter().all(|watch| is_quiet(&instance, watch))
     }
 }
 
@@ -136,6 +152,7 @@ fn instance() -> Result<MutexGuard<'static, Instance>, Errno> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::fd::AsFd;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -182,6 +199,22 @@ mod tests {
             assert!(!watch.is_quiet(), "{name}");
         }
         assert_eq!(DirectoryWatch::new(path).unwrap_err(), Errno::NOENT);
+    }
+
+    #[test]
+    fn an_open_directory_is_watched_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("folder");
+        fs::create_dir(&path).unwrap();
+        let open = fs::File::open(&path).unwrap();
+        let moved = folder.path().join("moved");
+        fs::rename(&path, &moved).unwrap();
+        let watch = DirectoryWatch::of(open.as_fd()).unwrap();
+        let other = DirectoryWatch::new(folder.path()).unwrap();
+        assert!(DirectoryWatch::are_quiet([&watch, &other]));
+        fs::write(moved.join("file"), "").unwrap();
+        assert!(!DirectoryWatch::are_quiet([&other, &watch]));
+        assert!(other.is_quiet());
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod bad_input;
 mod daemon;
 mod damage;
 mod environment;
+mod in_a_row;
 mod life;
 mod options;
 mod protocol;

@@ -34,12 +34,14 @@ pub(super) struct Repositories {
     environment: Environment,
     request: PromptRequest,
     open: HashMap<Location, Kept>,
-    /// The one that was asked last, until it is saved.
+    /// The one that was asked last,
     asked: Option<Location>,
+    /// and whether what was learned then is saved.
+    is_saved: bool,
 }
 
 struct Kept {
-    session: Session,
+    session: Box<Session>,
     used_at: Instant,
 }
 
@@ -72,6 +74,7 @@ impl Repositories {
             request,
             open: HashMap::new(),
             asked: None,
+            is_saved: true,
         }
     }
 
@@ -94,14 +97,20 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
-        let found = repository::discover_git_dir(&self.environment, dir, from_git_dir);
+        // Most questions are about the same repository as the last one.
+        let last = self.asked.as_ref();
+        let kept = last.and_then(|last| self.open.get_mut(last));
+        let still = kept.and_then(|kept| kept.session.still());
+        let known = last.filter(|_| still.is_some());
+        let found = repository::discover_git_dir(&self.environment, dir, from_git_dir, known);
         let Some(location) = found.map_err(SessionError::from)? else {
             return Ok(None);
         };
+        let still = still.filter(|_| known == Some(&location));
         let kept = self
             .open
             .remove(&location)
-            .filter(|kept| kept.session.is_fresh());
+            .filter(|kept| kept.session.is_fresh(still));
         let mut session = match kept {
             Some(kept) => kept.session,
             None => {
@@ -110,15 +119,16 @@ impl Repositories {
                 if repository.work_tree.is_none() {
                     return Ok(None);
                 }
-                Session::open(repository, true, FilterStderr::Discard)?
+                Box::new(Session::open(repository, true, FilterStderr::Discard)?)
             }
         };
         let request = PromptRequest {
             skip_index,
             ..self.request
         };
-        let prompt = session.prompt(&request)?;
+        let prompt = session.prompt(&request, still)?;
         self.asked = Some(location.clone());
+        self.is_saved = false;
         self.open.insert(
             location,
             Kept {
@@ -132,8 +142,11 @@ impl Repositories {
     /// Writes what was learned in the last answer to the state on disk, for later processes. `say` is told what went wrong
     /// with that, and with states that were there.
     pub(super) fn save(&mut self, say: impl Fn(&dyn std::fmt::Display)) {
-        let asked = self.asked.take();
-        let Some(kept) = asked.and_then(|location| self.open.get_mut(&location)) else {
+        if std::mem::replace(&mut self.is_saved, true) {
+            return;
+        }
+        let asked = self.asked.as_ref();
+        let Some(kept) = asked.and_then(|location| self.open.get_mut(location)) else {
             return;
         };
         for reason in kept.session.take_dropped_states() {
@@ -143,6 +156,13 @@ impl Repositories {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => say(&error),
             Err(told) => say(&told),
+        }
+    }
+
+    /// Lets go of what helps only whoever asks one question after the other. To be called when nobody asks.
+    pub(super) fn rest(&mut self) {
+        for kept in self.open.values_mut() {
+            kept.session.rest();
         }
     }
 

@@ -1,7 +1,7 @@
 //! git's configuration (git-config(1)): all scopes, includes, and typed values.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -414,8 +414,13 @@ impl Config {
     ///
     /// Costs one `stat(2)` per file, and a second reading of files that were changed when they were first read.
     pub fn is_fresh(&self) -> bool {
-        self.sources.iter().all(Source::is_fresh)
-            && self.branch.as_ref().is_none_or(Branch::is_fresh)
+        self.is_fresh_beside(|_| false)
+    }
+
+    /// As [`Self::is_fresh`], where the files that `is_same` tells of are known to say the same.
+    pub(crate) fn is_fresh_beside(&self, is_same: impl Fn(&Path) -> bool) -> bool {
+        let is_fresh = |source: &Source| is_same(source.path()) || source.is_fresh();
+        self.sources.iter().all(is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }
 

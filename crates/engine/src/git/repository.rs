@@ -124,6 +124,9 @@ pub struct Repository {
     pub outer: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
+/// The files in a repository's own folders that say where it is and how it is set up.
+const OWN_FILES: [&str; 3] = ["commondir", "config", "config.worktree"];
+
 impl Repository {
     /// How git names the file `path` in what it says: it stands at the top of the working tree.
     pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
@@ -157,6 +160,20 @@ impl Repository {
         self.config.is_fresh()
     }
 
+    /// As [`Self::is_fresh`], where the repository's own files are known to say the same.
+    pub(crate) fn is_fresh_elsewhere(&self) -> bool {
+        let is_own = |path: &Path| {
+            let in_folder = |folder: &Path| {
+                let path = bytes_of(path);
+                let name = path.strip_prefix(bytes_of(folder).as_bytes());
+                let name = name.and_then(|name| name.strip_prefix(b"/"));
+                name.is_some_and(|name| OWN_FILES.iter().any(|own| own.as_bytes() == name))
+            };
+            in_folder(&self.git_dir) || in_folder(&self.common_dir)
+        };
+        self.config.is_fresh_beside(is_own)
+    }
+
     /// What `git status` takes from the configuration; to be read once and kept.
     pub fn settings(&self) -> Result<settings::Settings, Error> {
         Ok(settings::Settings::new(self)?)
@@ -179,7 +196,7 @@ pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, E
     let start = physical(start)?;
     let mut reader = Reader::new(environment);
     reader.check_early()?;
-    let location = find::find(&mut reader, &start)?;
+    let location = find::find(&mut reader, &start, None)?;
     setup::open(reader, &location, &start)
 }
 
@@ -188,10 +205,13 @@ pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, E
 /// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder (or a file that names one),
 /// and nothing is searched, whatever `GIT_DIR` says; such a repository works in `core.worktree`, or in the directory
 /// that holds it.
+///
+/// At `still` there is a repository, whose folder is what it was.
 pub fn discover_git_dir(
     environment: &Environment,
     start: &Path,
     from_dotgit: bool,
+    still: Option<&Location>,
 ) -> Result<Option<Location>, Error> {
     let mut reader = Reader::new(environment);
     let found = if from_dotgit {
@@ -203,7 +223,7 @@ pub fn discover_git_dir(
             }
         })
     } else {
-        physical(start).and_then(|start| find::find(&mut reader, &start))
+        physical(start).and_then(|start| find::find(&mut reader, &start, still))
     };
     match found {
         Ok(location) => Ok(Some(location)),

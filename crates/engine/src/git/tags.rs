@@ -78,6 +78,14 @@ impl TagIndex {
     }
 }
 
+impl TagIndex {
+    /// Whether no tag can lead elsewhere while all files that hold references stay as they are.
+    pub(crate) fn is_settled(&self) -> bool {
+        let known = self.known.as_ref();
+        known.is_none_or(|known| known.unsettled.is_empty())
+    }
+}
+
 impl Known {
     /// The same, if no tag moved.
     fn held(mut self) -> Option<Self> {

@@ -140,16 +140,20 @@ impl IndexState {
 }
 
 impl Session {
-    /// Reads the index if it is not the one in memory.
-    pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
+    /// Whether the index in memory is the right one, if `is_same` says so of its file.
+    pub(super) fn holds_index(&mut self, is_same: impl FnOnce(&IndexFile) -> bool) -> bool {
         self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();
-        if let Some(state) = &mut self.index
-            && state.file.is_current()
-            && state.is_expanded_rightly(top)
-        {
+        let state = self.index.as_mut();
+        state.is_some_and(|state| is_same(&state.file) && state.is_expanded_rightly(top))
+    }
+
+    /// Reads the index if it is not the one in memory.
+    pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
+        if self.holds_index(IndexFile::is_current) {
             return Ok(());
         }
+        let top = self.repository.work_tree.as_deref();
         let recorded = self.recorded_tree();
         if let Some(recorded) = &recorded
             && recorded.is_current(&self.repository.index_path)

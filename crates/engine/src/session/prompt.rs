@@ -27,12 +27,29 @@ pub(super) struct Memory {
     untracked: Vec<BString>,
     /// The `.git` folder when nothing was under way: each thing that may be adds a name to it.
     idle_git_dir: Option<Observation>,
+    /// The last answer, for as long as the repository's folders are still.
+    answer: Option<Answer>,
+}
+
+/// An answer as it was before the working tree was looked at.
+struct Answer {
+    request: PromptRequest,
+    /// What of it is asked of the working tree.
+    of_work_tree: PromptRequest,
+    prompt: Prompt,
 }
 
 impl Session {
     /// Answers a prompt.
-    pub fn prompt(&mut self, request: &PromptRequest) -> Result<Prompt, SessionError> {
-        let answer = self.answer_prompt(request);
+    pub fn prompt(
+        &mut self,
+        request: &PromptRequest,
+        still: Option<Still>,
+    ) -> Result<Prompt, SessionError> {
+        let answer = match self.still_answer(request, still) {
+            Some(answer) => self.answer_again(answer),
+            None => self.answer_prompt(request),
+        };
         let answer = match self.drop_damaged_state() {
             true => self.answer_prompt(request),
             false => answer,
@@ -42,6 +59,25 @@ impl Session {
         }
         self.objects.rest();
         answer
+    }
+
+    /// The last answer to `request`, if nothing but the working tree can have changed since.
+    fn still_answer(&mut self, request: &PromptRequest, still: Option<Still>) -> Option<Answer> {
+        let answer = self.prompt.answer.take()?;
+        (still.is_some() && answer.request == *request && self.holds_index(|_| true))
+            .then_some(answer)
+    }
+
+    /// Answers as before, but for the working tree.
+    fn answer_again(&mut self, answer: Answer) -> Result<Prompt, SessionError> {
+        if self.repository.git_dir.parent() != self.repository.work_tree.as_deref() {
+            self.top()?;
+        }
+        let mut prompt = answer.prompt.clone();
+        self.count_working_tree(&answer.of_work_tree, &mut prompt.counts)?;
+        self.prompt.answer = Some(answer);
+        drop(self.messages.take());
+        Ok(prompt)
     }
 
     fn answer_prompt(&mut self, request: &PromptRequest) -> Result<Prompt, SessionError> {
@@ -54,8 +90,11 @@ impl Session {
         let head = self.refs.head()?;
         prompt.commit = head_id(&head);
         prompt.action = self.action()?;
+        let mut of_work_tree = None;
         if !request.skip_index {
-            prompt.counts = self.counts(request, &head)?;
+            let (counts, question) = self.counts(request, &head)?;
+            prompt.counts = counts;
+            of_work_tree = Some(question);
         }
         if let Head::Branch { name, id } = &head {
             prompt.branch = name.strip_prefix(b"refs/heads/").unwrap_or_default().into();
@@ -84,6 +123,18 @@ impl Session {
             prompt.commit_encoding = encoding.clone();
             prompt.commit_summary = summary.clone();
             self.prompt.commit = Some((id, encoding, summary));
+        }
+        // What is under way has files of its own, and so have tags that lead nowhere.
+        let is_by_folders = self.prompt.idle_git_dir.is_some() && self.tags.is_settled();
+        if let Some(of_work_tree) = of_work_tree {
+            if self.stillness.answered(is_by_folders) {
+                self.prompt.answer = Some(Answer {
+                    request: *request,
+                    of_work_tree,
+                    prompt: prompt.clone(),
+                });
+            }
+            self.count_working_tree(&of_work_tree, &mut prompt.counts)?;
         }
         // Nobody reads what git would say on the side.
         drop(self.messages.take());
@@ -140,7 +191,12 @@ impl Session {
         Ok(operation.action())
     }
 
-    fn counts(&mut self, request: &PromptRequest, head: &Head) -> Result<Counts, SessionError> {
+    /// Counts what needs no look at the working tree; and what is to be asked of that.
+    fn counts(
+        &mut self,
+        request: &PromptRequest,
+        head: &Head,
+    ) -> Result<(Counts, PromptRequest), SessionError> {
         let is_off =
             |key| Ok::<_, SessionError>(self.repository.config.boolean(key)? == Some(false));
         let mut request = *request;
@@ -158,7 +214,7 @@ impl Session {
         self.refresh_index()?;
         let mut counts = Counts::default();
         let Some(state) = self.index.as_ref() else {
-            return Ok(counts);
+            return Ok((counts, request));
         };
         let sums = state.tracked.sums();
         counts.index_size = sums.entries as usize;
@@ -180,10 +236,7 @@ impl Session {
             request.unstaged_max = 0;
             request.untracked_max = 0;
         }
-        if request.unstaged_max > 0 || request.untracked_max > 0 {
-            self.count_working_tree(&request, &mut counts)?;
-        }
-        Ok(counts)
+        Ok((counts, request))
     }
 
     /// Counts changed and untracked paths. Those of the last time are looked at first: where they are as many as

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::player::Settings;
@@ -24,6 +25,9 @@ pub struct Server {
     limit: Duration,
     asked: u32,
 }
+
+/// How often a question is asked again: more often than it takes to count as asked in a row.
+const AGAIN: usize = 12;
 
 impl Server {
     /// Starts the process with no limits on its counts.
@@ -73,11 +77,28 @@ impl Server {
         self.options
     }
 
-    /// Asks about a directory; gives the response without its record separator.
+    /// Asks about a directory, and then again and again as whoever asks one question after the other; gives the response
+    /// without its record separator.
     ///
     /// # Errors
-    /// Says why there is no (fitting) response.
+    /// Says why there is no (fitting) response, or that it is another when nothing changed.
     pub fn ask(&mut self, directory: &Path) -> Result<Vec<u8>, String> {
+        let first = self.ask_once(directory)?;
+        let said = |response: &[u8]| response.splitn_str(2, b"\x1f").nth(1).map(<[u8]>::to_vec);
+        for _ in 0..AGAIN {
+            let again = self.ask_once(directory)?;
+            if said(&again) != said(&first) {
+                return Err(format!(
+                    "it says otherwise when it is asked again: {} and {}",
+                    crate::shell::escaped(&first),
+                    crate::shell::escaped(&again)
+                ));
+            }
+        }
+        Ok(first)
+    }
+
+    fn ask_once(&mut self, directory: &Path) -> Result<Vec<u8>, String> {
         self.asked += 1;
         let id = format!("id {}", self.asked);
         let request = [

@@ -15,7 +15,7 @@ use super::Error;
 use super::loose;
 use crate::file::open_folder;
 use crate::stamp::{Observation, Stamp, now};
-use crate::trust::FileSystem;
+use crate::watch::watch;
 
 /// Everything that references were read from. To be looked at before they are read: a change in between then shows.
 #[derive(Debug)]
@@ -157,11 +157,7 @@ impl Folder {
             Mode::empty(),
         )
         .ok()?;
-        let trust = FileSystem::of(folder.as_fd()).ok()?.trust(None);
-        if !(trust.directories && trust.contents) {
-            return None;
-        }
-        DirectoryWatch::new(&self.path).ok()
+        watch(folder.as_fd())
     }
 }
 

@@ -63,8 +63,12 @@ pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
         .unwrap_or_else(|| path.components().collect())
 }
 
-/// Finds the repository for the physical directory `start`.
-pub(super) fn find(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
+/// Finds the repository for the physical directory `start`. At `still` there is one, whose folder is what it was.
+pub(super) fn find(
+    reader: &mut Reader<'_>,
+    start: &Path,
+    still: Option<&Location>,
+) -> Result<Location, Error> {
     match reader.environment.get("GIT_DIR") {
         Some(name) => {
             let name = explicit(reader, start, &name.to_owned())?;
@@ -74,7 +78,7 @@ pub(super) fn find(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Er
                 directory: start.to_owned(),
             })
         }
-        None => walk_up(reader, start),
+        None => walk_up(reader, start, still),
     }
 }
 
@@ -103,7 +107,12 @@ pub(super) fn explicit(
     }
 }
 
-fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
+fn walk_up(
+    reader: &mut Reader<'_>,
+    start: &Path,
+    still: Option<&Location>,
+) -> Result<Location, Error> {
+    let still = still.filter(|still| still.kind == Kind::Discovered && still.name == ".git");
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
@@ -111,7 +120,8 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     let mut start_device = None;
     let mut directory = start;
     loop {
-        if let Some(location) = look(reader, directory, start)? {
+        let is_still = still.is_some_and(|still| still.directory == directory);
+        if let Some(location) = look(reader, directory, start, is_still)? {
             return Ok(location);
         }
         let slash = bytes_of(directory).rfind_byte(b'/');
@@ -141,11 +151,13 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     }
 }
 
-/// Looks for a repository in one directory; `start` is git's working directory meanwhile.
+/// Looks for a repository in one directory; `start` is git's working directory meanwhile. With `is_still`, `.git` is known
+/// to be one.
 fn look(
     reader: &mut Reader<'_>,
     directory: &Path,
     start: &Path,
+    is_still: bool,
 ) -> Result<Option<Location>, Error> {
     let dot_git = directory.join(".git");
     let location = |kind, name: &BStr| {
@@ -155,7 +167,11 @@ fn look(
             directory: directory.to_owned(),
         })
     };
-    match read_gitfile(reader, directory, bytes_of(&dot_git), start)? {
+    let read = match is_still {
+        true => Err(gitfile::Reason::IsDirectory),
+        false => read_gitfile(reader, directory, bytes_of(&dot_git), start)?,
+    };
+    match read {
         Ok(git_dir) => {
             ownership::check(
                 reader,
@@ -169,7 +185,7 @@ fn look(
         }
         Err(gitfile::Reason::Missing) => {}
         Err(gitfile::Reason::IsDirectory) => {
-            if is_git_directory(reader.environment, &dot_git, start)? {
+            if is_still || is_git_directory(reader.environment, &dot_git, start)? {
                 ownership::check(reader, None, Some(directory), &dot_git, directory, start)?;
                 return Ok(location(Kind::Discovered, ".git".into()));
             }

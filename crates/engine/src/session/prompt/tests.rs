@@ -31,23 +31,18 @@ fn session(oracle: &Oracle) -> Session {
 
 fn request(max: usize) -> PromptRequest {
     PromptRequest {
-        skip_index: false,
         staged_max: max,
         unstaged_max: max,
         conflicted_max: max,
         untracked_max: max,
-        index_size_max: usize::MAX,
-        each_untracked_file: false,
-        ignore_status_show_untracked_files: false,
-        ignore_bash_show_untracked_files: false,
-        ignore_bash_show_dirty_state: false,
         threads_max: Some(2),
+        ..PromptRequest::EVERYTHING
     }
 }
 
 /// Unstaged and untracked.
 fn counts(session: &mut Session, max: usize) -> (usize, usize) {
-    let counts = session.prompt(&request(max)).unwrap().counts;
+    let counts = session.prompt(&request(max), None).unwrap().counts;
     (counts.unstaged, counts.untracked)
 }
 

@@ -1,0 +1,99 @@
+//! Questions that come one after the other, so that the repository's folders are watched: each change shows at once.
+
+use std::fs;
+
+use super::daemon::{Answer, Daemon};
+use super::sandbox::Sandbox;
+
+/// More than it takes to be watched.
+const QUESTIONS: usize = 20;
+
+/// The answer to each of many questions, which is the same.
+fn ask(daemon: &mut Daemon, dir: &std::path::Path) -> Answer {
+    let first = daemon.ask(dir);
+    for _ in 0..QUESTIONS {
+        assert_eq!(daemon.ask(dir), first);
+    }
+    first
+}
+
+#[test]
+fn a_repository_that_comes_goes_or_is_another_is_noticed() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("below/file", "");
+    let (top, below) = (sandbox.work(), sandbox.work().join("below"));
+    let mut daemon = sandbox.unlimited();
+    for dir in [&top, &below] {
+        assert_eq!(
+            ask(&mut daemon, dir).field(3),
+            top.as_os_str().as_encoded_bytes()
+        );
+    }
+    sandbox.git_in(&below, &["init", "-q"]);
+    let inner = ask(&mut daemon, &below);
+    assert_eq!(inner.field(3), below.as_os_str().as_encoded_bytes());
+    fs::remove_dir_all(below.join(".git")).unwrap();
+    assert_eq!(
+        ask(&mut daemon, &below).field(3),
+        top.as_os_str().as_encoded_bytes()
+    );
+
+    let git_dir = top.join(".git");
+    for (what, name) in [
+        ("no HEAD", "HEAD"),
+        ("no references", "refs"),
+        ("no objects", "objects"),
+    ] {
+        assert!(ask(&mut daemon, &top).is_some());
+        fs::rename(git_dir.join(name), sandbox.path("away")).unwrap();
+        assert!(!ask(&mut daemon, &top).is_some(), "{what}");
+        fs::rename(sandbox.path("away"), git_dir.join(name)).unwrap();
+    }
+    let outside = sandbox.path("outside.git");
+    for is_linked in [true, false] {
+        let before = ask(&mut daemon, &top);
+        fs::rename(&git_dir, &outside).unwrap();
+        assert!(!ask(&mut daemon, &top).is_some());
+        match is_linked {
+            true => std::os::unix::fs::symlink(&outside, &git_dir).unwrap(),
+            false => fs::write(&git_dir, format!("gitdir: {}\n", outside.display())).unwrap(),
+        }
+        assert_eq!(ask(&mut daemon, &top), before);
+        fs::write(outside.join("HEAD"), "ref: refs/heads/unborn\n").unwrap();
+        assert_eq!(ask(&mut daemon, &top).field(5), b"unborn");
+        fs::write(outside.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::remove_file(&git_dir).unwrap();
+        fs::rename(&outside, &git_dir).unwrap();
+    }
+}
+
+#[test]
+fn repositories_that_are_asked_for_in_turn_are_told_apart() {
+    let sandbox = Sandbox::with_repository();
+    let (one, two) = (sandbox.work(), sandbox.repository("two"));
+    let mut daemon = sandbox.unlimited();
+    for round in 0..3 {
+        let tag = format!("tag-{round}");
+        for dir in [&one, &two] {
+            ask(&mut daemon, dir);
+        }
+        sandbox.git_in(&one, &["tag", &tag]);
+        for _ in 0..QUESTIONS {
+            assert_eq!(daemon.ask(&one).field(18), tag.as_bytes());
+            assert_eq!(daemon.ask(&two).field(18), b"");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_comes_and_goes_while_nothing_else_changes_is_counted() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let before = ask(&mut daemon, &sandbox.work());
+    for _ in 0..3 {
+        sandbox.write("new", "");
+        assert_eq!(daemon.ask(sandbox.work()).number(14), before.number(14) + 1);
+        fs::remove_file(sandbox.work().join("new")).unwrap();
+        assert_eq!(daemon.ask(sandbox.work()), before);
+    }
+}

@@ -1,0 +1,303 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use super::*;
+use crate::environment::Environment;
+use crate::git::convert::FilterStderr;
+use crate::git::oracle::Oracle;
+use crate::git::repository::discover;
+use crate::prompt::{Prompt, PromptRequest};
+use crate::session::Session;
+
+/// A commit on `main` that is tagged, another branch and an upstream.
+fn repository() -> Oracle {
+    let oracle = Oracle::new();
+    oracle.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    for name in ["one", "two"] {
+        oracle.write(name, "recorded\n");
+    }
+    oracle.git(&["add", "."]);
+    oracle.git(&["commit", "-qm", "all"]);
+    oracle.git(&["tag", "v/first"]);
+    oracle.git(&["branch", "other/branch"]);
+    oracle.git(&["config", "remote.origin.url", "elsewhere"]);
+    oracle.git(&[
+        "config",
+        "remote.origin.fetch",
+        "+refs/heads/*:refs/remotes/origin/*",
+    ]);
+    oracle.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    oracle.git(&["branch", "-q", "-u", "origin/main"]);
+    oracle
+}
+
+fn open(top: PathBuf) -> Session {
+    let variables = [
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ("HOME".into(), "/nowhere".into()),
+    ];
+    let environment = Environment::new(variables, &top);
+    let repository = discover(&environment, &top).unwrap();
+    Session::open(repository, true, FilterStderr::Discard).unwrap()
+}
+
+/// As a long-lived process asks: by a new session where the configuration changed. Whether it was still.
+fn ask(session: &mut Session) -> (Prompt, bool) {
+    let still = session.still();
+    if !session.is_fresh(still) {
+        *session = open(session.top().unwrap().to_owned());
+        return (
+            session.prompt(&PromptRequest::EVERYTHING, None).unwrap(),
+            false,
+        );
+    }
+    (
+        session.prompt(&PromptRequest::EVERYTHING, still).unwrap(),
+        still.is_some(),
+    )
+}
+
+/// Asks until the folders are known to be still; fails if that never is. The last answer.
+fn settle(session: &mut Session) -> Prompt {
+    let mut answers = (0..25 * IN_A_ROW_MIN).map(|_| ask(session));
+    let still = answers.find(|(_, is_still)| *is_still);
+    still.expect("the folders are not watched").0
+}
+
+type Deed = fn(&Oracle);
+
+const DEEDS: [(&str, Deed); 22] = [
+    ("commit", |it| {
+        it.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+    }),
+    ("switch", |it| {
+        it.git(&["switch", "-q", "other/branch"]);
+    }),
+    ("detach", |it| {
+        it.git(&["switch", "-q", "--detach"]);
+    }),
+    ("HEAD in place", |it| {
+        fs::write(git(it, "HEAD"), "ref: refs/heads/other/branch\n").unwrap();
+    }),
+    ("branch in place", |it| {
+        let parent = it.git(&["commit-tree", "-m", "x", "HEAD^{tree}"]);
+        fs::write(git(it, "refs/heads/main"), parent).unwrap();
+    }),
+    ("tag", |it| {
+        it.git(&["tag", "v/second"]);
+    }),
+    ("tag in a new folder", |it| {
+        it.git(&["tag", "x/y/z"]);
+    }),
+    ("no tag", |it| {
+        it.git(&["tag", "-d", "v/first"]);
+    }),
+    ("annotated tag, packed", |it| {
+        it.git(&["tag", "-a", "-m", "x", "v/third"]);
+        it.git(&["pack-refs", "--all"]);
+    }),
+    ("upstream", |it| {
+        let other = it.git(&["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
+        fs::write(git(it, "refs/remotes/origin/main"), other).unwrap();
+    }),
+    ("no upstream", |it| {
+        it.git(&["branch", "-q", "--unset-upstream"]);
+    }),
+    ("configuration in place", |it| {
+        let path = git(it, "config");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("elsewhere", "over-there")).unwrap();
+    }),
+    ("staged", |it| {
+        it.write("new", "");
+        it.git(&["add", "new"]);
+    }),
+    ("unstaged by a flag", |it| {
+        it.git(&["update-index", "--assume-unchanged", "one"]);
+    }),
+    ("stash", |it| {
+        it.write("one", "changed and longer\n");
+        it.git(&["stash", "-q"]);
+    }),
+    ("merge under way", |it| {
+        let head = it.git(&["rev-parse", "HEAD"]);
+        fs::write(git(it, "MERGE_HEAD"), head).unwrap();
+    }),
+    ("rebase under way", |it| {
+        fs::create_dir(git(it, "rebase-merge")).unwrap();
+    }),
+    ("replaced commit", |it| {
+        let other = it.git(&["commit-tree", "-m", "other words", "HEAD^{tree}"]);
+        let other = String::from_utf8(other).unwrap();
+        it.git(&["replace", "HEAD", other.trim()]);
+    }),
+    ("shallow", |it| {
+        let head = it.git(&["rev-parse", "HEAD"]);
+        fs::write(git(it, "shallow"), head).unwrap();
+    }),
+    ("changed file", |it| it.write("one", "changed and longer\n")),
+    ("new file", |it| it.write("new", "")),
+    ("rules to ignore", |it| {
+        it.write("new", "");
+        fs::write(git(it, "info/exclude"), "new\n").unwrap();
+    }),
+];
+
+fn git(oracle: &Oracle, name: &str) -> PathBuf {
+    oracle.top().join(".git").join(name)
+}
+
+#[test]
+fn each_change_shows_at_once_though_the_folders_were_still() {
+    for (what, deed) in DEEDS {
+        let oracle = repository();
+        let mut session = open(oracle.top());
+        let before = settle(&mut session);
+        deed(&oracle);
+        let (after, _) = ask(&mut session);
+        let right = open(oracle.top())
+            .prompt(&PromptRequest::EVERYTHING, None)
+            .unwrap();
+        assert_eq!(after, right, "{what}");
+        if !["shallow", "unstaged by a flag", "rules to ignore"].contains(&what) {
+            assert_ne!(before, after, "{what}: nothing changed");
+        }
+        for _ in 0..2 * IN_A_ROW_MIN {
+            assert_eq!(ask(&mut session).0, right, "{what}, later");
+        }
+    }
+}
+
+#[test]
+fn a_change_while_the_folders_are_first_watched_shows() {
+    let oracle = repository();
+    let mut session = open(oracle.top());
+    for round in 0..3 * IN_A_ROW_MIN {
+        // Between the proof and the answer.
+        let still = session.still();
+        oracle.git(&["tag", "-f", &format!("v/z{round:03}")]);
+        assert!(session.is_fresh(still));
+        session.prompt(&PromptRequest::EVERYTHING, still).unwrap();
+        let (prompt, _) = ask(&mut session);
+        assert_eq!(prompt.tag, format!("v/z{round:03}"));
+    }
+}
+
+#[test]
+fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
+    let oracle = repository();
+    let mut session = open(oracle.top());
+    settle(&mut session);
+    let other = oracle.top().with_extension("other");
+    fs::rename(oracle.top(), &other).unwrap();
+    assert!(session.still().is_none());
+    fs::rename(&other, oracle.top()).unwrap();
+    // It is the same one again, of which nothing was heard.
+    settle(&mut session);
+    let git_dir = git(&oracle, "");
+    fs::rename(&git_dir, &other).unwrap();
+    oracle.git(&["init", "-q"]);
+    assert!(session.still().is_none());
+}
+
+/// Gives a file of the repository another name outside.
+fn link(oracle: &Oracle, name: &str) {
+    fs::hard_link(git(oracle, name), oracle.top().with_extension("link")).unwrap();
+}
+
+/// Puts something of the repository elsewhere, and a link in its place.
+fn move_away(oracle: &Oracle, name: &str) {
+    let elsewhere = oracle.top().with_extension("moved");
+    fs::rename(git(oracle, name), &elsewhere).unwrap();
+    symlink(&elsewhere, git(oracle, name)).unwrap();
+}
+
+#[test]
+fn what_can_change_unheard_is_not_watched() {
+    let deeds: [(&str, Deed); 7] = [
+        ("HEAD with another name", |it| link(it, "HEAD")),
+        ("a branch with another name", |it| {
+            link(it, "refs/heads/main")
+        }),
+        ("a tag with another name", |it| {
+            link(it, "refs/tags/v/first")
+        }),
+        ("configuration behind a link", |it| move_away(it, "config")),
+        ("the index behind a link", |it| move_away(it, "index")),
+        ("references behind a link", |it| move_away(it, "refs")),
+        ("what is under way", |it| {
+            let head = it.git(&["rev-parse", "HEAD"]);
+            fs::write(git(it, "MERGE_HEAD"), head).unwrap();
+        }),
+    ];
+    for (what, deed) in deeds {
+        let oracle = repository();
+        deed(&oracle);
+        let mut session = open(oracle.top());
+        for _ in 0..3 * IN_A_ROW_MIN {
+            assert!(!ask(&mut session).1, "{what}");
+        }
+    }
+}
+
+#[test]
+fn linked_working_trees_are_watched_in_both_folders() {
+    let oracle = repository();
+    let top = oracle.top().with_extension("linked");
+    let name = top.to_str().unwrap();
+    oracle.git(&["worktree", "add", "-q", "-b", "linked", name]);
+    let mut session = open(top.clone());
+    for deed in [
+        ["tag", "v/z"].as_slice(),
+        &["-C", name, "commit", "-q", "--allow-empty", "-m", "more"],
+        &["-C", name, "switch", "-q", "--detach"],
+        &["-C", name, "rm", "-q", "--cached", "one"],
+    ] {
+        let before = settle(&mut session);
+        oracle.git(deed);
+        let (after, _) = ask(&mut session);
+        assert_ne!(before, after, "{deed:?}");
+        let right = open(top.clone())
+            .prompt(&PromptRequest::EVERYTHING, None)
+            .unwrap();
+        assert_eq!(after, right, "{deed:?}");
+    }
+}
+
+#[test]
+fn nobody_who_asks_now_and_then_has_watches() {
+    let oracle = repository();
+    let mut session = open(oracle.top());
+    let long_ago = Instant::now().checked_sub(2 * PAUSE_MAX).unwrap();
+    for _ in 0..3 * IN_A_ROW_MIN {
+        session.stillness.asked_at = Some(long_ago);
+        assert!(!ask(&mut session).1);
+        assert!(session.stillness.watched.is_none());
+    }
+    settle(&mut session);
+    session.rest();
+    assert!(session.stillness.watched.is_some());
+    session.stillness.asked_at = Some(long_ago);
+    session.rest();
+    assert!(session.stillness.watched.is_none());
+}
+
+#[test]
+fn many_references_take_more_questions() {
+    let oracle = repository();
+    let tags: Vec<_> = (0..300)
+        .map(|number| format!("create refs/tags/t{number} HEAD\n"))
+        .collect();
+    let output = oracle.output("", &["update-ref", "--stdin"], tags.concat().as_bytes());
+    assert!(output.status.success());
+    let mut session = open(oracle.top());
+    settle(&mut session);
+    oracle.git(&["tag", "more"]);
+    let questions = (0..100).take_while(|_| !ask(&mut session).1).count();
+    assert!(
+        questions >= IN_A_ROW_MIN + 300 / REFERENCES_PER_QUESTION,
+        "{questions}"
+    );
+    settle(&mut session);
+}
