@@ -15,6 +15,7 @@ pub(crate) fn index(data: &[u8]) {
     let Some(parsed) = parse(input.0, hash) else {
         return;
     };
+    let _ = parsed.clone().join(input.0);
     let index = parsed.index;
     let names: Vec<Vec<u8>> = index
         .entries()
@@ -42,9 +43,6 @@ pub(crate) fn index(data: &[u8]) {
     }
     if let Some(root) = index.cache_tree() {
         check_cache_tree(root, input.0.len());
-    }
-    if let Some(link) = &parsed.link {
-        let _ = Index::merge_split(index.clone(), index.clone(), link);
     }
     let expanded = index.clone().expand_sparse_directories(|path, _| {
         assert!(names.iter().any(|name| name == path));
@@ -92,22 +90,22 @@ fn check_cache_tree(root: &CacheTree, len: usize) {
 pub(crate) fn split_index(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
-    let base = parse(input.part(), hash);
-    let (Some(base), Some(split)) = (base, parse(input.0, hash)) else {
+    let shared = input.part();
+    let (Some(base), Some(split)) = (parse(shared, hash), parse(input.0, hash)) else {
         return;
     };
-    let Some(link) = &split.link else {
+    if split.link.is_none() {
         return;
-    };
-    let (base, split) = (base.index, split.index);
+    }
+    let base = base.index;
     let mut available = BTreeMap::<Vec<u8>, usize>::new();
-    for index in [&base, &split] {
+    for index in [&base, &split.index] {
         for entry in index.entries() {
             *available.entry(index.path(entry).to_vec()).or_default() += 1;
         }
     }
-    let len_max = base.entries().len() + split.entries().len();
-    let Ok(joined) = Index::merge_split(base, split, link) else {
+    let len_max = base.entries().len() + split.index.entries().len();
+    let Ok(joined) = split.join(shared) else {
         return;
     };
     assert!(joined.entries().len() <= len_max);

@@ -21,7 +21,7 @@ pub use self::parse::{
     Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex, Prepare, Promise, Take,
 };
 pub use self::sparse::FlatEntry;
-pub use self::split::Link;
+pub use self::split::{Join, Link};
 
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;

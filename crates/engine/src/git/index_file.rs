@@ -8,14 +8,17 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use bstr::BStr;
 use gix_hash::{Kind, ObjectId};
 use rustix::buffer::spare_capacity;
 use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{
-    Flat, HEADER_LEN, Index, IndexParser, ParseError, ParsedIndex, Prepare, Promise, Take,
+    Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link, ParseError, ParsedIndex, Prepare,
+    Promise, Take,
 };
+use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked};
 
 use crate::stamp::{self, Stamp};
@@ -106,33 +109,70 @@ pub struct LoadedTree {
     pub file: IndexFile,
 }
 
-/// Reads the tracked files of the index at `path` and never has the index in memory as a whole; `None` if it is not there,
-/// or cannot be read so because it is split. Errors are those of [`load`].
-pub fn load_tree(path: &Path, shown_from: &Path, hash: Kind) -> Result<Option<LoadedTree>, Error> {
-    let read_at = stamp::now();
-    let reader = Reader { shown_from, hash };
-    let file = match crate::file::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(reader.open_failed(path, &error)),
-    };
-    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
-    let (parsed, builder, stat) = reader.read(path, &file, builder)?;
-    if parsed.link.is_some() {
+/// Reads the tracked files of the index at `path` without ever having all entries in memory one after the other; `None`
+/// if it is not there. Places and errors are those of [`load`].
+pub fn load_tree(
+    path: &Path,
+    git_dir: &Path,
+    shown_from: &Path,
+    hash: Kind,
+) -> Result<Option<LoadedTree>, Error> {
+    let reader = Reader::new(path, git_dir, shown_from, hash);
+    let Some(own) = reader.open_own()? else {
         return Ok(None);
-    }
-    let mut file = IndexFile::absent(path, read_at);
-    file.own.stamp = Some(Stamp::from(&stat));
-    file.is_sparse = parsed.index.is_sparse();
-    file.notice(&parsed);
+    };
+    let (mut parsed, entries, stat) = reader.read(path, &own, Own::Nothing)?;
+    let mut file = reader.seen(&parsed, &stat);
+    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
+    let is_split = parsed.link.is_some();
+    let tree = match entries {
+        Own::Tree(builder) if !is_split => Some(builder),
+        Own::Tree(_) => {
+            parsed = reader.read_flat(path, &own)?.0;
+            None
+        }
+        Own::Flat(flat) => {
+            parsed = parsed.with(flat);
+            None
+        }
+        Own::Nothing(_) => None,
+    };
+    let tree = match (tree, &parsed.link) {
+        (Some(tree), _) => tree.finish(),
+        (None, Some(link)) => reader.join(&parsed, link, &mut file, builder)?.finish(),
+        (None, None) => Builder::build(&parsed.index, InMemory::default()),
+    };
     Ok(Some(LoadedTree {
-        tracked: Tracked::new(hash, Arc::new(builder.finish())),
+        tracked: Tracked::new(hash, Arc::new(tree)),
         tree: parsed.index.cache_tree().and_then(|root| root.tree),
-        file: IndexFile {
-            untracked_cache_origin: parsed.untracked_cache_origin,
-            ..file
-        },
+        file,
     }))
+}
+
+/// The entries of an index that may turn out to be split: such a one is told at its end, and mostly at its first entry, which
+/// has no name.
+enum Own {
+    Nothing(Promise),
+    Tree(Builder<InMemory>),
+    Flat(Flat),
+}
+
+impl Take for Own {
+    fn take(&mut self, path: &BStr, entry: &Entry) {
+        match self {
+            Self::Tree(builder) => builder.take(path, entry),
+            Self::Flat(flat) => flat.take(path, entry),
+            Self::Nothing(promise) => {
+                *self = match path.is_empty() {
+                    true => Self::Flat(Flat::new(*promise, &HugePages)),
+                    false => {
+                        Self::Tree(Builder::new(entry.id.as_slice().len(), InMemory::default()))
+                    }
+                };
+                self.take(path, entry);
+            }
+        }
+    }
 }
 
 /// Reads the index at `path`; where there is none, the index is empty.
@@ -145,53 +185,27 @@ pub fn load(
     shown_from: &Path,
     hash: Kind,
 ) -> Result<LoadedIndex, Error> {
-    // The clock before the file: a later change bears a later stamp.
-    let read_at = stamp::now();
-    let mut loaded = LoadedIndex {
-        index: Index::empty(hash),
-        file: IndexFile::absent(path, read_at),
-    };
-    let reader = Reader { shown_from, hash };
-    let file = match crate::file::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(loaded),
-        Err(error) => return Err(reader.open_failed(path, &error)),
-    };
-    let (parsed, stat) = reader.read_whole(path, &file)?;
-    loaded.file.own.stamp = Some(Stamp::from(&stat));
-    loaded.file.notice(&parsed);
-    loaded.file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
-    let Some(link) = &parsed.link else {
-        loaded.file.is_sparse = parsed.index.is_sparse();
-        loaded.index = parsed.index;
-        return Ok(loaded);
-    };
-
-    let name = format!("sharedindex.{}", link.shared_id);
-    let in_git_dir = git_dir.join(&name);
-    let shared_path = match lstat_path(&in_git_dir) {
-        Ok(_) => in_git_dir.clone(),
-        Err(_) => path.with_file_name(&name),
-    };
-    let file = crate::file::open(&shared_path)
-        .map_err(|error| reader.open_failed(&shared_path, &error))?;
-    let (shared, stat) = reader.read_whole(&shared_path, &file)?;
-    loaded.file.notice(&shared);
-    if shared.checksum != link.shared_id {
-        return Err(Error::WrongShared {
-            expected: link.shared_id,
-            path: reader.shown(&in_git_dir),
-            found: shared.checksum,
+    let reader = Reader::new(path, git_dir, shown_from, hash);
+    let Some(own) = reader.open_own()? else {
+        return Ok(LoadedIndex {
+            index: Index::empty(hash),
+            file: IndexFile::absent(path, reader.read_at),
         });
-    }
-    loaded.file.shared = Some(SeenFile {
-        path: shared_path,
-        stamp: Some(Stamp::from(&stat)),
-    });
-    loaded.index = Index::merge_split(shared.index, parsed.index, link)
-        .map_err(|reason| reader.malformed(path, reason))?;
-    loaded.file.is_sparse = loaded.index.is_sparse();
-    Ok(loaded)
+    };
+    let (parsed, stat) = reader.read_flat(path, &own)?;
+    let mut file = reader.seen(&parsed, &stat);
+    let index = match &parsed.link {
+        None => parsed.index,
+        Some(link) => {
+            let flat = reader.join(&parsed, link, &mut file, flat)?;
+            parsed.with(flat).index
+        }
+    };
+    Ok(LoadedIndex { index, file })
+}
+
+fn flat(promise: Promise) -> Flat {
+    Flat::new(promise, &HugePages)
 }
 
 impl IndexFile {
@@ -204,13 +218,76 @@ impl IndexFile {
 }
 
 struct Reader<'a> {
+    path: &'a Path,
+    git_dir: &'a Path,
     shown_from: &'a Path,
     hash: Kind,
+    read_at: Timestamp,
 }
 
-impl Reader<'_> {
-    fn read_whole(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
-        let flat = |promise| Flat::new(promise, &HugePages);
+impl<'a> Reader<'a> {
+    fn new(path: &'a Path, git_dir: &'a Path, shown_from: &'a Path, hash: Kind) -> Self {
+        Self {
+            path,
+            git_dir,
+            shown_from,
+            hash,
+            // The clock before the file: a later change bears a later stamp.
+            read_at: stamp::now(),
+        }
+    }
+
+    /// The index itself, if there is one.
+    fn open_own(&self) -> Result<Option<File>, Error> {
+        match crate::file::open(self.path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.open_failed(self.path, &error)),
+        }
+    }
+
+    /// The index itself as it was read.
+    fn seen(&self, parsed: &ParsedIndex, stat: &Stat) -> IndexFile {
+        let mut file = IndexFile::absent(self.path, self.read_at);
+        file.own.stamp = Some(Stamp::from(stat));
+        file.is_sparse = parsed.index.is_sparse();
+        file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
+        file.notice(parsed);
+        file
+    }
+
+    /// Reads the shared index that the `link` of `split` names, and joins the two.
+    fn join<T: Take>(
+        &self,
+        split: &ParsedIndex,
+        link: &Link,
+        seen: &mut IndexFile,
+        take: impl FnOnce(Promise) -> T,
+    ) -> Result<T, Error> {
+        let name = format!("sharedindex.{}", link.shared_id);
+        let in_git_dir = self.git_dir.join(&name);
+        let path = match lstat_path(&in_git_dir) {
+            Ok(_) => in_git_dir.clone(),
+            Err(_) => self.path.with_file_name(&name),
+        };
+        let file = crate::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
+        let join = |promise| Join::new(&split.index, link, promise, take);
+        let (shared, joined, stat) = self.read(&path, &file, join)?;
+        seen.notice(&shared);
+        if shared.checksum != link.shared_id {
+            return Err(Error::WrongShared {
+                expected: link.shared_id,
+                path: self.shown(&in_git_dir),
+                found: shared.checksum,
+            });
+        }
+        let stamp = Some(Stamp::from(&stat));
+        seen.shared = Some(SeenFile { path, stamp });
+        let joined = joined.finish();
+        joined.map_err(|reason| self.malformed(self.path, reason))
+    }
+
+    fn read_flat(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
         let (parsed, flat, stat) = self.read(path, file, flat)?;
         Ok((parsed.with(flat), stat))
     }
@@ -289,6 +366,7 @@ fn parse<T: Take>(
         file,
         bytes: Vec::new(),
         used: 0,
+        size,
         left: size,
     };
     piece.read_more(PIECE_LEN)?;
@@ -312,6 +390,7 @@ struct Piece<'a> {
     file: &'a File,
     bytes: Vec<u8>,
     used: usize,
+    size: usize,
     /// How much of the file was not read yet.
     left: usize,
 }
@@ -331,7 +410,8 @@ impl Piece<'_> {
             .map_err(|_| ReadError::System(Errno::NOMEM))?;
         let wanted = self.bytes.len().saturating_add(len);
         while self.bytes.len() < wanted {
-            match rustix::io::read(self.file, spare_capacity(&mut self.bytes)) {
+            let at = self.size.saturating_sub(self.left) as u64;
+            match rustix::io::pread(self.file, spare_capacity(&mut self.bytes), at) {
                 Ok(0) => self.left = 0,
                 Ok(count) => self.left = self.left.saturating_sub(count),
                 Err(Errno::INTR) => continue,

@@ -440,6 +440,7 @@ fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError
 fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError> {
     Ok(index_file::load_tree(
         &repository.index_path,
+        &repository.git_dir,
         repository.require_work_tree()?,
         repository.hash,
     )?)

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::cache_tree::CacheTree;
-use super::split::Link;
+use super::split::{Join, Link};
 use super::{Entry, EntryFlags, Index};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
@@ -170,12 +170,20 @@ impl Index {
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
         let flat = |promise| Flat::new(promise, &NoPreparation);
-        let mut parser = IndexParser::new(bytes, bytes.len(), hash, flat)?;
-        let rest = bytes.get(HEADER_LEN..).unwrap_or_default();
-        let used = parser.feed(rest, true)?;
-        let (parsed, flat) = parser.finish(rest.get(used..).unwrap_or_default())?;
+        let (parsed, flat) = parse_whole(bytes, hash, flat)?;
         Ok(parsed.with(flat))
     }
+}
+
+fn parse_whole<T: Take>(
+    bytes: &[u8],
+    hash: Kind,
+    take: impl FnOnce(Promise) -> T,
+) -> Result<(ParsedIndex, T), ParseError> {
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, take)?;
+    let rest = bytes.get(HEADER_LEN..).unwrap_or_default();
+    let used = parser.feed(rest, true)?;
+    parser.finish(rest.get(used..).unwrap_or_default())
 }
 
 /// How many bytes the header of an index takes.
@@ -274,6 +282,21 @@ impl<T: Take> IndexParser<T> {
 }
 
 impl ParsedIndex {
+    /// Joins it with the bytes of the `shared` index, if its `link` names one. Cache-tree and marks stay its own.
+    ///
+    /// # Errors
+    /// The bytes are no index, or one that does not fit.
+    pub fn join(self, shared: &[u8]) -> Result<Index, ParseError> {
+        let Some(link) = &self.link else {
+            return Ok(self.index);
+        };
+        let flat = |promise| Flat::new(promise, &NoPreparation);
+        let join = |promise| Join::new(&self.index, link, promise, flat);
+        let (_, joined) = parse_whole(shared, self.index.hash, join)?;
+        let flat = joined.finish()?;
+        Ok(self.with(flat).index)
+    }
+
     /// The same with the entries in `flat`.
     pub fn with(mut self, flat: Flat) -> Self {
         let Flat { entries, mut paths } = flat;

@@ -1,8 +1,13 @@
 //! Split indexes: a shared index and the changes to it (extension `link`).
 
+use std::cmp::Ordering;
+use std::iter::{Peekable, Zip};
+use std::{slice, vec};
+
+use bstr::BStr;
 use gix_hash::{Kind, ObjectId};
 
-use super::parse::ParseError;
+use super::parse::{ParseError, Promise, Take};
 use super::{Entry, Index, compare};
 
 /// How an index changes a shared one.
@@ -116,119 +121,173 @@ fn take_u32(data: &mut &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*word))
 }
 
-impl Index {
-    /// Joins the shared index `base` with the changes that `split` and its `link` hold.
+/// Takes the entries of a shared index, and gives on those of the split index that names it: the shared ones with its
+/// changes, as they come.
+///
+/// The first entries of the split index have no path: they replace those of the shared one which the link names. All
+/// others are added: one of the same path and stage is replaced, and a merged entry takes the place of all stages.
+pub struct Join<'a, T> {
+    split: &'a Index,
+    changes: Result<Changes<'a>, ParseError>,
+    /// How many entries of the shared index were taken.
+    taken: usize,
+    /// All paths that were given on, each with a NUL.
+    paths_len: usize,
+    take: T,
+}
+
+/// What is left of the changes to a shared index.
+struct Changes<'a> {
+    /// By positions in the shared index, ascending.
+    replaced: Peekable<Zip<vec::IntoIter<usize>, slice::Iter<'a, Entry>>>,
+    deleted: Peekable<vec::IntoIter<usize>>,
+    /// In git's order.
+    added: Peekable<vec::IntoIter<&'a Entry>>,
+    /// The path of the merged entry that was added last, which has no other stages.
+    merged: Option<&'a BStr>,
+}
+
+impl<'a, T: Take> Join<'a, T> {
+    /// Begins to join `split`, which has `link`, with a shared index of which `promise` says how much comes; `take` is told
+    /// what comes of both.
+    pub fn new(
+        split: &'a Index,
+        link: &Link,
+        promise: Promise,
+        take: impl FnOnce(Promise) -> T,
+    ) -> Self {
+        Self {
+            split,
+            changes: Changes::of(split, link, promise.entries),
+            taken: 0,
+            paths_len: 0,
+            take: take(Promise {
+                entries: promise.entries.saturating_add(split.entries.len()),
+                paths_len: promise.paths_len.saturating_add(split.paths.len()),
+            }),
+        }
+    }
+
+    /// Gives on what is left when all of the shared index was taken.
     ///
-    /// The first entries of `split` have no path: they replace those of `base` which the link names. All others
-    /// are added: one of the same path and stage is replaced, and a merged entry takes the place of all stages.
-    /// Cache-tree and marks are those of `split`.
-    pub fn merge_split(base: Self, split: Self, link: &Link) -> Result<Self, ParseError> {
-        let base_len = base.entries.len();
+    /// # Errors
+    /// The two do not fit together.
+    pub fn finish(mut self) -> Result<T, ParseError> {
+        while let Some(next) = self.changes.as_mut().ok().and_then(|it| it.added.next()) {
+            self.add(next);
+        }
+        self.changes.map(|_| self.take)
+    }
+
+    fn add(&mut self, entry: &'a Entry) {
+        let path = self.split.path(entry);
+        if let Ok(changes) = &mut self.changes {
+            changes.merged = (entry.flags.stage() == 0).then_some(path);
+        }
+        self.give(path, entry);
+    }
+
+    fn give(&mut self, path: &BStr, entry: &Entry) {
+        let path_len = path.len().saturating_add(1);
+        self.paths_len = self.paths_len.saturating_add(path_len);
+        if u32::try_from(self.paths_len).is_err() {
+            self.changes = Err(ParseError::Corrupt);
+            return;
+        }
+        self.take.take(path, entry);
+    }
+}
+
+impl<T: Take> Take for Join<'_, T> {
+    fn take(&mut self, path: &BStr, shared: &Entry) {
+        let at = self.taken;
+        self.taken = at.saturating_add(1);
+        let split = self.split;
+        let Ok(changes) = &mut self.changes else {
+            return;
+        };
+        let replacement = changes.replaced.next_if(|(replaced, _)| *replaced == at);
+        let entry = replacement.map_or(shared, |(_, replacement)| replacement);
+        if changes.deleted.next_if_eq(&at).is_some() {
+            return;
+        }
+        while let Ok(changes) = &mut self.changes
+            && let Some(next) = changes.added.peek()
+        {
+            match compare(key(split, next), (path, entry.flags.stage())) {
+                Ordering::Less => {}
+                Ordering::Equal => return,
+                Ordering::Greater => break,
+            }
+            if let Some(next) = changes.added.next() {
+                self.add(next);
+            }
+        }
+        match &self.changes {
+            Ok(changes) if changes.merged != Some(path) => self.give(path, entry),
+            _ => {}
+        }
+    }
+}
+
+impl<'a> Changes<'a> {
+    /// Those that `split` and its `link` hold to a shared index of `shared_len` entries.
+    fn of(split: &'a Index, link: &Link, shared_len: usize) -> Result<Self, ParseError> {
         let out_of_range = |deed: &str, at: u64| {
             ParseError::Unmergeable(format!(
-                "position for {deed} {} exceeds base index size {base_len}",
+                "position for {deed} {} exceeds base index size {shared_len}",
                 at as u32 as i32
             ))
         };
-        let replaced = link.replaced.positions(base_len);
+        let replaced = link.replaced.positions(shared_len);
         let replaced = replaced.map_err(|at| out_of_range("replacement", at))?;
-        let deleted = link.deleted.positions(base_len);
+        let deleted = link.deleted.positions(shared_len);
         let deleted = deleted.map_err(|at| out_of_range("delete", at))?;
 
-        let mut kept = base.entries;
         let split_len = split.entries.len();
         let Some((replacements, added)) = split.entries.split_at_checked(replaced.len()) else {
             return Err(ParseError::Unmergeable(format!(
                 "too many replacements ({split_len} vs {split_len})"
             )));
         };
-        for (&at, replacement) in replaced.iter().zip(replacements) {
-            if replacement.path_len != 0 {
-                return Err(ParseError::Unmergeable(format!(
-                    "corrupt link extension, entry {at} should have zero length name"
-                )));
-            }
-            if let Some(entry) = kept.get_mut(at) {
-                *entry = Entry {
-                    path_start: entry.path_start,
-                    path_len: entry.path_len,
-                    ..*replacement
-                };
-            }
+        let wrong_name = |at: usize, should: &str| {
+            ParseError::Unmergeable(format!(
+                "corrupt link extension, entry {at} should have {should} length name"
+            ))
+        };
+        let mut named = replaced.iter().zip(replacements);
+        if let Some((at, _)) = named.find(|(_, replacement)| replacement.path_len != 0) {
+            return Err(wrong_name(*at, "zero"));
         }
         if let Some(at) = added.iter().position(|entry| entry.path_len == 0) {
-            return Err(ParseError::Unmergeable(format!(
-                "corrupt link extension, entry {} should have non-zero length name",
-                replaced.len().saturating_add(at)
-            )));
+            return Err(wrong_name(replaced.len().saturating_add(at), "non-zero"));
         }
-        remove_positions(&mut kept, &deleted);
-
-        let shift = base.paths.len();
-        let mut paths = base.paths;
-        paths.extend_from_slice(&split.paths);
-        if u32::try_from(paths.len()).is_err() {
-            return Err(ParseError::Corrupt);
-        }
-        let added = added.iter().map(|entry| Entry {
-            path_start: entry.path_start.saturating_add(shift as u32),
-            ..*entry
-        });
-        let mut joined = Self {
-            hash: split.hash,
-            entries: Vec::new(),
-            paths,
-            cache_tree: split.cache_tree,
-            is_sparse: split.is_sparse,
-            is_expanded: false,
-        };
-        let added: Vec<Entry> = added.collect();
-        joined.entries = joined.merge_entries(kept, added);
-        Ok(joined)
-    }
-
-    fn merge_entries(&self, kept: Vec<Entry>, mut added: Vec<Entry>) -> Vec<Entry> {
-        if added.is_empty() {
-            return kept;
-        }
-        let key = |entry: &Entry| (self.path(entry), entry.flags.stage());
-        added.sort_by(|a, b| compare(key(a), key(b)));
-        let mut merged: Vec<Entry> = Vec::with_capacity(kept.len().saturating_add(added.len()));
-        let mut added = added.into_iter().peekable();
-        let mut put = |entry: Entry, is_added: bool, replacing: &mut bool| {
-            let last = merged.last().map(key);
-            let (path, stage) = key(&entry);
-            if last == Some((path, stage)) {
-                if is_added {
-                    merged.pop();
-                }
-            } else if *replacing && last.is_some_and(|(last_path, _)| last_path == path) {
-                return;
-            }
-            *replacing = is_added && stage == 0;
-            merged.push(entry);
-        };
-        let mut replacing = false;
-        for entry in kept {
-            while let Some(next) = added.next_if(|next| compare(key(next), key(&entry)).is_lt()) {
-                put(next, true, &mut replacing);
-            }
-            put(entry, false, &mut replacing);
-        }
-        for entry in added {
-            put(entry, true, &mut replacing);
-        }
-        merged
+        Ok(Self {
+            replaced: replaced.into_iter().zip(replacements).peekable(),
+            deleted: deleted.into_iter().peekable(),
+            added: in_order(split, added).into_iter().peekable(),
+            merged: None,
+        })
     }
 }
 
-/// Removes the elements at the ascending `positions`.
-fn remove_positions(entries: &mut Vec<Entry>, positions: &[usize]) {
-    let mut positions = positions.iter().copied().peekable();
-    let mut at = 0usize;
-    entries.retain(|_| {
-        let remove = positions.next_if_eq(&at).is_some();
-        at = at.saturating_add(1);
-        !remove
-    });
+/// Entries that are to be added, in git's order; of one path and stage the last, and of a path that is merged only that.
+fn in_order<'a>(split: &Index, added: &'a [Entry]) -> Vec<&'a Entry> {
+    let mut sorted: Vec<&Entry> = added.iter().collect();
+    sorted.sort_by(|a, b| compare(key(split, a), key(split, b)));
+    let mut kept: Vec<&Entry> = Vec::with_capacity(sorted.len());
+    for entry in sorted {
+        let (path, stage) = key(split, entry);
+        match kept.last().map(|last| key(split, last)) {
+            Some(last) if last == (path, stage) => drop(kept.pop()),
+            Some((last_path, 0)) if last_path == path => continue,
+            _ => {}
+        }
+        kept.push(entry);
+    }
+    kept
+}
+
+fn key<'i>(index: &'i Index, entry: &Entry) -> (&'i BStr, u8) {
+    (index.path(entry), entry.flags.stage())
 }

@@ -236,12 +236,11 @@ fn join(
     deleted: &[usize],
     replaced: &[usize],
 ) -> Result<Vec<(String, u8, u8)>, String> {
-    let base = parse(&plain(base)).index;
     let link = link(id(9), deleted, replaced);
     let split = parse(&write(2, SHA1, changes, &[(b"link", link)]));
-    let link = split.link.expect("a link");
-    assert_eq!(link.shared_id, id(9));
-    Index::merge_split(base, split.index, &link)
+    assert_eq!(split.link.as_ref().expect("a link").shared_id, id(9));
+    split
+        .join(&plain(base))
         .map(|joined| listing(&joined))
         .map_err(|error| error.to_string())
 }
@@ -339,8 +338,7 @@ fn a_run_of_set_bits_ends_at_the_size_of_the_base() {
         data.extend([0; 4]);
     }
     let parsed = parse(&write(2, SHA1, &[], &[(b"link", data)]));
-    let base = parse(&plain(&[draft("a", 0, 1)])).index;
-    let error = Index::merge_split(base, parsed.index, &parsed.link.unwrap()).unwrap_err();
+    let error = parsed.join(&plain(&[draft("a", 0, 1)])).unwrap_err();
     assert_eq!(
         error.to_string(),
         "position for replacement 1 exceeds base index size 1"
@@ -486,9 +484,7 @@ proptest! {
             for entry in parsed.index.entries() {
                 let _ = parsed.index.find(parsed.index.path(entry), 0);
             }
-            if let Some(link) = &parsed.link {
-                let _ = Index::merge_split(parsed.index.clone(), parsed.index, link);
-            }
+            let _ = parsed.join(&bytes);
         }
     }
 }

@@ -37,8 +37,22 @@ fn assert_listed_as_by_git(repo: &Repo) -> LoadedIndex {
     // git's own mark on entries of a shared index, which is not in the file.
     let expected = String::from_utf8(expected)
         .unwrap()
-        .replace("flags: 8000000\n", "flags: 0\n");
+        .replace("flags: 8000000\n", "flags: 0\n")
+        .replace("flags: 48004000\n", "flags: 40004000\n");
     assert_eq!(listing(&loaded), expected);
+    let tree = load_tree(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1);
+    let tree = tree.unwrap().unwrap();
+    let all = |tracked: &Tracked| {
+        let entries = (0..tracked.sums().entries).map(|number| tracked.entry(number).unwrap());
+        entries.collect::<Vec<_>>()
+    };
+    assert_eq!(all(&tree.tracked), all(&Tracked::of(&loaded.index)));
+    assert_eq!(tree.file.own, loaded.file.own);
+    assert_eq!(tree.file.shared, loaded.file.shared);
+    assert_eq!(
+        tree.tree,
+        loaded.index.cache_tree().and_then(|root| root.tree)
+    );
     loaded
 }
 
@@ -158,6 +172,41 @@ fn a_split_index_is_joined_wherever_the_shared_one_lies() {
         load_copy().index.entries().len(),
         loaded.index.entries().len()
     );
+}
+
+#[test]
+fn a_split_index_is_joined_whatever_its_own_part_does_to_the_shared_one() {
+    let repo = Repo::new();
+    repo.git(["config", "splitIndex.maxPercentChange", "100"]);
+    let is_split = || {
+        let loaded = assert_listed_as_by_git(&repo);
+        assert!(loaded.file.shared.is_some());
+        loaded.index.entries().len()
+    };
+    // It has all, or more.
+    repo.git(["update-index", "--split-index"]);
+    some_files(&repo);
+    assert_eq!(is_split(), 7);
+    // It has nothing.
+    repo.git(["update-index", "--no-split-index"]);
+    repo.git(["update-index", "--split-index"]);
+    assert_eq!(is_split(), 7);
+    // It replaces all; and adds some before, between and behind.
+    let all = repo.git(["ls-files", "-z"]);
+    repo.git_fed(["update-index", "-z", "--skip-worktree", "--stdin"], &all);
+    assert_eq!(is_split(), 7);
+    for path in ["A", "deep/file.x", "zz"] {
+        repo.write(path, "added");
+    }
+    repo.git(["add", "A", "deep/file.x", "zz"]);
+    assert_eq!(is_split(), 10);
+    // It takes stages away, and puts others in their place.
+    let id = "1234567890123456789012345678901234567890";
+    let stages = format!("0 {id} 0\ta\n100644 {id} 1\ta\n100644 {id} 3\ta\n");
+    repo.git_fed(["update-index", "--index-info"], stages.as_bytes());
+    assert_eq!(is_split(), 11);
+    repo.git_fed(["update-index", "--force-remove", "-z", "--stdin"], &all);
+    assert_eq!(is_split(), 3);
 }
 
 #[test]
