@@ -151,6 +151,11 @@ impl Index {
         self.cache_tree.as_ref()
     }
 
+    /// Takes it out.
+    pub fn take_cache_tree(&mut self) -> Option<CacheTree> {
+        self.cache_tree.take()
+    }
+
     /// Whether entries may be sparse directories (`sdir` extension).
     pub fn is_sparse(&self) -> bool {
         self.is_sparse

@@ -6,6 +6,7 @@
 
 mod builder;
 mod difference;
+mod in_order;
 mod layout;
 mod memory;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tree;
 
 pub use self::builder::{Builder, Put};
 pub use self::difference::Moved;
+pub use self::in_order::{InOrder, Member};
 pub use self::layout::{
     DirectoryBlock, FileRecord, Files, FilesBlock, Header, SegmentRecord, SubdirRecord, TrackedFile,
 };

@@ -15,8 +15,8 @@ use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{
-    Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link, ParseError, ParsedIndex, Prepare,
-    Promise, Take,
+    CacheTree, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link, ParseError, ParsedIndex,
+    Prepare, Promise, Take,
 };
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked};
@@ -103,8 +103,8 @@ pub struct LoadedIndex {
 pub struct LoadedTree {
     /// The entries.
     pub tracked: Tracked,
-    /// The number of entries and the tree that they make up, where the cache-tree knows it.
-    pub tree: Option<(u32, ObjectId)>,
+    /// The cache-tree, if the index has one.
+    pub cache_tree: Option<CacheTree>,
     /// Where they came from.
     pub file: IndexFile,
 }
@@ -144,7 +144,7 @@ pub fn load_tree(
     };
     Ok(Some(LoadedTree {
         tracked: Tracked::new(hash, Arc::new(tree)),
-        tree: parsed.index.cache_tree().and_then(|root| root.tree),
+        cache_tree: parsed.index.take_cache_tree(),
         file,
     }))
 }

@@ -3,6 +3,7 @@
 //! Both are walked together from the top. A directory whose tree object the index knows (its cache-tree) and
 //! that is HEAD's own is passed over whole, so the cost is that of the directories that differ.
 
+mod later;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
@@ -10,8 +11,9 @@ mod walk;
 
 use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId, oid};
-use vigil_model::index::{FlatEntry, Index};
+use vigil_model::index::{CacheTree, FlatEntry, Index};
 use vigil_model::mode::FileMode;
+use vigil_model::tracked::Tracked;
 
 use self::walk::{Stop, Walker};
 use crate::status::{ChangeKind, RenameSource};
@@ -121,12 +123,23 @@ pub fn diff(
     trees: &dyn TreeSource,
     max: Option<usize>,
 ) -> Result<StagedDiff, Error> {
-    let walk = Walk {
-        max,
-        one_entry: &|_| None,
-        uses_cache_tree: true,
-    };
-    diff_with(head_tree, index, trees, walk)
+    diff_with(head_tree, index, trees, Walk::plain(max))
+}
+
+/// The same by the tracked files of an index, which was read with its `cache_tree`, and `is_sparse` if it was written as
+/// a sparse one. `None` where the cache-tree is wrong about it: only the whole index then tells what git finds.
+pub fn diff_tracked(
+    head_tree: Option<&oid>,
+    (tracked, cache_tree, is_sparse): (&Tracked, Option<&CacheTree>, bool),
+    trees: &dyn TreeSource,
+    max: Option<usize>,
+) -> Result<Option<StagedDiff>, Error> {
+    let mut walker = Walker::new(tracked.hash_kind(), trees, Walk::plain(max));
+    match walker.tracked(head_tree, tracked, cache_tree, is_sparse) {
+        Err(Stop::AtOdds) => return Ok(None),
+        walked => finish(walked)?,
+    }
+    Ok(Some(walker.into_diff()))
 }
 
 /// How HEAD and index are compared.
@@ -139,6 +152,16 @@ pub struct Walk<'a> {
     pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
     /// The index's cache-tree is asked.
     pub uses_cache_tree: bool,
+}
+
+impl Walk<'_> {
+    fn plain(max: Option<usize>) -> Self {
+        Self {
+            max,
+            one_entry: &|_| None,
+            uses_cache_tree: true,
+        }
+    }
 }
 
 /// A directory that is one entry of a sparse index, or would be if the index had it. git compares it as `diff-tree`
@@ -170,12 +193,7 @@ pub fn expand_sparse_directory(
     id: &oid,
     trees: &dyn TreeSource,
 ) -> Result<Vec<FlatEntry>, Error> {
-    let walk = Walk {
-        max: None,
-        one_entry: &|_| None,
-        uses_cache_tree: true,
-    };
-    let mut walker = Walker::new(id.kind(), trees, walk);
+    let mut walker = Walker::new(id.kind(), trees, Walk::plain(None));
     finish(walker.sparse_directory(path, id))?;
     let files = walker.into_diff().changes.into_iter();
     Ok(files
@@ -237,7 +255,7 @@ pub fn tree_entries(
 
 fn finish(walked: Result<(), Stop>) -> Result<(), Error> {
     match walked {
-        Ok(()) | Err(Stop::Enough) => Ok(()),
+        Ok(()) | Err(Stop::Enough | Stop::AtOdds) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
     }
 }

@@ -152,22 +152,24 @@ impl Session {
             Some((_, diff)) => (diff, None),
             None => {
                 state.is_moved = true;
-                let sums = state.tracked.sums();
-                let is_head = match (state.tree, tree) {
-                    // Of a sparse index git may have left that wrong.
-                    (Some((count, id)), Some(head)) if sums.sparse_directories == 0 => {
-                        count > 0 && count == sums.entries && id == head
+                let walked = match &state.cache_tree {
+                    Some(cache_tree) => {
+                        let is_sparse = state.written_sparse.is_some();
+                        let index = (&state.tracked, cache_tree.as_ref(), is_sparse);
+                        staged::diff_tracked(tree.as_deref(), index, &self.objects, max)?
                     }
-                    _ => false,
+                    None => None,
                 };
-                // The walk would end where it begins.
-                if is_head {
-                    (StagedDiff::default(), None)
-                } else {
-                    let index = state.whole(&self.repository)?;
-                    let diff = staged::diff(tree.as_deref(), index, &self.objects, max)?;
-                    (diff, max)
-                }
+                let diff = match walked {
+                    Some(diff) => diff,
+                    None => {
+                        let index = state.whole(&self.repository)?;
+                        staged::diff(tree.as_deref(), index, &self.objects, max)?
+                    }
+                };
+                // One that found fewer is whole.
+                let max = max.filter(|max| diff.changes.len() >= *max);
+                (diff, max)
             }
         };
         let diff = Arc::new(diff);

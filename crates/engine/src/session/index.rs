@@ -7,11 +7,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::ObjectId;
 use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::distrusted_from;
-use vigil_model::index::{Entry, Index};
+use vigil_model::index::{CacheTree, Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::{Session, SessionError, StagedMemory, head_id};
@@ -32,8 +31,8 @@ pub(super) struct IndexState {
     /// All of it, if it was read.
     whole: OnceLock<Index>,
     pub(super) tracked: Tracked,
-    /// The number of entries and the tree that they make up, where only that is known of the cache-tree.
-    pub(super) tree: Option<(u32, ObjectId)>,
+    /// The cache-tree, or that there is none, if the index was read and not kept whole.
+    pub(super) cache_tree: Option<Option<CacheTree>>,
     /// What of the index was written as a sparse one, if it was.
     pub(super) written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember.
@@ -218,7 +217,7 @@ impl Session {
         }
         let mut state = IndexState {
             tracked: Tracked::empty(self.repository.hash),
-            tree: None,
+            cache_tree: None,
             file: loaded.file,
             whole: OnceLock::new(),
             written_sparse,
@@ -260,7 +259,7 @@ impl Session {
         IndexState {
             whole: OnceLock::new(),
             tracked: loaded.tracked,
-            tree: loaded.tree,
+            cache_tree: Some(loaded.cache_tree),
             written_sparse: loaded.file.is_sparse.then(WrittenSparse::default),
             file: loaded.file,
             memory: self.state.is_some().then(|| ScanMemory::new(dirs)),
@@ -279,7 +278,7 @@ impl Session {
             file: recorded.file.clone(),
             whole: OnceLock::new(),
             tracked: recorded.tracked.clone(),
-            tree: None,
+            cache_tree: None,
             written_sparse: recorded.file.is_sparse.then(WrittenSparse::default),
             memory: Some(state.memory(&recorded.tracked)),
             staged: None,

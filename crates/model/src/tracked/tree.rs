@@ -11,7 +11,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
-use super::{Blocks, Builder, Damaged, DirNumber, InMemory, ROOT, Sums};
+use super::{Blocks, Builder, Damaged, DirNumber, InMemory, InOrder, Member, ROOT, Sums};
 use crate::facts::RecordedStat;
 use crate::index::{EntryFlags, Index};
 use crate::mode::FileMode;
@@ -286,20 +286,22 @@ impl Tracked {
         mut visit: impl FnMut(u32, &BStr, &TrackedFile<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let mut path = BString::default();
-        let mut open = vec![OpenDirectory::new(self.directory(ROOT), 0, 0)];
+        // Each with the number of its first entry, and the length of its path.
+        let mut open = vec![(InOrder::new(self.directory(ROOT)), 0u32, 0)];
         let mut left = self.directories();
-        while let Some(current) = open.last_mut() {
-            path.truncate(current.path_len);
-            let Some(step) = current.next() else {
+        while let Some((current, first, path_len)) = open.last_mut() {
+            path.truncate(*path_len);
+            let Some((before, member)) = current.next() else {
                 open.pop();
                 continue;
             };
-            match step {
-                Step::File(number, file) => {
+            let number = first.saturating_add(before);
+            match member {
+                Member::File(file) => {
                     path.extend_from_slice(file.name());
                     visit(number, path.as_bstr(), &file)?;
                 }
-                Step::Subdir(first, subdir) => {
+                Member::Subdir(subdir) => {
                     // A tree has no more directories than there are; one that has is damaged.
                     let Some(fewer) = left.checked_sub(1) else {
                         break;
@@ -314,7 +316,7 @@ impl Tracked {
                     }
                     path.extend_from_slice(subdir.name());
                     path.push(b'/');
-                    open.push(OpenDirectory::new(directory, first, path.len()));
+                    open.push((InOrder::new(directory), number, path.len()));
                 }
             }
         }
@@ -429,7 +431,7 @@ impl<'t> Directory<'t> {
             .filter_map(move |record| Some(Subdir::new(block?, record)))
     }
 
-    fn subdir(&self, at: usize) -> Option<Subdir<'t>> {
+    pub(super) fn subdir(&self, at: usize) -> Option<Subdir<'t>> {
         let block = self.block?;
         block
             .subdirs()
@@ -457,7 +459,15 @@ impl<'t> Directory<'t> {
         offset
     }
 
-    fn order(&self) -> &[(u32, u32, u32)] {
+    /// The files of the segment at `at`: all, where there are no segments.
+    pub(super) fn segment(&self, at: usize) -> Option<Files<'t>> {
+        match self.segments.is_empty() {
+            true => self.block.filter(|_| at == 0).map(|block| block.files()),
+            false => self.segments.get(at).copied(),
+        }
+    }
+
+    pub(super) fn order(&self) -> &[(u32, u32, u32)] {
         self.order.get_or_init(|| {
             let mut order: Vec<_> = self
                 .subdirs()
@@ -484,19 +494,10 @@ pub struct FilesFrom<'d, 't> {
 impl<'t> FilesFrom<'_, 't> {
     /// The next part of the files that is not passed over whole.
     fn open(&mut self) -> Option<Files<'t>> {
-        if self.directory.segments.is_empty() {
-            let is_first = self.segment == 0;
-            self.segment = 1;
-            return self
-                .directory
-                .block
-                .filter(|_| is_first)
-                .map(|block| block.files());
-        }
-        while let Some(segment) = self.directory.segments.get(self.segment) {
+        while let Some(segment) = self.directory.segment(self.segment) {
             self.segment = self.segment.saturating_add(1);
             if self.at < segment.len() {
-                return Some(*segment);
+                return Some(segment);
             }
             self.at = self.at.saturating_sub(segment.len());
         }
@@ -557,51 +558,5 @@ impl<'t> Subdir<'t> {
     #[inline]
     pub fn c_name(&self) -> &'t CStr {
         self.block.subdir_c_name(self.record)
-    }
-}
-
-/// A directory that is being visited.
-struct OpenDirectory<'t> {
-    directory: Directory<'t>,
-    first: u32,
-    path_len: usize,
-    /// The next file, and the next subdirectory in the order of the index.
-    file: usize,
-    subdir: usize,
-    /// How many entries were visited.
-    visited: u32,
-}
-
-enum Step<'t> {
-    File(u32, TrackedFile<'t>),
-    Subdir(u32, Subdir<'t>),
-}
-
-impl<'t> OpenDirectory<'t> {
-    fn new(directory: Directory<'t>, first: u32, path_len: usize) -> Self {
-        Self {
-            directory,
-            first,
-            path_len,
-            file: 0,
-            subdir: 0,
-            visited: 0,
-        }
-    }
-
-    fn next(&mut self) -> Option<Step<'t>> {
-        let number = self.first.saturating_add(self.visited);
-        if let Some(&(before, entries, at)) = self.directory.order().get(self.subdir)
-            && (before <= self.visited || self.file >= self.directory.files_len())
-        {
-            self.subdir = self.subdir.saturating_add(1);
-            self.visited = self.visited.saturating_add(entries);
-            let subdir = self.directory.subdir(at as usize)?;
-            return Some(Step::Subdir(number, subdir));
-        }
-        let file = self.directory.file(self.file)?;
-        self.file = self.file.saturating_add(1);
-        self.visited = self.visited.saturating_add(1);
-        Some(Step::File(number, file))
     }
 }

@@ -49,10 +49,7 @@ fn assert_listed_as_by_git(repo: &Repo) -> LoadedIndex {
     assert_eq!(all(&tree.tracked), all(&Tracked::of(&loaded.index)));
     assert_eq!(tree.file.own, loaded.file.own);
     assert_eq!(tree.file.shared, loaded.file.shared);
-    assert_eq!(
-        tree.tree,
-        loaded.index.cache_tree().and_then(|root| root.tree)
-    );
+    assert_eq!(tree.cache_tree.as_ref(), loaded.index.cache_tree());
     loaded
 }
 

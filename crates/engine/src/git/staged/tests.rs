@@ -67,11 +67,40 @@ fn raw_by_git(repo: &Repo, tree: &str) -> Vec<String> {
     lines
 }
 
+fn by_tracked(
+    head: Option<&oid>,
+    index: &Index,
+    trees: &dyn TreeSource,
+    max: Option<usize>,
+) -> Result<Option<StagedDiff>, Error> {
+    let tracked = Tracked::of(index);
+    let index = (&tracked, index.cache_tree(), index.is_sparse());
+    diff_tracked(head, index, trees, max)
+}
+
+/// [`diff`], which says the same of the index and of its tracked files.
+#[track_caller]
+fn both(
+    head: Option<&oid>,
+    index: &Index,
+    trees: &dyn TreeSource,
+    max: Option<usize>,
+) -> Result<StagedDiff, Error> {
+    let of_index = diff(head, index, trees, max);
+    match (&of_index, by_tracked(head, index, trees, max)) {
+        (Ok(of_index), of_tracked) => assert_eq!(of_tracked.unwrap().as_ref(), Some(of_index)),
+        (Err(of_index), of_tracked) => {
+            assert_eq!(of_tracked.unwrap_err().to_string(), of_index.to_string());
+        }
+    }
+    of_index
+}
+
 #[track_caller]
 fn assert_same_as_git(repo: &Repo, tree: &str) -> StagedDiff {
     let objects = CatFile::new(repo);
     let head = id(repo, &format!("{tree}^{{tree}}"));
-    let found = diff(Some(&head), &index(repo), &objects, None).unwrap();
+    let found = both(Some(&head), &index(repo), &objects, None).unwrap();
     assert_eq!(raw(&found), raw_by_git(repo, tree));
     found
 }
@@ -202,7 +231,7 @@ fn on_an_unborn_branch_all_is_added() {
     repo.write("a/b", "");
     repo.git(["add", "."]);
     let objects = CatFile::new(&repo);
-    let found = diff(None, &index(&repo), &objects, None).unwrap();
+    let found = both(None, &index(&repo), &objects, None).unwrap();
     assert_eq!(raw(&found), raw_by_git(&repo, empty.trim_end()));
     assert_eq!(found.changes.len(), 2);
 }
@@ -218,14 +247,46 @@ fn known_subtrees_are_not_read() {
     let head = id(&repo, "HEAD^{tree}");
     let asked = || {
         let objects = CatFile::new(&repo);
-        let found = diff(Some(&head), &index(&repo), &objects, None).unwrap();
+        let found = both(Some(&head), &index(&repo), &objects, None).unwrap();
         let asked = objects.asked.lock().unwrap().len();
         (found.changes.len(), asked)
     };
     assert_eq!(asked(), (0, 0));
     repo.write("other/e", "changed");
     repo.git(["add", "other/e"]);
-    assert_eq!(asked(), (1, 2), "the top and the directory of the file");
+    assert_eq!(
+        asked(),
+        (1, 4),
+        "the top and the directory of the file, each way"
+    );
+}
+
+#[test]
+fn a_cache_tree_that_counts_wrongly_needs_the_whole_index() {
+    let repo = Repo::new();
+    for path in ["a", "sub/b", "sub/c", "z"] {
+        repo.write(path, path);
+    }
+    repo.git(["add", "."]);
+    repo.commit();
+    let head = id(&repo, "HEAD^{tree}");
+    let objects = CatFile::new(&repo);
+    // Not all is known to be as in HEAD.
+    repo.write("z", "other");
+    repo.git(["add", "z"]);
+    let right = std::fs::read(repo.index_path()).unwrap();
+    assert!(both(Some(&head), &index(&repo), &objects, None).is_ok());
+    for count in ["1", "3"] {
+        let wrong = right.replace("sub\x002 0\n", format!("sub\0{count} 0\n"));
+        assert_ne!(wrong, right);
+        std::fs::write(repo.index_path(), wrong).unwrap();
+        let index = index(&repo);
+        assert_eq!(
+            by_tracked(Some(&head), &index, &objects, None).unwrap(),
+            None
+        );
+        assert!(diff(Some(&head), &index, &objects, None).is_ok());
+    }
 }
 
 #[test]
@@ -236,7 +297,7 @@ fn the_first_change_can_be_enough() {
     }
     repo.git(["add", "."]);
     let objects = CatFile::new(&repo);
-    let found = diff(None, &index(&repo), &objects, Some(2)).unwrap();
+    let found = both(None, &index(&repo), &objects, Some(2)).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
     assert_eq!(paths, ["a", "b/c"]);
 }
@@ -272,7 +333,7 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     let entry = format!("100644 blob {}\tout\n", blob.trim_end());
     let tree = repo.git_fed(["mktree"], entry.as_bytes());
     let tree = ObjectId::from_hex(tree.trim_end()).unwrap();
-    let found = diff(Some(&tree), &sparse, &objects, None).unwrap();
+    let found = both(Some(&tree), &sparse, &objects, None).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
     assert_eq!(
         paths,
@@ -369,7 +430,7 @@ fn a_tree_that_is_missing_or_malformed_is_named() {
     let index = Index::empty(Kind::Sha1);
     let (top, lower) = (numbered(1), numbered(2));
     let mut trees = Trees(BTreeMap::new());
-    let fails = |trees: &Trees| diff(Some(&top), &index, trees, None).unwrap_err();
+    let fails = |trees: &Trees| both(Some(&top), &index, trees, None).unwrap_err();
     assert!(matches!(fails(&trees), Error::Missing { id } if id == top));
     trees.0.insert(top, tree_entry("40000", "a", lower));
     assert_eq!(
@@ -395,7 +456,7 @@ fn trees_may_lie_as_deep_as_git_allows() {
         trees
             .0
             .insert(numbered(depth), tree_entry("100644", "f", numbered(0)));
-        diff(Some(&numbered(0)), &Index::empty(Kind::Sha1), &trees, None)
+        both(Some(&numbered(0)), &Index::empty(Kind::Sha1), &trees, None)
     };
     assert_eq!(chain(2048).unwrap().changes.len(), 1);
     assert!(matches!(chain(2049), Err(Error::TooDeep { .. })));

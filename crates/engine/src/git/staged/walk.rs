@@ -2,19 +2,21 @@
 //! each other than a thread's stack might.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
-use vigil_model::index::{CacheTree, Entry, Index};
+use vigil_model::index::{CacheTree, Index};
+use vigil_model::tracked::{InOrder, ROOT, Tracked};
 
-use super::tree::{Key, TreeEntry};
+use super::later::{Child, Cursor, InConflict, Item, Later};
 use super::{Error, OneEntry, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 
 /// Why a walk ends early.
 pub(super) enum Stop {
     /// As many changes as were asked for are found.
     Enough,
+    /// The cache-tree counts other entries than there are, which only the index tells one by one.
+    AtOdds,
     /// A tree cannot be used.
     Failed(Error),
 }
@@ -22,56 +24,6 @@ pub(super) enum Stop {
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Failed(error)
-    }
-}
-
-/// A tree object, and how far it is read.
-struct Cursor {
-    id: ObjectId,
-    data: Vec<u8>,
-    at: usize,
-}
-
-impl Cursor {
-    fn peek(&self) -> Result<Option<TreeEntry<'_>>, Error> {
-        let rest = self.data.get(self.at..).unwrap_or_default();
-        TreeEntry::first(rest, self.id.kind()).map_err(|reason| Error::Corrupt {
-            id: self.id,
-            reason,
-        })
-    }
-}
-
-/// The side that is compared with HEAD.
-enum Later<'i> {
-    /// The directory is not there; its entries would be at this place of the index.
-    Absent(usize),
-    /// A tree object, of a sparse directory.
-    Tree(Cursor),
-    /// Entries of the index: all below the directory that are still to be compared.
-    Index {
-        index: &'i Index,
-        range: Range<usize>,
-    },
-}
-
-impl Later<'_> {
-    /// The place in the index of what comes next.
-    fn position(&self) -> usize {
-        match self {
-            Self::Absent(at) => *at,
-            Self::Tree(_) => 0,
-            Self::Index { range, .. } => range.start,
-        }
-    }
-
-    /// Leaves out what is before `position`.
-    fn skip_to(&mut self, position: usize) {
-        match self {
-            Self::Absent(at) => *at = position.max(*at),
-            Self::Tree(_) => {}
-            Self::Index { range, .. } => range.start = position.min(range.end).max(range.start),
-        }
     }
 }
 
@@ -110,6 +62,8 @@ pub(super) struct Walker<'t> {
     spare: Vec<Vec<u8>>,
     /// The cache-tree counts the entries of the index as it was written.
     has_counts: bool,
+    /// Entries are told by their places in the index.
+    has_places: bool,
     /// The cache-tree's word for the whole of the index is not taken. git never asks for it, and may leave it wrong where
     /// it makes an index sparse.
     doubts_top: bool,
@@ -129,6 +83,7 @@ impl<'t> Walker<'t> {
             path: Vec::new(),
             spare: Vec::new(),
             has_counts: false,
+            has_places: true,
             doubts_top: false,
         }
     }
@@ -150,6 +105,26 @@ impl<'t> Walker<'t> {
             range: 0..index.entries().len(),
         };
         let cache_tree = index.cache_tree().filter(|_| self.uses_cache_tree);
+        self.run(head.map(ObjectId::from), later, cache_tree)
+    }
+
+    /// The same with the tracked files of an index, whose `cache_tree` is given; `is_sparse` if it was written as a sparse
+    /// one.
+    pub(super) fn tracked(
+        &mut self,
+        head: Option<&oid>,
+        tracked: &Tracked,
+        cache_tree: Option<&CacheTree>,
+        is_sparse: bool,
+    ) -> Result<(), Stop> {
+        self.has_counts = true;
+        self.has_places = false;
+        self.doubts_top = is_sparse;
+        let later = Child::Tracked {
+            tracked,
+            number: ROOT,
+            entries: tracked.sums().entries as usize,
+        };
         self.run(head.map(ObjectId::from), later, cache_tree)
     }
 
@@ -290,6 +265,9 @@ impl<'t> Walker<'t> {
                 return Ok(Step::Next);
             }
             if self.has_counts && !name.is_empty() {
+                if !self.has_places {
+                    return Err(Stop::AtOdds);
+                }
                 if end > range.end {
                     return Ok(Step::SkipTo(end));
                 }
@@ -304,6 +282,17 @@ impl<'t> Walker<'t> {
                 Child::Absent(at) => Later::Absent(at),
                 Child::Tree(id) => Later::Tree(self.read_tree(id)?),
                 Child::Index { index, range } => Later::Index { index, range },
+                Child::Tracked {
+                    tracked, number, ..
+                } => {
+                    let mut members = InOrder::new(tracked.directory(number));
+                    let next = members.next().map(|(_, member)| member);
+                    Later::Tracked {
+                        tracked,
+                        members,
+                        next,
+                    }
+                }
             },
             node,
             outer_len: self.path.len(),
@@ -326,13 +315,9 @@ impl<'t> Walker<'t> {
 
     /// Compares the file at the current path.
     fn file(&mut self, head: Option<Side>, later: Option<Item<'_, '_>>) -> Result<(), Stop> {
-        let later = match later {
-            None => None,
-            Some(Item::Tree(tree)) => Some(Side {
-                mode: tree.mode,
-                id: tree.id,
-            }),
-            Some(Item::Index { entry, .. }) if entry.flags.stage() != 0 => {
+        let later = match later.map_or(Ok(None), |later| later.side()) {
+            Ok(later) => later,
+            Err(InConflict) => {
                 self.found.unmerged.push(UnmergedPath {
                     path: self.path.as_slice().into(),
                     head_mode: head.map_or_else(Default::default, |head| head.mode),
@@ -340,7 +325,6 @@ impl<'t> Walker<'t> {
                 });
                 return Ok(());
             }
-            Some(Item::Index { entry, .. }) => index_side(entry),
         };
         if let Some(change) = StagedChange::between(&self.path, head, later, self.hash) {
             if self.ends_at_depth.is_some() {
@@ -383,140 +367,7 @@ impl Frame<'_> {
         if let Some(cursor) = &mut self.head {
             cursor.at = cursor.at.saturating_add(head_len);
         }
-        match &mut self.later {
-            Later::Absent(_) => {}
-            Later::Tree(cursor) => cursor.at = cursor.at.saturating_add(later_len),
-            Later::Index { range, .. } => range.start = range.start.saturating_add(later_len),
-        }
-    }
-}
-
-impl<'i> Later<'i> {
-    /// What comes next in the directory, whose path takes `dir_len` bytes.
-    fn peek(&self, dir_len: usize) -> Result<Option<Item<'i, '_>>, Error> {
-        Ok(match self {
-            Self::Absent(_) => None,
-            Self::Tree(cursor) => cursor.peek()?.map(Item::Tree),
-            Self::Index { index, range } => {
-                let index: &'i Index = index;
-                let entries = index.entries().get(range.clone()).unwrap_or_default();
-                entries.first().map(|entry| {
-                    let rest = index.path(entry).get(dir_len..).unwrap_or_default();
-                    let (name, is_dir) = match rest.find_byte(b'/') {
-                        Some(at) => (rest.get(..at).unwrap_or_default(), true),
-                        None => (rest, false),
-                    };
-                    Item::Index {
-                        key: Key { name, is_dir },
-                        entry,
-                        index,
-                        range: range.clone(),
-                    }
-                })
-            }
-        })
-    }
-}
-
-/// A file or directory of the later side.
-enum Item<'i, 'f> {
-    Tree(TreeEntry<'f>),
-    Index {
-        key: Key<'i>,
-        entry: &'i Entry,
-        index: &'i Index,
-        /// This item's entries and all that follow in the directory.
-        range: Range<usize>,
-    },
-}
-
-impl<'i, 'f> Item<'i, 'f> {
-    fn key(&self) -> Key<'f>
-    where
-        'i: 'f,
-    {
-        match self {
-            Self::Tree(tree) => tree.key,
-            Self::Index { key, .. } => *key,
-        }
-    }
-
-    /// How much of the later side this is: bytes of a tree, or entries of the index.
-    fn len(&self, dir_len: usize) -> usize {
-        let (key, entry, index, range) = match self {
-            Self::Tree(tree) => return tree.len,
-            Self::Index {
-                key,
-                entry,
-                index,
-                range,
-                ..
-            } => (key, entry, index, range),
-        };
-        let path = index.path(entry);
-        let entries = index.entries().get(range.clone()).unwrap_or_default();
-        if key.is_dir {
-            let dir_len = dir_len.saturating_add(key.name.len()).saturating_add(1);
-            let dir = path.get(..dir_len).unwrap_or_default();
-            count_first(entries, |entry| index.path(entry).starts_with(dir)).max(1)
-        } else if entry.flags.stage() == 0 {
-            1
-        } else {
-            let stages = entries.iter().take_while(|entry| index.path(entry) == path);
-            stages.count()
-        }
-    }
-
-    /// The directory that this is, which has `len` entries if it is in the index, in one whose path takes `dir_len`
-    /// bytes.
-    fn into_child(self, dir_len: usize, len: usize) -> Child<'i> {
-        match self {
-            Self::Tree(tree) => Child::Tree(tree.id),
-            // A sparse directory further down is the only entry of this one, too.
-            Self::Index {
-                entry, index, key, ..
-            } if len == 1
-                && entry.is_sparse_directory()
-                && index.path(entry).len()
-                    == dir_len.saturating_add(key.name.len()).saturating_add(1) =>
-            {
-                Child::Tree(entry.id)
-            }
-            Self::Index { index, range, .. } => Child::Index {
-                index,
-                range: range.start..range.start.saturating_add(len),
-            },
-        }
-    }
-}
-
-/// A directory of the later side that is still to be read.
-enum Child<'i> {
-    /// It is not there; its entries would be at this place of the index.
-    Absent(usize),
-    Tree(ObjectId),
-    Index {
-        index: &'i Index,
-        range: Range<usize>,
-    },
-}
-
-impl Child<'_> {
-    /// Its entries in the index.
-    fn range(&self) -> Option<Range<usize>> {
-        match self {
-            Self::Absent(at) => Some(*at..*at),
-            Self::Tree(_) => None,
-            Self::Index { range, .. } => Some(range.clone()),
-        }
-    }
-
-    /// The same with other entries.
-    fn with_range(self, range: Range<usize>) -> Self {
-        match self {
-            Self::Index { index, .. } => Self::Index { index, range },
-            other => other,
-        }
+        self.later.advance(later_len);
     }
 }
 
@@ -525,23 +376,4 @@ fn count_if_tree(node: &CacheTree, id: &oid) -> Option<usize> {
     let (count, tree) = node.tree?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
     (*tree == *id).then_some(count)
-}
-
-/// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number
-/// only, since most directories are small.
-fn count_first(entries: &[Entry], is_within: impl Fn(&Entry) -> bool) -> usize {
-    let mut bound = 1usize;
-    while entries.get(bound).is_some_and(&is_within) {
-        bound = bound.saturating_mul(2);
-    }
-    let known = bound / 2;
-    let rest = entries.get(known..bound.min(entries.len()));
-    known.saturating_add(rest.unwrap_or_default().partition_point(is_within))
-}
-
-fn index_side(entry: &Entry) -> Option<Side> {
-    (!entry.flags.is_intent_to_add()).then_some(Side {
-        mode: entry.mode,
-        id: entry.id,
-    })
 }

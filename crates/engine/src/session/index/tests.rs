@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::*;
 use crate::environment::Environment;

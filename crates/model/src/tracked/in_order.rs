@@ -1,0 +1,70 @@
+//! What a directory has, in the order of the index.
+
+use super::layout::TrackedFile;
+use super::tree::{Directory, Subdir};
+
+/// What is directly in a directory.
+#[derive(Clone, Copy, Debug)]
+pub enum Member<'t> {
+    /// An entry of the index.
+    File(TrackedFile<'t>),
+    /// A directory that has some.
+    Subdir(Subdir<'t>),
+}
+
+/// The members of a directory in the order of the index, each with how many entries of the directory's tree come before
+/// it.
+#[derive(Debug)]
+pub struct InOrder<'t> {
+    directory: Directory<'t>,
+    /// The segment of the next file, and its place there.
+    segment: usize,
+    file: usize,
+    /// The next subdirectory, in the order of the index.
+    subdir: usize,
+    /// How many entries came.
+    passed: u32,
+}
+
+impl<'t> InOrder<'t> {
+    /// Begins with what comes first in `directory`.
+    pub fn new(directory: Directory<'t>) -> Self {
+        Self {
+            directory,
+            segment: 0,
+            file: 0,
+            subdir: 0,
+            passed: 0,
+        }
+    }
+
+    fn peek_file(&mut self) -> Option<TrackedFile<'t>> {
+        loop {
+            let segment = self.directory.segment(self.segment)?;
+            if let Some(file) = segment.get(self.file) {
+                return Some(file);
+            }
+            self.segment = self.segment.saturating_add(1);
+            self.file = 0;
+        }
+    }
+}
+
+impl<'t> Iterator for InOrder<'t> {
+    type Item = (u32, Member<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let before = self.passed;
+        let file = self.peek_file();
+        if let Some(&(place, entries, at)) = self.directory.order().get(self.subdir)
+            && (place <= before || file.is_none())
+        {
+            self.subdir = self.subdir.saturating_add(1);
+            self.passed = before.saturating_add(entries);
+            return Some((before, Member::Subdir(self.directory.subdir(at as usize)?)));
+        }
+        self.file = self.file.saturating_add(1);
+        self.passed = before.saturating_add(1);
+        Some((before, Member::File(file?)))
+    }
+}
