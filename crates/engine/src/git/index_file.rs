@@ -123,7 +123,7 @@ pub fn load_tree(
     };
     let (mut parsed, entries, stat) = reader.read(path, &own, Own::Nothing)?;
     let mut file = reader.seen(&parsed, &stat);
-    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
+    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::new(prefer_huge_pages));
     let is_split = parsed.link.is_some();
     let tree = match entries {
         Own::Tree(builder) if !is_split => Some(builder),
@@ -140,7 +140,7 @@ pub fn load_tree(
     let tree = match (tree, &parsed.link) {
         (Some(tree), _) => tree.finish(),
         (None, Some(link)) => reader.join(&parsed, link, &mut file, builder)?.finish(),
-        (None, None) => Builder::build(&parsed.index, InMemory::default()),
+        (None, None) => Builder::build(&parsed.index, InMemory::new(prefer_huge_pages)),
     };
     Ok(Some(LoadedTree {
         tracked: Tracked::new(hash, Arc::new(tree)),
@@ -165,9 +165,10 @@ impl Take for Own {
             Self::Nothing(promise) => {
                 *self = match path.is_empty() {
                     true => Self::Flat(Flat::new(*promise, &HugePages)),
-                    false => {
-                        Self::Tree(Builder::new(entry.id.as_slice().len(), InMemory::default()))
-                    }
+                    false => Self::Tree(Builder::new(
+                        entry.id.as_slice().len(),
+                        InMemory::new(prefer_huge_pages),
+                    )),
                 };
                 self.take(path, entry);
             }

@@ -1,18 +1,23 @@
 //! Blocks in memory.
 
 use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
 
 use bstr::BStr;
 
 use super::{Blocks, Damaged, DirNumber, Put};
 
-/// How much memory is asked for at a time, unless one block needs more.
+/// How much memory is asked for at first, unless one block needs more: twice as much each time,
 const CHUNK_LEN: usize = 4 << 20;
+/// so often.
+const DOUBLINGS_MAX: usize = 3;
 
 /// Bytes that are only ever added to.
 #[derive(Debug, Default)]
 struct Arena {
     chunks: Vec<Vec<u8>>,
+    /// Is told of memory for much, which is about to be filled.
+    prepare: Option<fn(&mut [MaybeUninit<u8>])>,
 }
 
 /// Where a block lies.
@@ -28,12 +33,7 @@ impl Arena {
         let has_room =
             |chunk: &Vec<u8>| chunk.capacity().saturating_sub(chunk.len()) >= block.len();
         if !self.chunks.last().is_some_and(has_room) {
-            // The first chunk is small, for the many small trees.
-            let len = match self.chunks.len() {
-                0 => 0,
-                _ => CHUNK_LEN,
-            };
-            self.chunks.push(Vec::with_capacity(len.max(block.len())));
+            self.add_chunk(block.len());
         }
         let chunk = self.chunks.len().saturating_sub(1);
         let start = self.chunks.last().map_or(0, Vec::len);
@@ -46,6 +46,23 @@ impl Arena {
             start: number(start),
             len: number(block.len()),
         }
+    }
+
+    /// Adds a chunk that has room for `len` bytes.
+    fn add_chunk(&mut self, len: usize) {
+        // The first is small, for the many small trees.
+        let mut chunk = match self.chunks.len().checked_sub(1) {
+            None => Vec::with_capacity(len),
+            Some(doublings) => {
+                let usual = CHUNK_LEN << doublings.min(DOUBLINGS_MAX);
+                Vec::with_capacity(usual.max(len))
+            }
+        };
+        // The second may stay almost empty.
+        if let Some(prepare) = self.prepare.filter(|_| self.chunks.len() > 1) {
+            prepare(chunk.spare_capacity_mut());
+        }
+        self.chunks.push(chunk);
     }
 
     fn get(&self, place: Place) -> Option<&[u8]> {
@@ -88,6 +105,13 @@ pub struct InMemory {
 }
 
 impl InMemory {
+    /// Without blocks yet; `prepare` is told of the memory for a large tree.
+    pub fn new(prepare: fn(&mut [MaybeUninit<u8>])) -> Self {
+        let mut memory = Self::default();
+        memory.arena.prepare = Some(prepare);
+        memory
+    }
+
     pub(super) fn put_directory(&mut self, number: DirNumber, block: &[u8]) {
         let place = self.arena.store(block);
         set(&mut self.directories, number, place);

@@ -251,3 +251,16 @@ fn other_facts_are_not_other_names() {
     assert!(moved.other_names.contains(&dir) && moved.other_names.len() == 1);
     assert!(moved.directories.contains(&ROOT) && moved.directories.len() == 2);
 }
+
+#[test]
+fn many_blocks_stay_as_they_were_put() {
+    let mut memory = InMemory::new(|memory| assert!(memory.len() >= 8 << 20));
+    let block = |number: u32| vec![number as u8; 700_000 + number as usize];
+    for number in 0..40 {
+        memory.put_directory(number, &block(number));
+    }
+    for number in 0..40 {
+        assert!(Blocks::directory(&memory, number).unwrap() == block(number));
+    }
+    assert!(Blocks::directory(&memory, 40).is_err());
+}
