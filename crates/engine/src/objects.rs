@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
+use vigil_linux::process::cores;
 
 pub use self::commit::Commit;
 pub use self::compat::Compat;
@@ -210,6 +211,43 @@ impl Objects {
         buf: &mut Vec<u8>,
     ) -> Result<Option<Kind>, Error> {
         self.read_found(id, buf, Reader::find, |info| info.kind == kind)
+    }
+
+    /// Reads objects of the type `kind` on all cores; what `take` makes of each, in their order. There is none of what
+    /// cannot be read, and nothing is said of it.
+    pub(crate) fn read_each<T: Send>(
+        &self,
+        ids: &[ObjectId],
+        kind: Kind,
+        take: &(dyn Fn(&[u8]) -> Option<T> + Sync),
+    ) -> Vec<Option<T>> {
+        let share = ids.len().div_ceil(cores().max(1)).max(1);
+        let read = |ids: &[ObjectId]| {
+            self.readers.ask_quietly(|reader| {
+                let mut content = Vec::new();
+                let mut read = |id: &ObjectId| {
+                    content.clear();
+                    let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
+                    let found =
+                        reader.read_with(&location, &mut content, |info, _| info.kind == kind);
+                    take(&content).filter(|_| found.is_ok_and(|found| found.kind == kind))
+                };
+                ids.iter().map(&mut read).collect::<Vec<_>>()
+            })
+        };
+        std::thread::scope(|scope| {
+            let mut shares = ids.chunks(share);
+            let first = shares.next().unwrap_or_default();
+            let others: Vec<_> = shares.map(|ids| scope.spawn(|| read(ids))).collect();
+            let mut all = read(first);
+            for other in others {
+                match other.join() {
+                    Ok(more) => all.extend(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all
+        })
     }
 
     /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is.

@@ -19,7 +19,7 @@ use gix_object::Kind;
 use self::names::Names;
 use self::table::Rank;
 use super::commits::{ById, Commits, Number};
-use super::refs::{self, Listing, Memory, Refs};
+use super::refs::{self, BestTag, Listing, Memory, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
 use crate::objects::{self, Objects};
@@ -288,10 +288,11 @@ impl<'a> Describer<'a> {
 
     /// What was read and is worth keeping for later questions.
     pub fn into_unsaved(self) -> Unsaved {
-        let (listing, found) = self.names.into_read();
+        let (listing, found, compared) = self.names.into_read();
         Unsaved {
             listing,
             found,
+            compared,
             objects: self.place.objects.clone(),
         }
     }
@@ -373,6 +374,8 @@ pub struct Unsaved {
     listing: Rc<Listing>,
     /// Where objects lead through tags, as far as that was looked for.
     found: ById<ObjectId>,
+    /// What was found out of tags that were compared.
+    compared: Vec<BestTag>,
     objects: Objects,
 }
 
@@ -382,6 +385,7 @@ impl Unsaved {
         Self {
             listing: Rc::new(listing),
             found: ById::default(),
+            compared: Vec::new(),
             objects: place.objects.clone(),
         }
     }
@@ -389,7 +393,7 @@ impl Unsaved {
     /// Keeps what is worth it, for `repository`. Nothing is said where it fails: only later questions would have gained.
     pub fn save(&self, repository: &Repository) {
         let (found, objects) = (&self.found, &self.objects);
-        self.listing.remember(repository, &|id| {
+        self.listing.remember(repository, &self.compared, &|id| {
             let found = found.get(id).copied();
             found.or_else(|| Some(objects.peel(id).ok()??.0))
         });

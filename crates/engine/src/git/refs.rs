@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use self::head::KnownHead;
 use self::listing::Held;
 pub(crate) use self::listing::{Listing, Peeled};
-pub(crate) use self::loose::Memory;
+pub(crate) use self::loose::{BestTag, Memory};
 use self::loose::{Folders, Loose};
 use self::packed::Packed;
 pub(crate) use self::packed::{Next, Skim, Skimmed};

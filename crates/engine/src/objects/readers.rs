@@ -124,6 +124,23 @@ impl Readers {
         }
     }
 
+    /// Has `question` asked of a reader, whatever comes of it. If anything was wrong, all is opened anew afterwards, so that
+    /// who asks again is told.
+    pub(super) fn ask_quietly<T>(
+        &self,
+        question: impl FnOnce(&mut Reader) -> Vec<Option<T>>,
+    ) -> Vec<Option<T>> {
+        let mut reader = self.take();
+        let answers = question(&mut reader);
+        let said = reader.take_said();
+        if said.is_empty() && answers.iter().all(Option::is_some) {
+            self.give(reader);
+        } else {
+            self.forget(reader.store());
+        }
+        answers
+    }
+
     /// Lets go of what is open if some of it may be gone.
     pub(super) fn refresh(&self) {
         let mut state = self.state.lock();

@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
+use gix_object::Kind;
 
 use super::index::{self, Index, Reference};
-use super::table::{Name, NewName, Table};
+use super::table::{Name, NewName, Rank, Table};
 use super::tag_object::{self, TagObject};
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
-use crate::git::refs::{Listing, Next, Peeled, Skim, Skimmed};
+use crate::git::refs::{BestTag, Listing, Next, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and the names that they are.
@@ -37,7 +38,13 @@ pub(super) struct Names<'a> {
     has_annotated: bool,
     /// The numbers of the best names of objects that were asked about and have any.
     best: ById<u32>,
+    /// What was found out of many tags that were compared.
+    compared: Vec<BestTag>,
 }
+
+/// From so many tag objects of one object on, which of them is the best is worth to be remembered, and they are worth to be
+/// read on all cores.
+const MANY: usize = 256;
 
 impl<'a> Names<'a> {
     /// Reads the references that `question` asks for. With `only`, the names of that object are wanted first.
@@ -59,6 +66,7 @@ impl<'a> Names<'a> {
             count: 0,
             has_annotated: false,
             best: ById::default(),
+            compared: Vec::new(),
         };
         match only {
             Some(only) => names.read_only(only, commits)?,
@@ -70,26 +78,82 @@ impl<'a> Names<'a> {
     /// Finds the best name of the object `only`.
     fn read_only(&mut self, only: ObjectId, commits: &Commits<'_>) -> Result<(), Error> {
         let target = only.to_hex().to_string();
+        let mut rank = None;
         let has_tag = Cell::new(false);
         let is_needless = |record: &Skimmed<'_>| match has_tag.get() {
             // None without a tag object is better.
             true if record.peeled.is_none() => Next::PassPlain,
             _ => Next::pass_if(record.target() != target.as_bytes()),
         };
-        let (mut best, place) = (None, self.place);
+        let mut numbers = Vec::new();
         self.targets.begin(true);
         self.for_each_wanted(&is_needless, commits, |names, new| {
-            if new.peeled != only || (new.is_remembered && !names.leads_to(&new.id, &only)?) {
+            let is_needless = rank >= Some(new.rank()) && new.rank() != Rank::Annotated;
+            if new.peeled != only || is_needless {
                 return Ok(());
             }
-            let is_tag = new.is_tag || new.id != only;
-            names.table.push_better(new, &mut best, place)?;
-            // A name that is not better is of a tag only if the best one is.
-            has_tag.set(has_tag.get() || is_tag);
+            // What was remembered may turn out not to be.
+            if !new.is_remembered {
+                rank = rank.max(Some(new.rank()));
+                has_tag.set(rank > Some(Rank::Head));
+            }
+            numbers.push(names.table.push(new));
             Ok(())
         })?;
-        self.best.extend(best.map(|best| (only, best)));
+        self.choose(&only, &numbers)?;
         Ok(())
+    }
+
+    /// Finds which of the names of these numbers is the best of the object `id`.
+    fn choose(&mut self, id: &ObjectId, numbers: &[u32]) -> Result<Option<u32>, Error> {
+        let rank = |number: u32| self.get(number).map(|name| name.rank);
+        let annotated = numbers.iter().copied();
+        let annotated = annotated.filter(|number| rank(*number) == Some(Rank::Annotated));
+        let annotated: Vec<u32> = annotated.collect();
+        let is_many = annotated.len() >= MANY;
+        let mut best = None;
+        if is_many {
+            best = self.compared_before(id, &annotated)?;
+            if best.is_none() {
+                self.table.read_ahead(&annotated, self.place);
+            }
+        }
+        if best.is_none() {
+            for &number in numbers {
+                if self.is_of(number, id)? {
+                    self.table.choose(number, &mut best, self.place)?;
+                }
+            }
+            let is_read = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_some());
+            if let Some(best) = best.and_then(|best| self.get(best))
+                && is_many
+                && annotated.iter().all(is_read)
+            {
+                let compared = BestTag::new(id, self.ids(&annotated), best.id);
+                self.compared.push(compared);
+            }
+        }
+        self.best.extend(best.map(|best| (*id, best)));
+        Ok(best)
+    }
+
+    /// The best of the names of these numbers, if it is remembered that it was.
+    fn compared_before(&self, id: &ObjectId, numbers: &[u32]) -> Result<Option<u32>, Error> {
+        let Some(tag) = self.listing.best_tag(id, self.ids(numbers)) else {
+            return Ok(None);
+        };
+        let is_it = |number: &u32| self.get(*number).is_some_and(|name| name.id == tag);
+        let found = numbers.iter().copied().find(is_it);
+        Ok(match found {
+            Some(number) if self.is_of(number, id)? => Some(number),
+            _ => None,
+        })
+    }
+
+    /// What the references of these numbers point to.
+    fn ids<'n>(&'n self, numbers: &'n [u32]) -> impl Iterator<Item = &'n ObjectId> {
+        let names = numbers.iter().filter_map(|number| self.get(*number));
+        names.map(|name| &name.id)
     }
 
     /// Notes where all references are. Of packed ones, no more than that.
@@ -236,32 +300,28 @@ impl<'a> Names<'a> {
         let mut references: Vec<_> = index.find(first_bytes(id)).collect();
         references.reverse();
         let listing = Rc::clone(&self.listing);
-        let mut best = None;
-        for reference in references {
-            match reference {
-                Reference::Named(number) => {
-                    if self.is_of(number, id)? {
-                        self.table.choose(number, &mut best, self.place)?;
-                    }
-                }
+        let numbers = references
+            .into_iter()
+            .filter_map(|reference| match reference {
+                Reference::Named(number) => Some(number),
                 Reference::Packed(at) => {
                     let new = packed_at(&listing, at)
                         .and_then(|record| packed_name(self.question, record))
-                        .filter(|new| new.peeled == *id);
-                    if let Some(new) = new {
-                        self.table.push_better(new, &mut best, self.place)?;
-                    }
+                        .filter(|new| new.peeled == *id)?;
+                    Some(self.table.push(new))
                 }
-            }
-        }
-        self.best.extend(best.map(|best| (*id, best)));
-        Ok(best)
+            });
+        let numbers: Vec<u32> = numbers.collect();
+        self.choose(id, &numbers)
     }
 
     /// Whether the name of this number is one of the object `id`.
     fn is_of(&self, number: u32, id: &ObjectId) -> Result<bool, Error> {
         match self.get(number) {
-            Some(name) if name.peeled == *id && name.is_remembered => self.leads_to(&name.id, id),
+            Some(name) if name.peeled == *id && name.is_remembered => match &name.tag {
+                Some(tag) if tag.target_kind != Kind::Tag => Ok(tag.target == *id),
+                _ => self.leads_to(&name.id, id),
+            },
             name => Ok(name.is_some_and(|name| name.peeled == *id)),
         }
     }
@@ -272,9 +332,10 @@ impl<'a> Names<'a> {
         Ok(peeled.is_some_and(|peeled| peeled.target == *id))
     }
 
-    /// The references, as they were read, and where objects lead that were asked about.
-    pub(super) fn into_read(self) -> (Rc<Listing>, ById<ObjectId>) {
-        (self.listing, self.targets.into_found())
+    /// The references, as they were read, where objects lead that were asked about, and what was found out of tags that
+    /// were compared.
+    pub(super) fn into_read(self) -> (Rc<Listing>, ById<ObjectId>, Vec<BestTag>) {
+        (self.listing, self.targets.into_found(), self.compared)
     }
 
     /// The name of this number.

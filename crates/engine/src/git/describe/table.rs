@@ -2,6 +2,7 @@
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
+use gix_object::Kind;
 
 use super::tag_object::TagObject;
 use super::{Error, Place};
@@ -64,6 +65,17 @@ pub(super) struct NewName<'a> {
     pub(super) tag: Option<Box<TagObject>>,
 }
 
+impl NewName<'_> {
+    /// How good it is.
+    pub(super) fn rank(&self) -> Rank {
+        match self.peeled != self.id {
+            true => Rank::Annotated,
+            false if self.is_tag => Rank::Lightweight,
+            false => Rank::Head,
+        }
+    }
+}
+
 /// Names by number.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -79,11 +91,7 @@ impl Table {
         self.all.push(Name {
             // There is no room for four gigabytes of names.
             path: (offset(self.text.len()), offset(new.path.len())),
-            rank: match new.peeled != new.id {
-                true => Rank::Annotated,
-                false if new.is_tag => Rank::Lightweight,
-                false => Rank::Head,
-            },
+            rank: new.rank(),
             id: new.id,
             peeled: new.peeled,
             is_remembered: new.is_remembered,
@@ -95,29 +103,13 @@ impl Table {
         number
     }
 
-    /// Adds a name if it is better than the name `best` of the same object, whose place it takes; returns whether it is.
-    pub(super) fn push_better(
-        &mut self,
-        new: NewName<'_>,
-        best: &mut Option<u32>,
-        place: Place<'_>,
-    ) -> Result<bool, Error> {
-        let number = self.push(new);
-        let is_better = self.choose(number, best, place)?;
-        if !is_better && let Some(name) = self.all.pop() {
-            self.text.truncate(name.path.0 as usize);
-        }
-        Ok(is_better)
-    }
-
-    /// Puts the name `new` of an object in the place of the name `best` of the same one if it is better; returns whether
-    /// it is.
+    /// Puts the name `new` of an object in the place of the name `best` of the same one if it is better.
     pub(super) fn choose(
         &mut self,
         new: u32,
         best: &mut Option<u32>,
         place: Place<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<(), Error> {
         let is_better = match *best {
             None => true,
             Some(best) => self.is_better(new, best, place)?,
@@ -125,7 +117,26 @@ impl Table {
         if is_better {
             *best = Some(new);
         }
-        Ok(is_better)
+        Ok(())
+    }
+
+    /// Reads the tag objects of the names of these numbers ahead, on all cores. Those that cannot be read are left to be
+    /// read again, when what is wrong is said.
+    pub(super) fn read_ahead(&mut self, numbers: &[u32], place: Place<'_>) {
+        let unread = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_none());
+        let unread: Vec<u32> = numbers.iter().copied().filter(unread).collect();
+        let ids = unread
+            .iter()
+            .filter_map(|number| Some(self.get(*number)?.id));
+        let ids: Vec<ObjectId> = ids.collect();
+        let hash = place.objects.hash_kind();
+        let parse = |content: &[u8]| TagObject::parse(content, hash).map(Box::new);
+        let tags = place.objects.read_each(&ids, Kind::Tag, &parse);
+        for (number, tag) in unread.iter().zip(tags) {
+            if let Some(name) = self.get_mut(*number) {
+                name.tag = tag;
+            }
+        }
     }
 
     /// The name of this number.

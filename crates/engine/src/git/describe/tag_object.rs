@@ -53,7 +53,7 @@ impl TagObject {
     }
 
     /// Takes apart the contents of a tag object.
-    fn parse(content: &[u8], hash: Hash) -> Option<Self> {
+    pub(super) fn parse(content: &[u8], hash: Hash) -> Option<Self> {
         if content.len() < hash.len_in_hex().saturating_add(LENGTH_MIN) {
             return None;
         }

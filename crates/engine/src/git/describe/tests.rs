@@ -565,3 +565,58 @@ fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
         );
     }
 }
+
+#[test]
+fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("one");
+    let first = sandbox.id("HEAD");
+    // Some are as late as others; the first of these counts.
+    let tag = |number: u32| {
+        let time = 1_700_000_000 + number * 7919 % 101;
+        format!("tag t{number}\nfrom {first}\ntagger A <a@b> {time} +0000\ndata 1\nt\n")
+    };
+    let many: String = (0..300).map(tag).collect();
+    sandbox.git_with_input(&["fast-import", "--quiet"], many.as_bytes());
+    crate::stamp::tick();
+    let remembered = || {
+        let listed = sandbox.git(&["for-each-ref", "--format=%(objectname)", "refs/tags"]);
+        let tags = listed.lines().map(|id| ObjectId::from_hex(id.as_bytes()));
+        let tags: Vec<ObjectId> = tags.map(Result::unwrap).collect();
+        at(&sandbox, |place| {
+            Memory::open(place.repository).best_tag(&first, &tags)
+        })
+    };
+    let check = |remark: &str| {
+        for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
+            for options in [&[][..], &["--tags"], &["--all"], &["--long"]] {
+                compare(&sandbox, options, names, remark);
+            }
+        }
+    };
+    for packs in [false, true] {
+        if packs {
+            sandbox.git(&["pack-refs", "--all"]);
+        }
+        let name = theirs(&sandbox, &[], &["HEAD"]).0;
+        check("first");
+        describe_and_save(&sandbox);
+        assert_eq!(remembered(), Some(sandbox.id(name.trim())), "{packs}");
+        check("remembered");
+        // The best is gone, and comes again.
+        let best = sandbox.id(name.trim()).to_string();
+        sandbox.git(&["tag", "-d", name.trim()]);
+        assert_eq!(remembered(), None);
+        check("without the best");
+        sandbox.git(&["update-ref", &format!("refs/tags/{}", name.trim()), &best]);
+        check("with the best again");
+        sandbox.git(&["tag", "-a", "-m", "t", "later"]);
+        check("with a later one");
+        sandbox.git(&["tag", "-d", "later"]);
+        // Others that are as late.
+        describe_and_save(&sandbox);
+        sandbox.git(&["update-ref", "refs/tags/a-copy", &best]);
+        check("with the same under another name");
+        sandbox.git(&["tag", "-d", "a-copy"]);
+    }
+}

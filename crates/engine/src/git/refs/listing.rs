@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::ObjectId;
+use gix_hash::{ObjectId, oid};
 
-use super::loose::{LooseRef, LooseRefs, Memory, Peel};
+use super::loose::{BestTag, LooseRef, LooseRefs, Memory, Peel};
 use super::packed::{Packed, Skim, Skimmed};
 use super::{Error, Raw, name};
 use crate::git::reftable::Value;
@@ -130,16 +130,28 @@ impl Listing {
         }
     }
 
-    /// Remembers the loose references for later questions, if this listing was made with a [`Memory`]. `peel` finds where
-    /// an object leads through tags.
-    pub(crate) fn remember(&self, repository: &Repository, peel: &Peel<'_>) {
+    /// The one of `tags` that was the best name of `object` when these were last compared, if that is remembered.
+    pub(crate) fn best_tag<'i>(
+        &self,
+        object: &oid,
+        tags: impl IntoIterator<Item = &'i ObjectId>,
+    ) -> Option<ObjectId> {
+        match &self.held {
+            Held::Files { memory, .. } => memory.as_ref()?.best_tag(object, tags),
+            Held::Tables(_) => None,
+        }
+    }
+
+    /// Remembers the loose references, and what was found out of tags that were `compared`, for later questions, if this
+    /// listing was made with a [`Memory`]. `peel` finds where an object leads through tags.
+    pub(crate) fn remember(&self, repository: &Repository, compared: &[BestTag], peel: &Peel<'_>) {
         if let Held::Files {
             loose,
             memory: Some(memory),
             ..
         } = &self.held
         {
-            loose.remember(memory, repository, peel);
+            loose.remember(memory, repository, compared, peel);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
 
+mod best;
 pub(crate) mod memory;
 mod reader;
 mod remember;
@@ -16,6 +17,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use vigil_linux::Errno;
 use vigil_model::path::join;
 
+pub(crate) use self::best::BestTag;
 pub(crate) use self::memory::Memory;
 pub(super) use self::reader::{LooseRef, LooseRefs, read_under};
 pub(super) use self::remember::Peel;

@@ -16,6 +16,7 @@ use vigil_model::clock::{ClockMark, distrusted_from};
 use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 
+use super::best::{self, BestTag};
 use crate::file::open_folder;
 use crate::git::repository::Repository;
 use crate::stamp::{Stamp, now};
@@ -48,6 +49,8 @@ pub(crate) struct Memory {
     distrusted_from: Option<Timestamp>,
     /// The folders, as the block has them.
     folders: Vec<Folder>,
+    /// Which of many tags are the best.
+    pub(super) best: Vec<BestTag>,
 }
 
 /// A folder with many references.
@@ -90,6 +93,7 @@ impl Memory {
             snapshot: None,
             distrusted_from: None,
             folders: Vec::new(),
+            best: Vec::new(),
         };
         // Most repositories have none, and are spared the questions.
         if stat_path(&refs_folder(repository)).is_err() {
@@ -112,6 +116,17 @@ impl Memory {
         self.folders = block
             .and_then(|block| folders_of(block, self.hash))
             .unwrap_or_default();
+        let block = snapshot.block(Table::General, best::KEY).ok().flatten();
+        self.best = best::read(block.unwrap_or_default(), self.hash);
+    }
+
+    /// The one of `tags` that was the best name of `object` when these were last compared.
+    pub(crate) fn best_tag<'i>(
+        &self,
+        object: &oid,
+        tags: impl IntoIterator<Item = &'i ObjectId>,
+    ) -> Option<ObjectId> {
+        best::find(&self.best, object, tags)
     }
 
     /// Where the references are, if that was asked for.

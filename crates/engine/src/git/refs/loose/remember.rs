@@ -12,6 +12,7 @@ use vigil_linux::process::cores;
 use vigil_linux::stat::{Stat, stat_at, stat_path};
 use vigil_model::path::{file_name, parent};
 
+use super::best::{self, BestTag};
 use super::memory::{KEY, Memory, file_system_of, trust_at, write_folder, write_record};
 use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
@@ -30,16 +31,17 @@ const MANY: usize = 256;
 pub(in crate::git::refs) type Peel<'a> = dyn Fn(&oid) -> Option<ObjectId> + Sync + 'a;
 
 impl LooseRefs {
-    /// Writes what is not remembered yet to disk, if it is worth it. Only later questions would have gained by it: nothing
-    /// is said where it fails.
+    /// Writes what is not remembered yet to disk, if it is worth it, and what was found out of tags that were compared. Only
+    /// later questions would have gained by it: nothing is said where it fails.
     pub(in crate::git::refs) fn remember(
         &self,
         memory: &Memory,
         repository: &Repository,
+        compared: &[BestTag],
         peel: &Peel<'_>,
     ) {
         let many = self.with_many_files();
-        if many.iter().all(|many| many.is_known(memory)) {
+        if compared.is_empty() && many.iter().all(|many| many.is_known(memory)) {
             return;
         }
         let file_system = memory.file_system();
@@ -60,7 +62,7 @@ impl LooseRefs {
             look.write(many, &mut out);
         }
         out.0.extend(others.into_iter().flatten());
-        if out.0 == memory.block() {
+        if compared.is_empty() && out.0 == memory.block() {
             return;
         }
         if !make_way(repository) {
@@ -68,6 +70,10 @@ impl LooseRefs {
         }
         let mut changes = Changes::new();
         changes.set(Table::General, KEY, out.0);
+        let best = best::write(compared, &memory.best);
+        if !best.is_empty() {
+            changes.set(Table::General, best::KEY, best);
+        }
         let mark = memory.whole_mark().to_bytes();
         let _ = match &memory.snapshot {
             Some(base) => store.replace(base, changes, mark, &NoSteps),

@@ -57,7 +57,7 @@ fn remember(sandbox: &Sandbox) -> usize {
     let objects = crate::objects::Objects::open(&repository).unwrap();
     let listing = refs.list("refs/tags/".into(), Some(Memory::open(&repository)));
     let asked = AtomicUsize::new(0);
-    listing.unwrap().remember(&repository, &|id| {
+    listing.unwrap().remember(&repository, &[], &|id| {
         asked.fetch_add(1, Ordering::Relaxed);
         Some(objects.peel(id).unwrap()?.0)
     });
@@ -147,7 +147,7 @@ fn what_was_written_within_a_tick_is_read_again() {
         .list("refs/tags/".into(), Some(memory));
     listing
         .unwrap()
-        .remember(&repository, &|id| Some(id.to_owned()));
+        .remember(&repository, &[], &|id| Some(id.to_owned()));
     assert_eq!(check(&sandbox, "but for one"), 2 * MANY);
 }
 
