@@ -120,6 +120,11 @@ pub fn remembered_references(block: &[u8], hash: Kind) -> Option<usize> {
     loose::memory::references_in(block, hash)
 }
 
+/// The tags that `block` has as the best of many.
+pub fn remembered_best_tags(block: &[u8], hash: Kind) -> Vec<ObjectId> {
+    loose::best::tags_in(block, hash)
+}
+
 /// Whether `name` may be a reference's.
 pub fn is_reference_name(name: &[u8]) -> bool {
     name::is_valid(name)

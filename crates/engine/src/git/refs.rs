@@ -362,7 +362,7 @@ impl Refs {
                 // Before the packed ones, lest one be missed that is packed meanwhile.
                 loose: loose::read_under(self.folders(), prefix, self.hash, memory.as_ref()),
                 packed: self.packed()?,
-                memory,
+                memory: memory.map(Box::new),
             },
             Store::Reftable { shared, own } => {
                 let mut all = shared.refs(prefix)?;

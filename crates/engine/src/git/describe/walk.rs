@@ -33,7 +33,7 @@ struct Found {
     seen: usize,
     /// Where the walk ended since it had enough candidates.
     gave_up_on: Option<Number>,
-    /// The walk ended at a lightweight tag, where only others count and there are none.
+    /// There is a lightweight tag, where only others count. Where there are none of these, the walk ended at it.
     met_lightweight: bool,
 }
 
@@ -164,9 +164,11 @@ impl Describer<'_> {
                     });
                     commits.add_flags(number, flag);
                     has_annotated |= rank == Rank::Annotated;
-                } else if only_lightweight {
+                } else {
                     found.met_lightweight = true;
-                    break;
+                    if only_lightweight {
+                        break;
+                    }
                 }
             }
             let flags = commits.flags_of(number);

@@ -54,7 +54,7 @@ pub(super) enum Held {
         loose: LooseRefs,
         packed: Arc<Packed>,
         /// What was remembered of the loose ones.
-        memory: Option<Memory>,
+        memory: Option<Box<Memory>>,
     },
     /// Those of all tables.
     Tables(BTreeMap<BString, Value>),

@@ -1,6 +1,6 @@
 //! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
 
-mod best;
+pub(crate) mod best;
 pub(crate) mod memory;
 mod reader;
 mod remember;

@@ -38,12 +38,41 @@ pub(super) enum Later<'i> {
         index: &'i Index,
         range: Range<usize>,
     },
-    /// A directory of the tracked files, and what is next in it.
-    Tracked {
-        tracked: &'i Tracked,
-        members: InOrder<'i>,
-        next: Option<Member<'i>>,
-    },
+    /// A directory of the tracked files.
+    Tracked(Box<Members<'i>>),
+}
+
+/// The members of a directory of the tracked files.
+pub(super) struct Members<'i> {
+    tracked: &'i Tracked,
+    after: InOrder<'i>,
+    next: Option<Member<'i>>,
+}
+
+impl<'i> Members<'i> {
+    pub(super) fn new(tracked: &'i Tracked, number: DirNumber) -> Self {
+        let mut after = InOrder::new(tracked.directory(number));
+        let next = after.next().map(|(_, member)| member);
+        Self {
+            tracked,
+            after,
+            next,
+        }
+    }
+
+    /// Passes over what is next, and over all stages of it.
+    fn advance(&mut self) {
+        let conflict = match self.next {
+            Some(Member::File(file)) if file.flags().stage() != 0 => Some(file.name()),
+            _ => None,
+        };
+        let is_stage = |member: &Member<'_>| match member {
+            Member::File(file) => conflict == Some(file.name()),
+            Member::Subdir(_) => false,
+        };
+        let mut after = self.after.by_ref().map(|(_, member)| member);
+        self.next = after.find(|member| !is_stage(member));
+    }
 }
 
 impl Later<'_> {
@@ -51,7 +80,7 @@ impl Later<'_> {
     pub(super) fn position(&self) -> usize {
         match self {
             Self::Absent(at) => *at,
-            Self::Tree(_) | Self::Tracked { .. } => 0,
+            Self::Tree(_) | Self::Tracked(_) => 0,
             Self::Index { range, .. } => range.start,
         }
     }
@@ -60,7 +89,7 @@ impl Later<'_> {
     pub(super) fn skip_to(&mut self, position: usize) {
         match self {
             Self::Absent(at) => *at = position.max(*at),
-            Self::Tree(_) | Self::Tracked { .. } => {}
+            Self::Tree(_) | Self::Tracked(_) => {}
             Self::Index { range, .. } => range.start = position.min(range.end).max(range.start),
         }
     }
@@ -71,18 +100,8 @@ impl Later<'_> {
             Self::Absent(_) => {}
             Self::Tree(cursor) => cursor.at = cursor.at.saturating_add(len),
             Self::Index { range, .. } => range.start = range.start.saturating_add(len),
-            Self::Tracked { members, next, .. } if len > 0 => {
-                let conflict = match next {
-                    Some(Member::File(file)) if file.flags().stage() != 0 => Some(file.name()),
-                    _ => None,
-                };
-                let is_stage = |member: &Member<'_>| match member {
-                    Member::File(file) => conflict == Some(file.name()),
-                    Member::Subdir(_) => false,
-                };
-                *next = members.map(|(_, member)| member).find(|it| !is_stage(it));
-            }
-            Self::Tracked { .. } => {}
+            Self::Tracked(members) if len > 0 => members.advance(),
+            Self::Tracked(_) => {}
         }
     }
 }
@@ -110,15 +129,15 @@ impl<'i> Later<'i> {
                     }
                 })
             }
-            Self::Tracked { tracked, next, .. } => next.map(|member| {
-                let tracked: &'i Tracked = tracked;
-                match member {
-                    Member::File(file) => Item::File {
-                        name: file.name(),
-                        file,
-                    },
-                    Member::Subdir(subdir) => Item::Subdir { tracked, subdir },
-                }
+            Self::Tracked(members) => members.next.map(|member| match member {
+                Member::File(file) => Item::File {
+                    name: file.name(),
+                    file,
+                },
+                Member::Subdir(subdir) => Item::Subdir {
+                    tracked: members.tracked,
+                    subdir,
+                },
             }),
         })
     }

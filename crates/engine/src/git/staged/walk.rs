@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::index::{CacheTree, Index};
-use vigil_model::tracked::{InOrder, ROOT, Tracked};
+use vigil_model::tracked::{ROOT, Tracked};
 
-use super::later::{Child, Cursor, InConflict, Item, Later};
+use super::later::{Child, Cursor, InConflict, Item, Later, Members};
 use super::{Error, OneEntry, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 
 /// Why a walk ends early.
@@ -284,15 +284,7 @@ impl<'t> Walker<'t> {
                 Child::Index { index, range } => Later::Index { index, range },
                 Child::Tracked {
                     tracked, number, ..
-                } => {
-                    let mut members = InOrder::new(tracked.directory(number));
-                    let next = members.next().map(|(_, member)| member);
-                    Later::Tracked {
-                        tracked,
-                        members,
-                        next,
-                    }
-                }
+                } => Later::Tracked(Box::new(Members::new(tracked, number))),
             },
             node,
             outer_len: self.path.len(),

@@ -67,6 +67,13 @@ pub(super) fn read(block: &[u8], hash: Kind) -> Vec<BestTag> {
     std::iter::from_fn(&mut next).take(MAX).collect()
 }
 
+/// The tags in `block`.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn tags_in(block: &[u8], hash: Kind) -> Vec<ObjectId> {
+    let all = read(block, hash);
+    all.into_iter().map(|best| best.tag).collect()
+}
+
 /// The block that holds those `learned`, and of the ones `known` before as many as are kept.
 pub(super) fn write(learned: &[BestTag], known: &[BestTag]) -> Vec<u8> {
     let mut out = Writer::default();
