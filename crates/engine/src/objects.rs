@@ -29,6 +29,19 @@ use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
 use crate::object_store::{self, Info, Location, ObjectStore, Places, Promisor, Reader, Reason};
 
+/// So many objects are worth to be read on all cores.
+pub(crate) const MANY: usize = 256;
+
+/// What makes the history, of one commit.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    pub(crate) tree: ObjectId,
+    /// As grafts and a shallow clone's boundary have them.
+    pub(crate) parents: Vec<ObjectId>,
+    /// The committer's time in seconds since 1970; 0 where the commit does not say.
+    pub(crate) time_s: i64,
+}
+
 /// How many tags may lead from one to the next.
 const TAG_DEPTH_MAX: usize = 64;
 
@@ -219,7 +232,7 @@ impl Objects {
         &self,
         ids: &[ObjectId],
         kind: Kind,
-        take: &(dyn Fn(&[u8]) -> Option<T> + Sync),
+        take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
     ) -> Vec<Option<T>> {
         let share = ids.len().div_ceil(cores().max(1)).max(1);
         let read = |ids: &[ObjectId]| {
@@ -230,7 +243,7 @@ impl Objects {
                     let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
                     let found =
                         reader.read_with(&location, &mut content, |info, _| info.kind == kind);
-                    take(&content).filter(|_| found.is_ok_and(|found| found.kind == kind))
+                    take(id, &content).filter(|_| found.is_ok_and(|found| found.kind == kind))
                 };
                 ids.iter().map(&mut read).collect::<Vec<_>>()
             })
@@ -372,6 +385,24 @@ impl Objects {
             None => parents.extend(links.parents()),
         }
         Ok(links.committer_time_s())
+    }
+
+    /// As [`Self::links`], of many commits, on all cores; none of what cannot be read, of which nothing is said.
+    pub(crate) fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
+        if self.history.check().is_err() {
+            return Vec::new();
+        }
+        self.read_each(ids, Kind::Commit, &|id, content| {
+            let links = commit::Links::parse(content, self.hash_kind()).ok()?;
+            Some(Linked {
+                tree: links.tree,
+                parents: match self.history.parents(id) {
+                    Some(own) => own.to_vec(),
+                    None => links.parents().collect(),
+                },
+                time_s: links.committer_time_s(),
+            })
+        })
     }
 
     fn read_commit(&self, id: &oid, buf: &mut Vec<u8>, find: Find) -> Result<(), Error> {

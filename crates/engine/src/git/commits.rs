@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use bstr::BString;
@@ -11,7 +11,7 @@ use gix_commitgraph::{Graph, Position};
 use gix_hash::{ObjectId, oid};
 
 use crate::id_hasher::IdHasher;
-use crate::objects::{Error, Objects};
+use crate::objects::{Error, MANY, Objects};
 
 /// A commit's place in [`Commits`].
 pub(super) type Number = u32;
@@ -247,24 +247,61 @@ impl<'a> Commits<'a> {
         self.in_buf = None;
         self.ids.clear();
         let time_s = self.objects.links(&id, &mut self.buf, &mut self.ids)?;
-        let start = offset(self.parents.len());
         let ids = std::mem::take(&mut self.ids);
-        for id in &ids {
-            let parent = self.number_of(id);
-            self.parents.push(parent);
-        }
-        if let Some(commit) = self.all.get_mut(index(number)) {
-            commit.is_read = true;
-            commit.first = first_bytes(&id);
-            commit.time_s = u64::try_from(time_s).unwrap_or(0);
-            commit.parents = (start, offset(ids.len()));
-        }
+        self.note(number, &id, time_s, &ids);
         if let Some(told) = self.by_objects.get_mut(index(told)) {
             told.tree = tree_in(&self.buf);
         }
         self.in_buf = Some(number);
         self.ids = ids;
         Ok(())
+    }
+
+    /// Notes what the object of the commit `number` says.
+    fn note(&mut self, number: Number, id: &oid, time_s: i64, parents: &[ObjectId]) {
+        let start = offset(self.parents.len());
+        for id in parents {
+            let parent = self.number_of(id);
+            self.parents.push(parent);
+        }
+        if let Some(commit) = self.all.get_mut(index(number)) {
+            commit.is_read = true;
+            commit.first = first_bytes(id);
+            commit.time_s = u64::try_from(time_s).unwrap_or(0);
+            commit.parents = (start, offset(parents.len()));
+        }
+    }
+
+    /// Reads the commits `ids` ahead, on all cores, as far as that is worth it. Those that cannot be read are left to be
+    /// read again, when what is wrong is said.
+    pub(super) fn read_ahead(&mut self, ids: impl Iterator<Item = ObjectId>) {
+        let mut unread: HashSet<Number> = HashSet::new();
+        let mut wanted = Vec::new();
+        for id in ids {
+            let number = self.number_of(&id);
+            let commit = self.get(number).filter(|commit| !commit.is_read);
+            if let Some(Commit {
+                source: Source::Object(at),
+                ..
+            }) = commit.cloned()
+                && unread.insert(number)
+            {
+                wanted.push((number, at, id));
+            }
+        }
+        if wanted.len() < MANY {
+            return;
+        }
+        let ids: Vec<ObjectId> = wanted.iter().map(|(.., id)| *id).collect();
+        let read = self.objects.links_of_each(&ids);
+        for ((number, told, id), linked) in wanted.into_iter().zip(read) {
+            if let Some(linked) = linked {
+                self.note(number, &id, linked.time_s, &linked.parents);
+                if let Some(told) = self.by_objects.get_mut(index(told)) {
+                    told.tree = Some(linked.tree);
+                }
+            }
+        }
     }
 
     /// As [`Self::read`], but as for git a commit that is not there has no parents and is the oldest: `said` takes what

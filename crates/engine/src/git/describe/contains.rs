@@ -1,16 +1,19 @@
 //! The other way round: the reference from which a commit can be reached, and the way from there (`git name-rev`, as
 //! `git describe --contains` asks it).
 
+use std::iter::Peekable;
+use std::vec;
+
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::tag_object;
+use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::git::refs::{self, Peeled};
 use crate::git::wildmatch::{Flags, wildmatch};
-use crate::objects;
+use crate::objects::{self, MANY, Objects};
 
 /// How many first parents in a row are better than one step to another parent.
 const SIDE_STEP: i32 = 65535;
@@ -69,6 +72,35 @@ struct Known {
     generation: i32,
     distance: i32,
     is_tag: bool,
+}
+
+/// A reference, what it holds, where that leads, and whether the shortest name will do.
+type Found = (BString, ObjectId, Peeled, bool);
+
+/// Tag objects that were read before they are asked for, in the order in which they are.
+struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<TagObject>)>>);
+
+impl TagsAhead {
+    /// Reads those of which it is remembered where they lead, which `found` tells of: the tags themselves are read in any
+    /// case.
+    fn of(found: &[Found], objects: &Objects) -> Self {
+        let remembered = found.iter().filter_map(|(_, id, peeled, _)| match peeled {
+            Peeled::Remembered(peeled) => (peeled != id).then_some(*id),
+            Peeled::Told(_) | Peeled::Unknown => None,
+        });
+        let ids: Vec<ObjectId> = remembered.collect();
+        let tags = match ids.len() < MANY {
+            true => Vec::new(),
+            false => tag_object::read_each(&ids, objects),
+        };
+        let tags: Vec<_> = ids.into_iter().zip(tags).collect();
+        Self(tags.into_iter().peekable())
+    }
+
+    /// The tag object `id`, if it is next and could be read.
+    fn take(&mut self, id: &ObjectId) -> Option<TagObject> {
+        self.0.next_if(|(next, _)| next == id)?.1
+    }
 }
 
 struct Naming<'a> {
@@ -199,13 +231,29 @@ impl Naming<'_> {
                     found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
                 }
             })?;
+        // Most are commits, or lead to one.
+        let commits = found.iter().filter_map(|(_, _, peeled, _)| match peeled {
+            Peeled::Told(peeled) | Peeled::Remembered(peeled) => Some(*peeled),
+            Peeled::Unknown => None,
+        });
+        self.commits.read_ahead(commits);
+        let mut tags_ahead = TagsAhead::of(&found, place.objects);
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
             let annotated = peeled.told().filter(|peeled| *peeled != id);
             // What is no tag never was one.
-            let is_plain = matches!(peeled, Peeled::Remembered(peeled) if peeled == id);
-            let mut peel = || tag_object::peel(&id, place.objects, &mut buf);
+            let is_plain = match peeled {
+                Peeled::Told(peeled) | Peeled::Remembered(peeled) => peeled == id,
+                Peeled::Unknown => false,
+            };
+            let mut peel = || match tags_ahead.take(&id) {
+                Some(tag) => {
+                    let peeled = tag_object::follow(tag, place.objects, &mut buf)?;
+                    Ok((Some(Kind::Tag), peeled))
+                }
+                None => tag_object::peel(&id, place.objects, &mut buf),
+            };
             let (kind, peeled) = match annotated {
                 Some(target) if !self.may_lead(&target)? => continue,
                 Some(_) => (Some(Kind::Tag), peel()?.1),

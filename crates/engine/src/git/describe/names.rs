@@ -15,6 +15,7 @@ use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
 use crate::git::refs::{BestTag, Listing, Next, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
+use crate::objects::MANY;
 
 /// The references that a question asks for, and the names that they are.
 ///
@@ -41,10 +42,6 @@ pub(super) struct Names<'a> {
     /// What was found out of many tags that were compared.
     compared: Vec<BestTag>,
 }
-
-/// From so many tag objects of one object on, which of them is the best is worth to be remembered, and they are worth to be
-/// read on all cores.
-const MANY: usize = 256;
 
 impl<'a> Names<'a> {
     /// Reads the references that `question` asks for. With `only`, the names of that object are wanted first.
@@ -110,6 +107,7 @@ impl<'a> Names<'a> {
         let annotated = numbers.iter().copied();
         let annotated = annotated.filter(|number| rank(*number) == Some(Rank::Annotated));
         let annotated: Vec<u32> = annotated.collect();
+        // Which is the best of so many is worth to be remembered, too.
         let is_many = annotated.len() >= MANY;
         let mut best = None;
         if is_many {

@@ -2,9 +2,8 @@
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
-use gix_object::Kind;
 
-use super::tag_object::TagObject;
+use super::tag_object::{self, TagObject};
 use super::{Error, Place};
 
 /// How good a name is.
@@ -129,12 +128,10 @@ impl Table {
             .iter()
             .filter_map(|number| Some(self.get(*number)?.id));
         let ids: Vec<ObjectId> = ids.collect();
-        let hash = place.objects.hash_kind();
-        let parse = |content: &[u8]| TagObject::parse(content, hash).map(Box::new);
-        let tags = place.objects.read_each(&ids, Kind::Tag, &parse);
+        let tags = tag_object::read_each(&ids, place.objects);
         for (number, tag) in unread.iter().zip(tags) {
             if let Some(name) = self.get_mut(*number) {
-                name.tag = tag;
+                name.tag = tag.map(Box::new);
             }
         }
     }

@@ -53,7 +53,7 @@ impl TagObject {
     }
 
     /// Takes apart the contents of a tag object.
-    pub(super) fn parse(content: &[u8], hash: Hash) -> Option<Self> {
+    fn parse(content: &[u8], hash: Hash) -> Option<Self> {
         if content.len() < hash.len_in_hex().saturating_add(LENGTH_MIN) {
             return None;
         }
@@ -120,8 +120,21 @@ pub(super) fn peel(
     Ok((kind, peeled))
 }
 
+/// Reads the tag objects `ids` on all cores, in their order. There is none of what is no tag, or cannot be read, of which
+/// nothing is said.
+pub(super) fn read_each(ids: &[ObjectId], objects: &Objects) -> Vec<Option<TagObject>> {
+    let hash = objects.hash_kind();
+    objects.read_each(ids, Kind::Tag, &|_, content| {
+        TagObject::parse(content, hash)
+    })
+}
+
 /// Follows the tag object `first`; `None` where one on the way is missing or does not follow the format.
-fn follow(first: TagObject, objects: &Objects, buf: &mut Vec<u8>) -> Result<Option<Peeled>, Error> {
+pub(super) fn follow(
+    first: TagObject,
+    objects: &Objects,
+    buf: &mut Vec<u8>,
+) -> Result<Option<Peeled>, Error> {
     let mut peeled = Peeled {
         target: first.target,
         kind: first.target_kind,

@@ -589,7 +589,13 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
     };
     let check = |remark: &str| {
         for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
-            for options in [&[][..], &["--tags"], &["--all"], &["--long"]] {
+            for options in [
+                &[][..],
+                &["--tags"],
+                &["--all"],
+                &["--long"],
+                &["--contains"],
+            ] {
                 compare(&sandbox, options, names, remark);
             }
         }
@@ -619,4 +625,55 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
         check("with the same under another name");
         sandbox.git(&["tag", "-d", "a-copy"]);
     }
+}
+
+#[test]
+fn tips_that_are_many_are_named_as_by_git() {
+    let sandbox = Sandbox::new();
+    let step = |number: u32| {
+        let time = 1_700_000_000 + number * 1800;
+        let who = format!("A <a@b> {time} +0000");
+        let tag = match number % 3 {
+            0 => format!("tag t{number}\nfrom :{number}\ntagger {who}\ndata 1\nt\n"),
+            _ => format!("reset refs/tags/t{number}\nfrom :{number}\n\n"),
+        };
+        format!(
+            "commit refs/heads/main\nmark :{number}\ncommitter {who}\ndata 1\nc\nfrom {}\n\n{tag}",
+            match number {
+                1 => "0000000000000000000000000000000000000000".to_owned(),
+                _ => format!(":{}", number - 1),
+            }
+        )
+    };
+    let steps: String = (1..=300).map(step).collect();
+    sandbox.git_with_input(&["fast-import", "--quiet", "--force"], steps.as_bytes());
+    crate::stamp::tick();
+    let check = |remark: &str| {
+        for name in ["HEAD", "HEAD~7", "HEAD~290"] {
+            for options in [&["--contains"][..], &["--contains", "--all"]] {
+                compare(&sandbox, options, &[name], remark);
+            }
+        }
+    };
+    check("loose");
+    describe_and_save(&sandbox);
+    check("remembered");
+    // Those of a commit and of a tag object are gone.
+    let packs = sandbox.git_dir().join("objects/pack");
+    let pack = std::fs::read_dir(&packs).unwrap();
+    let mut pack = pack.map(|entry| entry.unwrap().path());
+    let pack = pack.find(|path| path.extension().is_some_and(|it| it == "pack"));
+    let contents = std::fs::read(pack.unwrap()).unwrap();
+    std::fs::remove_dir_all(&packs).unwrap();
+    sandbox.git_with_input(&["unpack-objects", "-q"], &contents);
+    check("not in a pack");
+    for gone in ["t290^{}", "t285"] {
+        let id = sandbox.id(gone).to_string();
+        let (folder, rest) = id.split_at(2);
+        let object = sandbox.git_dir().join("objects").join(folder).join(rest);
+        std::fs::remove_file(object).unwrap();
+        check(gone);
+    }
+    sandbox.git(&["pack-refs", "--all"]);
+    check("packed");
 }
