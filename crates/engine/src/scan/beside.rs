@@ -179,12 +179,19 @@ impl Walk<'_> {
             if let Some((at, file)) = &tracked
                 && (!is_dir || is_gitlink_on_any_side(&here.directory, *at, file))
             {
-                let mut others = subdirs.clone();
-                if is_dir && file.flags().stage() > 0 && others.any(|sub| sub.name() == name) {
-                    let file = vigil_model::path::join(here.path, file.name());
-                    found.hide(vigil_model::path::join(file.as_bstr(), BStr::new("")));
+                if !is_dir {
+                    continue;
                 }
-                continue;
+                let path = vigil_model::path::join(here.path, file.name());
+                let names = self.folded.as_ref();
+                // Regardless of case, git asks for directories first.
+                if !names.is_some_and(|names| names.has_dir(path.as_bstr())) {
+                    let mut others = subdirs.clone();
+                    if file.flags().stage() > 0 && others.any(|sub| sub.name() == name) {
+                        found.hide(vigil_model::path::join(path.as_bstr(), BStr::new("")));
+                    }
+                    continue;
+                }
             }
             let subdir = loop {
                 match subdirs.peek() {

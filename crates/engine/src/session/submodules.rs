@@ -104,7 +104,8 @@ impl From<IgnoreSubmodules> for Ignored {
 }
 
 impl SubmoduleRules {
-    /// The rules for the submodules of `repository`, read only if there are `tracked` ones.
+    /// The rules for the submodules of `repository`: to be read only where there is one, which need not be among the
+    /// `tracked` ones.
     pub(super) fn new(
         repository: &Repository,
         tracked: &Tracked,
@@ -118,7 +119,7 @@ impl SubmoduleRules {
             configured,
             without_untracked: request.untracked == UntrackedMode::No,
         };
-        if rules.asked.is_none() && tracked.sums().gitlinks > 0 {
+        if rules.asked.is_none() {
             rules.known = Known::all(repository, tracked, objects)?;
         }
         Ok(rules)

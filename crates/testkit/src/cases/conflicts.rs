@@ -119,6 +119,11 @@ cases! {
         b.base().git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n100644 {ID} 2\tdir\n"));
         b.write("dir/inside", "x\n").write("dir/sub/d", "x\n").write("dir/sub/new.o", "x\n").write(".gitignore", "*.o\n");
     };
+    "conflict of a submodule with a directory, regardless of case", |b| {
+        b.base().git(&["config", "core.ignoreCase", "true"]);
+        b.git_input(&["update-index", "--index-info"], format!("160000 {ID} 1\tdir\n160000 {ID} 1\tDIR/sub\n"));
+        b.write("dir/inside", "x\n").write("dir/sub/new", "x\n");
+    };
     "conflict of a socket with an empty file that is gone", |b| {
         b.base().write("empty", "").commit("empty").remove("empty");
         b.git_input(&["update-index", "--index-info"], format!("100644 {ID} 1\tz\n")).act(Action::Socket { path: "work/z".into() });

@@ -71,6 +71,9 @@ cases! {
         b.git_in("work/third", &["checkout", "-q", "HEAD~1"]).write("third/file", "x\n");
         b.git_in("work/dir/module", &["checkout", "-q", "-f", "main"]).write("dir/module/file", "x\n");
     };
+    "submodule of which all is ignored, only intended to be added", |b| {
+        b.submodule().git(&["config", "-f", ".gitmodules", "submodule.dir/module.ignore", "all"]).git(&["reset", "-q", "-N", "HEAD~1"]);
+    };
     "submodule summary", |b| { everything(b); b.git(&["config", "status.submoduleSummary", "true"]); };
 }
 
