@@ -118,7 +118,10 @@ impl tracked::Blocks for Given {
 pub(crate) fn state_refs(data: &[u8]) {
     for hash in [HashKind::Sha1, HashKind::Sha256] {
         for tag in fuzzing::remembered_best_tags(data, hash) {
-            assert!(data.windows(tag.as_bytes().len()).any(|it| it == tag.as_bytes()));
+            assert!(
+                data.windows(tag.as_bytes().len())
+                    .any(|it| it == tag.as_bytes())
+            );
         }
         if let Some(files) = fuzzing::remembered_references(data, hash) {
             assert!(files <= data.len() / 8);
