@@ -39,6 +39,8 @@ pub(super) struct Names<'a> {
     has_annotated: bool,
     /// The numbers of the best names of objects that were asked about and have any.
     best: ById<u32>,
+    /// The names of objects of which only the rank was asked.
+    unchosen: ById<Unchosen>,
     /// What was found out of many tags that were compared.
     compared: Vec<BestTag>,
 }
@@ -63,6 +65,7 @@ impl<'a> Names<'a> {
             count: 0,
             has_annotated: false,
             best: ById::default(),
+            unchosen: ById::default(),
             compared: Vec::new(),
         };
         match only {
@@ -164,7 +167,6 @@ impl<'a> Names<'a> {
             index: Index::default(),
             count: 0,
             has_annotated: false,
-            contested: Vec::new(),
             enough: match question.counts_lightweight() {
                 true => usize::MAX,
                 false => question.candidates,
@@ -185,9 +187,6 @@ impl<'a> Names<'a> {
         self.count = all.count;
         self.has_annotated = all.has_annotated;
         self.index = Some(all.index);
-        for id in all.contested {
-            self.best_of(&id)?;
-        }
         Ok(())
     }
 
@@ -291,26 +290,58 @@ impl<'a> Names<'a> {
 
     /// The number of the best name of the object `id`, where [`Self::count`] was asked for before.
     pub(super) fn best_of(&mut self, id: &ObjectId) -> Result<Option<u32>, Error> {
-        let known = self.best.get(id).copied();
-        let (None, Some(index)) = (known, &self.index) else {
-            return Ok(known);
+        if let Some(known) = self.best.get(id) {
+            return Ok(Some(*known));
+        }
+        let numbers = match self.unchosen.remove(id) {
+            Some(unchosen) => unchosen.numbers,
+            None => self.numbers_of(id),
+        };
+        self.choose(id, &numbers)
+    }
+
+    /// How good the best name of the object `id` is, where [`Self::count`] was asked for before. Which it is of several tag
+    /// objects is left open: these would have to be read.
+    pub(super) fn rank_of(&mut self, id: &ObjectId) -> Result<Option<Rank>, Error> {
+        if let Some(known) = self.best.get(id) {
+            return Ok(self.get(*known).map(|name| name.rank));
+        }
+        if let Some(known) = self.unchosen.get(id) {
+            return Ok(Some(known.rank));
+        }
+        let numbers = self.numbers_of(id);
+        let mut best = None;
+        for &number in &numbers {
+            let rank = self.get(number).map(|name| name.rank);
+            if rank > best && self.is_of(number, id)? {
+                best = rank;
+            }
+        }
+        if let Some(rank) = best {
+            self.unchosen.insert(*id, Unchosen { numbers, rank });
+        }
+        Ok(best)
+    }
+
+    /// The numbers of all names of the object `id`, which are made of what is in the index.
+    fn numbers_of(&mut self, id: &ObjectId) -> Vec<u32> {
+        let Some(index) = &self.index else {
+            return Vec::new();
         };
         let mut references: Vec<_> = index.find(first_bytes(id)).collect();
         references.reverse();
-        let listing = Rc::clone(&self.listing);
         let numbers = references
             .into_iter()
             .filter_map(|reference| match reference {
                 Reference::Named(number) => Some(number),
                 Reference::Packed(at) => {
-                    let new = packed_at(&listing, at)
+                    let new = packed_at(&self.listing, at)
                         .and_then(|record| packed_name(self.question, record))
                         .filter(|new| new.peeled == *id)?;
                     Some(self.table.push(new))
                 }
             });
-        let numbers: Vec<u32> = numbers.collect();
-        self.choose(id, &numbers)
+        numbers.collect()
     }
 
     /// Whether the name of this number is one of the object `id`.
@@ -353,6 +384,14 @@ impl<'a> Names<'a> {
     }
 }
 
+/// The names of an object, the best of which was not asked for.
+#[derive(Debug)]
+struct Unchosen {
+    numbers: Vec<u32>,
+    /// How good that is.
+    rank: Rank,
+}
+
 /// What is gathered of all references.
 struct All {
     listing: Rc<Listing>,
@@ -362,8 +401,6 @@ struct All {
     count: usize,
     /// Some lead there through tag objects.
     has_annotated: bool,
-    /// Those to which several tag objects may lead, which git compares before it goes on.
-    contested: Vec<ObjectId>,
     /// With as many objects, lightweight tags are left out.
     enough: usize,
 }
@@ -382,9 +419,7 @@ impl All {
         };
         if !self.has_others(first, Target::Digits(digits)) {
             self.count = self.count.saturating_add(1);
-        } else if record.peeled.is_some() {
-            self.contested.extend(ObjectId::from_hex(digits));
-        } else if !question.all {
+        } else if record.peeled.is_none() && !question.all {
             // Of tags without an object, none is better than the first.
             return true;
         }
@@ -402,8 +437,6 @@ impl All {
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
-        } else if new.id != target {
-            self.contested.push(target);
         }
         let number = self.table.push(new);
         self.index.add(first, Reference::Named(number));

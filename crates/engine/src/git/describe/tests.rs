@@ -323,6 +323,56 @@ fn names_of_one_commit_are_ranked() {
 }
 
 #[test]
+fn of_several_tag_objects_on_each_commit_the_best_is_named() {
+    let sandbox = row();
+    let tags = (0..3).flat_map(|back| (0..3).map(move |number| (back, number)));
+    for (back, number) in tags {
+        let id = sandbox.id(&format!("HEAD~{}", back + 1));
+        // The latest is the first, the second or the third.
+        let time_s = 1_700_000_000 + (number + back) % 3;
+        let name = format!("t{back}{number}");
+        let text = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
+        let tag = sandbox.git_with_input(&["mktag"], format!("{text}\nx\n").as_bytes());
+        sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
+        sandbox.git(&[
+            "update-ref",
+            &format!("refs/tags/{back}light"),
+            &id.to_string(),
+        ]);
+    }
+    let all = ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD"];
+    let check = |remark: &str| {
+        for options in [
+            &[][..],
+            &["--tags"],
+            &["--all"],
+            &["--long"],
+            &["--debug"],
+            &["--debug", "--tags", "--candidates=2"],
+            &["--match=*2", "--exclude=t0*"],
+        ] {
+            compare(&sandbox, options, &all, remark);
+            compare(&sandbox, options, &["HEAD"], remark);
+        }
+    };
+    check("loose");
+    crate::stamp::tick();
+    describe_and_save(&sandbox);
+    check("remembered");
+    sandbox.git(&["pack-refs", "--all"]);
+    check("packed");
+    // One that is not the best.
+    let gone = sandbox.id("t20").to_string();
+    let (folder, file) = gone.split_at(2);
+    let object = sandbox.git_dir().join("objects").join(folder);
+    std::fs::remove_file(object.join(file)).unwrap();
+    for name in ["HEAD", "HEAD~3"] {
+        let (described, _) = theirs(&sandbox, &[], &[name]);
+        assert_eq!(ours(&sandbox, &[], &[name]).0, described, "{name}");
+    }
+}
+
+#[test]
 fn a_lost_parent_is_said_and_passed() {
     let sandbox = row();
     sandbox.git(&["tag", "-a", "-m", "x", "tip", "HEAD~1"]);

@@ -17,7 +17,9 @@ const OUTSIDE: u32 = 1 << 31;
 
 /// A name that may be the answer.
 struct Candidate {
-    name: u32,
+    /// The commit that has the name.
+    id: ObjectId,
+    rank: Rank,
     /// How many of the commits that were looked at it does not have.
     depth: usize,
     /// The flag of the commits that it has.
@@ -87,10 +89,13 @@ impl Describer<'_> {
             seen = seen.saturating_sub(1);
         }
         let rest = finish_depth(&mut self.commits, &mut queue, best, &mut self.said)?;
-        let (best_name, depth) = (best.name, best.depth);
+        let (best_id, depth) = (best.id, best.depth);
         if question.is_debugged {
-            self.explain(&candidates, seen.saturating_add(rest), gave_up_on);
+            self.explain(&candidates, seen.saturating_add(rest), gave_up_on)?;
         }
+        let Some(best_name) = self.names.best_of(&best_id)? else {
+            return Err(Error::NoTags { id: *id });
+        };
         let mut text = self.shown(best_name)?;
         let is_misnamed = self
             .names
@@ -149,16 +154,16 @@ impl Describer<'_> {
                 true => commits.id_of(number),
                 false => None,
             };
-            let name = match id {
-                Some(id) => self.names.best_of(&id)?,
+            let rank = match &id {
+                Some(id) => self.names.rank_of(id)?,
                 None => None,
             };
-            if let Some(name) = name {
-                let rank = self.names.get(name).map_or(Rank::Head, |known| known.rank);
+            if let (Some(id), Some(rank)) = (id, rank) {
                 if question.counts_lightweight() || rank == Rank::Annotated {
                     let flag = 2 << found.candidates.len();
                     found.candidates.push(Candidate {
-                        name,
+                        id,
+                        rank,
                         depth: found.seen.saturating_sub(1),
                         flag,
                     });
@@ -211,13 +216,19 @@ impl Describer<'_> {
     }
 
     /// Says how the search went.
-    fn explain(&mut self, candidates: &[Candidate], seen: usize, gave_up_on: Option<Number>) {
+    fn explain(
+        &mut self,
+        candidates: &[Candidate],
+        seen: usize,
+        gave_up_on: Option<Number>,
+    ) -> Result<(), Error> {
         for candidate in candidates {
-            let Some(name) = self.names.get(candidate.name) else {
+            let Some(name) = self.names.best_of(&candidate.id)? else {
                 continue;
             };
-            let mut line = format!(" {:<11} {:8} ", name.rank.word(), candidate.depth).into_bytes();
-            line.extend_from_slice(self.names.path(candidate.name));
+            let word = candidate.rank.word();
+            let mut line = format!(" {word:<11} {:8} ", candidate.depth).into_bytes();
+            line.extend_from_slice(self.names.path(name));
             self.said.push(line.into());
         }
         self.said.push(format!("traversed {seen} commits").into());
@@ -226,6 +237,7 @@ impl Describer<'_> {
             let line = format!("found {count} tags; gave up search at {id}");
             self.said.push(line.into());
         }
+        Ok(())
     }
 }
 
