@@ -1,12 +1,10 @@
 //! The bases of deltas that were read last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use gix_object::Kind;
-
-/// What an entry costs beside its contents, in bytes.
-const ENTRY_LEN: usize = 96;
+use vigil_linux::memory::prefer_huge_pages;
 
 /// A pack's number, and where in it an object begins.
 pub(super) type Key = (u32, u64);
@@ -53,128 +51,213 @@ impl Kinds {
     }
 }
 
-/// Objects by their place, as many as there is room for: those that were not used for longest go first.
+/// Objects by their place, as many as there is room for: those that came first go first, but for those that were used
+/// since.
+///
+/// They lie one after the other in one piece of memory, which is written round and round. Memory of their own would have
+/// to be asked of the system, and cleared by it, again and again.
 #[derive(Debug)]
 pub(super) struct Cache {
-    places: HashMap<Key, usize, BuildHasherDefault<Mixer>>,
-    /// A ring in the order of use. The first one is no object: it is between the one used last and the one not used for
-    /// longest.
-    entries: Vec<Entry>,
-    /// Entries that are not in the ring.
-    free: Vec<usize>,
-    len: usize,
+    places: HashMap<Key, Place, BuildHasherDefault<Mixer>>,
+    bytes: Vec<u8>,
+    /// How much `bytes` may take.
     len_max: usize,
+    /// The contents in `bytes`, in the order in which they were written.
+    entries: VecDeque<Entry>,
+    /// The place of the first of them.
+    first: Place,
+    /// Where the next one is written.
+    end: usize,
+    /// An object that would leave no room for others.
+    large: Option<(Key, Kind, Vec<u8>)>,
 }
+
+/// Where an object is kept, counted from the first one that ever was.
+pub(super) type Place = u64;
+
+/// That of the large one.
+const LARGE: Place = Place::MAX;
 
 #[derive(Debug)]
 struct Entry {
     key: Key,
     kind: Kind,
-    contents: Vec<u8>,
-    later: usize,
-    earlier: usize,
+    start: usize,
+    len: usize,
+    /// It was asked for since it was written.
+    is_used: bool,
 }
 
-/// The entry between the ends of the ring.
-const SEAM: usize = 0;
+/// An object is large that takes this part of all room.
+const LARGE_PART: usize = 8;
+
+/// There is one object for so many bytes at most: each costs something beside its contents.
+const ENTRY_PART: usize = 256;
+
+/// Up to this many bytes, memory grows as it is needed. Behind that, all of it is taken, in huge pages.
+const SMALL_LEN_MAX: usize = 512 << 10;
 
 impl Cache {
     /// Room for `len_max` bytes.
     pub(super) fn new(len_max: usize) -> Self {
-        let seam = Entry {
-            key: (u32::MAX, u64::MAX),
-            kind: Kind::Blob,
-            contents: Vec::new(),
-            later: SEAM,
-            earlier: SEAM,
-        };
         Self {
             places: HashMap::default(),
-            entries: vec![seam],
-            free: Vec::new(),
-            len: 0,
+            bytes: Vec::new(),
             len_max,
+            entries: VecDeque::new(),
+            first: 0,
+            end: 0,
+            large: None,
         }
     }
 
-    /// The type of the object and its place, which is good until the next [`Self::put`]. It now is the one used last.
-    pub(super) fn get(&mut self, key: Key) -> Option<(Kind, usize)> {
+    /// The type of the object and its place, which is good until the next [`Self::put`].
+    pub(super) fn get(&mut self, key: Key) -> Option<(Kind, Place)> {
         let place = *self.places.get(&key)?;
-        self.unlink(place);
-        self.link(place);
-        Some((self.entries.get(place)?.kind, place))
+        if place == LARGE {
+            return self.large.as_ref().map(|(_, kind, _)| (*kind, LARGE));
+        }
+        let at = self.index(place)?;
+        let entry = self.entries.get_mut(at)?;
+        entry.is_used = true;
+        Some((entry.kind, place))
     }
 
     /// The contents of the object at a place.
-    pub(super) fn contents(&self, place: usize) -> &[u8] {
-        match self.entries.get(place) {
-            Some(entry) => &entry.contents,
-            None => &[],
+    pub(super) fn contents(&self, place: Place) -> &[u8] {
+        if place == LARGE {
+            let large = self.large.as_ref();
+            return large.map_or(&[], |(.., contents)| contents);
+        }
+        let entry = self.index(place).and_then(|at| self.entries.get(at));
+        let contents = entry.and_then(|entry| self.bytes.get(entry.start..)?.get(..entry.len));
+        contents.unwrap_or_default()
+    }
+
+    /// Whether an object of so many bytes would leave no room for others: it is better kept as it is than copied.
+    pub(super) fn is_large(&self, len: usize) -> bool {
+        len > self.len_max / LARGE_PART
+    }
+
+    /// Keeps an object, however large it is, and lets go of others where there is no room. The place is good until the next
+    /// call.
+    pub(super) fn put(&mut self, key: Key, kind: Kind, contents: &[u8]) -> Place {
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        if self.is_large(contents.len()) {
+            return self.put_large(key, kind, contents.to_vec());
+        }
+        if let Some((.., large)) = &self.large
+            && large.len() + self.bytes.len() + contents.len() > self.len_max
+        {
+            self.forget_large();
+        }
+        while self.entries.len() > self.len_max / ENTRY_PART {
+            self.let_go();
+        }
+        let start = self.make_room(contents.len());
+        self.write(start, contents);
+        self.push(Entry {
+            key,
+            kind,
+            start,
+            len: contents.len(),
+            is_used: false,
+        })
+    }
+
+    /// Takes an object over, as [`Self::put`] keeps one.
+    pub(super) fn put_large(&mut self, key: Key, kind: Kind, mut contents: Vec<u8>) -> Place {
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        contents.shrink_to_fit();
+        self.forget_large();
+        if contents.len() + self.bytes.len() > self.len_max {
+            *self = Self::new(self.len_max);
+        }
+        self.large = Some((key, kind, contents));
+        self.places.insert(key, LARGE);
+        LARGE
+    }
+
+    fn forget_large(&mut self) {
+        if let Some((key, ..)) = self.large.take() {
+            self.places.remove(&key);
         }
     }
 
-    /// Takes an object over, however large it is, and lets go of others where there is no room. The place is good until
-    /// the next call.
-    pub(super) fn put(&mut self, key: Key, kind: Kind, contents: Vec<u8>) -> usize {
-        if let Some(&place) = self.places.get(&key) {
-            self.remove(place);
+    /// Where `len` bytes may be written.
+    fn make_room(&mut self, len: usize) -> usize {
+        loop {
+            let oldest = self.entries.front().map(|entry| entry.start);
+            let (room_end, is_before_all) = match oldest {
+                None => {
+                    self.end = 0;
+                    (self.len_max, false)
+                }
+                Some(start) if start < self.end => (self.len_max, true),
+                Some(start) => (start, false),
+            };
+            if room_end - self.end >= len {
+                return self.end;
+            }
+            if is_before_all {
+                self.end = 0;
+            } else {
+                self.let_go();
+            }
         }
-        let len = contents.capacity() + ENTRY_LEN;
-        while self.len + len > self.len_max
-            && let Some(oldest) = self.entries.first().map(|seam| seam.later)
-            && oldest != SEAM
-        {
-            self.remove(oldest);
-        }
-        self.len += len;
-        let entry = Entry {
-            key,
-            kind,
-            contents,
-            later: SEAM,
-            earlier: SEAM,
+    }
+
+    /// Lets go of the oldest object, or writes it anew if it was used: there is room for it, before where it was.
+    fn let_go(&mut self) {
+        let Some(mut oldest) = self.entries.pop_front() else {
+            return;
         };
-        let place = self.free.pop().unwrap_or(self.entries.len());
-        match self.entries.get_mut(place) {
-            Some(old) => *old = entry,
-            None => self.entries.push(entry),
+        self.first += 1;
+        if !oldest.is_used || self.end > oldest.start {
+            self.places.remove(&oldest.key);
+            return;
         }
-        self.places.insert(key, place);
-        self.link(place);
+        let from = oldest.start..oldest.start + oldest.len;
+        self.bytes.copy_within(from, self.end);
+        oldest.start = self.end;
+        oldest.is_used = false;
+        self.push(oldest);
+    }
+
+    fn push(&mut self, entry: Entry) -> Place {
+        let place = self.first + self.entries.len() as Place;
+        self.end = entry.start + entry.len;
+        self.places.insert(entry.key, place);
+        self.entries.push_back(entry);
         place
     }
 
-    fn remove(&mut self, place: usize) {
-        self.unlink(place);
-        if let Some(entry) = self.entries.get_mut(place) {
-            self.places.remove(&entry.key);
-            self.len -= entry.contents.capacity() + ENTRY_LEN;
-            entry.contents = Vec::new();
-            self.free.push(place);
+    fn write(&mut self, start: usize, contents: &[u8]) {
+        let end = start + contents.len();
+        if end > self.bytes.capacity() && end > SMALL_LEN_MAX {
+            let mut bytes = Vec::with_capacity(self.len_max);
+            bytes.extend_from_slice(&self.bytes);
+            prefer_huge_pages(bytes.spare_capacity_mut());
+            self.bytes = bytes;
+        }
+        if start == self.bytes.len() {
+            self.bytes.extend_from_slice(contents);
+            return;
+        }
+        if end > self.bytes.len() {
+            self.bytes.resize(end, 0);
+        }
+        if let Some(room) = self.bytes.get_mut(start..end) {
+            room.copy_from_slice(contents);
         }
     }
 
-    /// Puts an entry at the end of the ring where those used last are.
-    fn link(&mut self, place: usize) {
-        let last = self.entries.first().map_or(SEAM, |seam| seam.earlier);
-        self.join(last, place);
-        self.join(place, SEAM);
-    }
-
-    fn unlink(&mut self, place: usize) {
-        if let Some(entry) = self.entries.get(place) {
-            let (earlier, later) = (entry.earlier, entry.later);
-            self.join(earlier, later);
-        }
-    }
-
-    fn join(&mut self, earlier: usize, later: usize) {
-        if let Some(entry) = self.entries.get_mut(earlier) {
-            entry.later = later;
-        }
-        if let Some(entry) = self.entries.get_mut(later) {
-            entry.earlier = earlier;
-        }
+    fn index(&self, place: Place) -> Option<usize> {
+        usize::try_from(place.checked_sub(self.first)?).ok()
     }
 }
 
@@ -200,5 +283,80 @@ impl Hasher for Mixer {
     fn write_u64(&mut self, number: u64) {
         let mixed = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ (mixed >> 29);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an object at `offset` holds: its length differs from that of others, too.
+    fn contents(offset: u64, len_max: u64) -> Vec<u8> {
+        let len = offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (len_max + 1);
+        (0..len).map(|at| (at * 31 + offset) as u8).collect()
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_put_and_takes_no_more_room_than_there_is() {
+        for (room, len_max) in [(0, 90), (10_000, 400), (3_000_000, 40_000), (5_000, 9_000)] {
+            let mut cache = Cache::new(room);
+            let mut kept = 0;
+            for number in 0..20_000u64 {
+                // Some are asked for again and again.
+                let offset = match number % 3 {
+                    0 => number % 30,
+                    _ => number.wrapping_mul(number) % 7919,
+                };
+                let key = (1, offset);
+                let expected = contents(offset, len_max);
+                if let Some((kind, place)) = cache.get(key) {
+                    assert_eq!(kind, Kind::Tree);
+                    assert_eq!(cache.contents(place), expected, "{room} {offset}");
+                    kept += 1;
+                    continue;
+                }
+                let place = cache.put(key, Kind::Tree, &expected);
+                assert_eq!(cache.contents(place), expected, "{room} {offset}");
+                let large = cache
+                    .large
+                    .as_ref()
+                    .map_or(0, |(.., large)| large.capacity());
+                assert!(cache.bytes.len() <= room);
+                assert!(large == 0 || large + cache.bytes.len() <= room.max(large));
+                assert!(cache.entries.len() <= room / ENTRY_PART + 1);
+                assert!(cache.places.len() <= cache.entries.len() + 1);
+            }
+            assert!(kept > 0, "{room}");
+        }
+    }
+
+    #[test]
+    fn what_is_used_stays_longest() {
+        let mut cache = Cache::new(8_000);
+        let bytes = [7; 500];
+        for offset in 0..200 {
+            cache.put((1, offset), Kind::Blob, &bytes);
+            assert!(cache.get((1, 0)).is_some(), "{offset}");
+            assert_eq!(cache.get((1, 1)).is_some(), offset > 0);
+        }
+        assert!(cache.get((1, 150)).is_none());
+    }
+
+    #[test]
+    fn a_large_object_is_kept_beside_others_where_there_is_room() {
+        let mut cache = Cache::new(10_000);
+        cache.put((1, 1), Kind::Blob, &[1; 1000]);
+        let place = cache.put((1, 2), Kind::Blob, &[2; 5000]);
+        assert_eq!(cache.contents(place), [2; 5000]);
+        assert!(cache.get((1, 1)).is_some());
+        // It goes before others have to.
+        for offset in 3..10 {
+            cache.put((1, offset), Kind::Blob, &[3; 1000]);
+        }
+        assert!(cache.get((1, 2)).is_none());
+        assert!(cache.get((1, 1)).is_some());
+        let place = cache.put((1, 2), Kind::Blob, &[2; 20_000]);
+        assert_eq!(cache.contents(place), [2; 20_000]);
+        assert!(cache.get((1, 1)).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::cache::{Cache, Key, Kinds};
+use super::cache::{Cache, Key, Kinds, Place};
 use super::delta::{self, Delta, Misfit};
 use super::inflate::{DELTA_HEAD_LEN, Inflater};
 use super::pack::{Form, Pack};
@@ -59,7 +59,7 @@ struct Link {
 
 /// Where the chain of deltas ends.
 enum End {
-    Cached(Kind, usize),
+    Cached(Kind, Place),
     Whole {
         offset: u64,
         kind: Kind,
@@ -105,8 +105,8 @@ impl Chains {
         self.defers = true;
     }
 
-    /// Takes a base over that was had from elsewhere.
-    pub(super) fn take_base(&mut self, key: Key, kind: Kind, contents: Vec<u8>) {
+    /// Keeps a base that was had from elsewhere.
+    pub(super) fn take_base(&mut self, key: Key, kind: Kind, contents: &[u8]) {
         self.bases.put(key, kind, contents);
     }
 
@@ -230,13 +230,17 @@ impl Chains {
     }
 
     /// Remembers the object in `made` as a base: now, with its place for an answer, or later.
-    fn remember(&mut self, key: Key, kind: Kind) -> Option<usize> {
+    fn remember(&mut self, key: Key, kind: Kind) -> Option<Place> {
         let start = self.pending_bytes.len();
         if !self.defers || start + self.made.len() > ROOM_LEN_MAX {
             self.settle();
-            let mut contents = std::mem::take(&mut self.made);
-            contents.shrink_to_fit();
-            return Some(self.bases.put(key, kind, contents));
+            return Some(match self.bases.is_large(self.made.len()) {
+                true => {
+                    let contents = std::mem::take(&mut self.made);
+                    self.bases.put_large(key, kind, contents)
+                }
+                false => self.bases.put(key, kind, &self.made),
+            });
         }
         self.pending_bytes.extend_from_slice(&self.made);
         let place = start..self.pending_bytes.len();
@@ -248,7 +252,7 @@ impl Chains {
     pub(super) fn settle(&mut self) {
         for (key, kind, place) in self.pending.drain(..) {
             let contents = self.pending_bytes.get(place).unwrap_or_default();
-            self.bases.put(key, kind, contents.to_vec());
+            self.bases.put(key, kind, contents);
         }
         self.pending_bytes.clear();
     }
@@ -267,7 +271,7 @@ impl Chains {
         &mut self,
         pack: &Pack,
         id: &oid,
-        (kind, mut place): (Kind, Option<usize>),
+        (kind, mut place): (Kind, Option<Place>),
         out: &mut Vec<u8>,
         begin: Begin<'_>,
     ) -> Result<Info, Trouble> {

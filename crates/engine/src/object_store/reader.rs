@@ -531,7 +531,7 @@ impl Reader {
             })?;
             if let Some(info) = info {
                 let key = (pack.number, offset);
-                self.chains.take_base(key, info.kind, contents);
+                self.chains.take_base(key, info.kind, &contents);
                 return Ok(());
             }
         }
