@@ -10,12 +10,16 @@ use super::failure::Failure;
 /// How much is kept back at most, in bytes, while there is more to answer.
 const KEPT_MAX: usize = 256 << 10;
 
-/// Lets a pipe on standard output take as much at a time as is written at a time, which spares half of the waiting
-/// where much is written (`F_SETPIPE_SZ` in fcntl(2)). A pipe that may not grow, or a file, stays as it is.
+/// How much a pipe on standard output is to take, in bytes: as much as the system lets any user have. It is then seldom
+/// full when more is ready, and seldom empty when more is read.
+const PIPE_LEN: usize = 1 << 20;
+
+/// Widens a pipe on standard output, where much is written to it: what reads from it, and what writes, wait half as often
+/// (`F_SETPIPE_SZ` in fcntl(2)). A pipe that may not grow, or a file, stays as it is.
 pub(super) fn widen_pipe() {
     let stdout = rustix::stdio::stdout();
-    if fcntl_getpipe_size(stdout).is_ok_and(|len| len < KEPT_MAX) {
-        let _ = fcntl_setpipe_size(stdout, KEPT_MAX);
+    if fcntl_getpipe_size(stdout).is_ok_and(|len| len < PIPE_LEN) {
+        let _ = fcntl_setpipe_size(stdout, PIPE_LEN);
     }
 }
 
