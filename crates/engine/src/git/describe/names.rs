@@ -28,11 +28,11 @@ pub(super) struct Names<'a> {
     listing: Rc<Listing>,
     targets: Targets,
     is_empty: bool,
-    /// The object whose names were read first.
+    /// The object of which alone all names were noted, since it has one.
     only: Option<ObjectId>,
     table: Table,
-    /// All references, once more was asked for than the names of the only object.
-    index: Option<Index>,
+    /// The references that are noted.
+    index: Index,
     /// How many objects they lead to.
     count: usize,
     /// Some of them lead there through tag objects.
@@ -59,49 +59,17 @@ impl<'a> Names<'a> {
             listing: Rc::new(listed(place, prefix_of(question))?),
             targets: Targets::default(),
             is_empty: true,
-            only,
+            only: None,
             table: Table::default(),
-            index: None,
+            index: Index::default(),
             count: 0,
             has_annotated: false,
             best: ById::default(),
             unchosen: ById::default(),
             compared: Vec::new(),
         };
-        match only {
-            Some(only) => names.read_only(only, commits)?,
-            None => names.read_all(commits)?,
-        }
+        names.read_all(only, commits)?;
         Ok(names)
-    }
-
-    /// Finds the best name of the object `only`.
-    fn read_only(&mut self, only: ObjectId, commits: &Commits<'_>) -> Result<(), Error> {
-        let target = only.to_hex().to_string();
-        let mut rank = None;
-        let has_tag = Cell::new(false);
-        let is_needless = |record: &Skimmed<'_>| match has_tag.get() {
-            // None without a tag object is better.
-            true if record.peeled.is_none() => Next::PassPlain,
-            _ => Next::pass_if(record.target() != target.as_bytes()),
-        };
-        let mut numbers = Vec::new();
-        self.targets.begin(true);
-        self.for_each_wanted(&is_needless, commits, |names, new| {
-            let is_needless = rank >= Some(new.rank()) && new.rank() != Rank::Annotated;
-            if new.peeled != only || is_needless {
-                return Ok(());
-            }
-            // What was remembered may turn out not to be.
-            if !new.is_remembered {
-                rank = rank.max(Some(new.rank()));
-                has_tag.set(rank > Some(Rank::Head));
-            }
-            numbers.push(names.table.push(new));
-            Ok(())
-        })?;
-        self.choose(&only, &numbers)?;
-        Ok(())
     }
 
     /// Finds which of the names of these numbers is the best of the object `id`.
@@ -157,28 +125,33 @@ impl<'a> Names<'a> {
         names.map(|name| &name.id)
     }
 
-    /// Notes where all references are. Of packed ones, no more than that.
-    fn read_all(&mut self, commits: &Commits<'_>) -> Result<(), Error> {
+    /// Notes where all references are. Of packed ones, no more than that. Once the object `only` has a name, none but its
+    /// own are noted.
+    fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits<'_>) -> Result<(), Error> {
         let question = self.question;
-        self.targets.begin(false);
+        // What is found is asked for once more where this is not the first time.
+        self.targets.begin(self.count == 0);
+        let digits = only.map(|only| only.to_hex().to_string());
         let all = RefCell::new(All {
             listing: Rc::clone(&self.listing),
             table: std::mem::take(&mut self.table),
             index: Index::default(),
             count: 0,
             has_annotated: false,
+            only,
+            has_only: false,
+            has_tag: false,
             enough: match question.counts_lightweight() {
                 true => usize::MAX,
                 false => question.candidates,
             },
         });
-        let is_noted = |record: &Skimmed<'_>| {
-            Next::pass_if(
-                !is_wanted(question, record.name) || all.borrow_mut().note(record, question),
-            )
+        let look = |record: &Skimmed<'_>| match is_wanted(question, record.name) {
+            true => all.borrow_mut().note(record, digits.as_deref(), question),
+            false => Next::Pass,
         };
-        let read = self.for_each_wanted(&is_noted, commits, |_, new| {
-            all.borrow_mut().take(new);
+        let read = self.for_each_wanted(&look, commits, |_, new| {
+            all.borrow_mut().take(new, question);
             Ok(())
         });
         let all = all.into_inner();
@@ -186,7 +159,8 @@ impl<'a> Names<'a> {
         read?;
         self.count = all.count;
         self.has_annotated = all.has_annotated;
-        self.index = Some(all.index);
+        self.index = all.index;
+        self.only = only.filter(|_| all.has_only);
         Ok(())
     }
 
@@ -259,8 +233,8 @@ impl<'a> Names<'a> {
 
     /// How many objects have names. Where lightweight tags do not count, it may be fewer, but no fewer than candidates.
     pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
-        if self.index.is_none() {
-            self.read_all(commits)?;
+        if self.only.is_some() {
+            self.read_all(None, commits)?;
         }
         Ok(self.count)
     }
@@ -272,8 +246,7 @@ impl<'a> Names<'a> {
 
     /// Whether an object whose id has these first bytes may have a name, where [`Self::count`] was asked for before.
     pub(super) fn may_be_of(&self, first: u32) -> bool {
-        let index = self.index.as_ref();
-        index.is_none_or(|index| index.find(first).next().is_some())
+        self.index.find(first).next().is_some()
     }
 
     /// The number of the best name of the object `id`.
@@ -282,8 +255,8 @@ impl<'a> Names<'a> {
         id: &ObjectId,
         commits: &Commits<'_>,
     ) -> Result<Option<u32>, Error> {
-        if self.index.is_none() && self.only != Some(*id) {
-            self.read_all(commits)?;
+        if self.only.is_some_and(|only| only != *id) {
+            self.read_all(None, commits)?;
         }
         self.best_of(id)
     }
@@ -325,10 +298,7 @@ impl<'a> Names<'a> {
 
     /// The numbers of all names of the object `id`, which are made of what is in the index.
     fn numbers_of(&mut self, id: &ObjectId) -> Vec<u32> {
-        let Some(index) = &self.index else {
-            return Vec::new();
-        };
-        let mut references: Vec<_> = index.find(first_bytes(id)).collect();
+        let mut references: Vec<_> = self.index.find(first_bytes(id)).collect();
         references.reverse();
         let numbers = references
             .into_iter()
@@ -401,39 +371,63 @@ struct All {
     count: usize,
     /// Some lead there through tag objects.
     has_annotated: bool,
+    /// The object of which the names are wanted first.
+    only: Option<ObjectId>,
+    /// It has a name that counts, and is surely one.
+    has_only: bool,
+    /// And that is a tag, than which none without a tag object is better.
+    has_tag: bool,
     /// With as many objects, lightweight tags are left out.
     enough: usize,
 }
 
 impl All {
-    /// Notes where the packed reference `record` is; returns whether that is enough.
-    fn note(&mut self, record: &Skimmed<'_>, question: &Question) -> bool {
-        if record.peeled.is_none() && self.count >= self.enough {
-            return true;
+    /// Notes where the packed reference `record` is. `digits` are those of the only object.
+    fn note(&mut self, record: &Skimmed<'_>, digits: Option<&str>, question: &Question) -> Next {
+        let is_plain = record.peeled.is_none();
+        if is_plain && (self.has_tag || self.count >= self.enough) {
+            return Next::PassPlain;
         }
-        self.has_annotated |= record.peeled.is_some();
-        let digits = record.target();
-        let first = index::first_bytes_of_hex(digits);
+        let target = record.target();
+        let is_only = digits.is_some_and(|digits| record.leads_to(digits.as_bytes()));
+        if self.has_only && !is_only {
+            return match is_plain {
+                true => Next::PassSame,
+                false => Next::Pass,
+            };
+        }
+        let first = index::first_bytes_of_hex(target);
         let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
-            return false;
+            return Next::All;
         };
-        if !self.has_others(first, Target::Digits(digits)) {
+        self.has_annotated |= !is_plain;
+        if is_only {
+            let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
+            self.meet_only(is_plain, is_tag, question);
+        }
+        if !self.has_others(first, Target::Digits(target)) {
             self.count = self.count.saturating_add(1);
-        } else if record.peeled.is_none() && !question.all {
+        } else if is_plain && !question.all {
             // Of tags without an object, none is better than the first.
-            return true;
+            return Next::PassSame;
         }
         self.index.add(first, Reference::Packed(at));
-        true
+        Next::Pass
     }
 
     /// Takes a name.
-    fn take(&mut self, new: NewName<'_>) {
+    fn take(&mut self, new: NewName<'_>, question: &Question) {
         let target = new.peeled;
-        if new.id == target && self.count >= self.enough {
+        let is_plain = new.id == target;
+        let is_only = self.only == Some(target);
+        if is_plain && self.count >= self.enough || self.has_only && !is_only {
             return;
         }
-        self.has_annotated |= new.id != target;
+        self.has_annotated |= !is_plain;
+        // What was remembered may turn out not to be.
+        if is_only && !new.is_remembered {
+            self.meet_only(is_plain, new.is_tag, question);
+        }
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
@@ -442,12 +436,19 @@ impl All {
         self.index.add(first, Reference::Named(number));
     }
 
+    /// Notes that a reference surely leads to the only object.
+    fn meet_only(&mut self, is_plain: bool, is_tag: bool, question: &Question) {
+        let counts = !is_plain || question.counts_lightweight();
+        self.has_only |= counts;
+        self.has_tag |= counts && (is_tag || !is_plain);
+    }
+
     /// Whether there are references already to the object `target`, whose id has these first bytes.
     fn has_others(&self, first: u32, target: Target<'_>) -> bool {
         self.index.find(first).any(|reference| {
             // Most have no tag object, so that no more need be read of them.
             if let (Reference::Packed(at), Target::Digits(digits)) = (reference, target)
-                && usize::try_from(at).is_ok_and(|at| self.listing.digits_at(at) == Some(digits))
+                && usize::try_from(at).is_ok_and(|at| self.listing.points_to(at, digits))
             {
                 return true;
             }

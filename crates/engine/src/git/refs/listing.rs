@@ -122,11 +122,11 @@ impl Listing {
         }
     }
 
-    /// The digits of what the packed reference points to that is at `at`.
-    pub(crate) fn digits_at(&self, at: usize) -> Option<&[u8]> {
+    /// Whether the packed reference that is at `at` points to the object of these lower-case digits.
+    pub(crate) fn points_to(&self, at: usize, digits: &[u8]) -> bool {
         match &self.held {
-            Held::Files { packed, .. } => packed.digits_at(at),
-            Held::Tables(_) => None,
+            Held::Files { packed, .. } => packed.points_to(at, digits),
+            Held::Tables(_) => false,
         }
     }
 

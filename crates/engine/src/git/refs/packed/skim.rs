@@ -14,6 +14,8 @@ pub(crate) enum Next {
     All,
     /// No more of this one.
     Pass,
+    /// No more of this one, nor of those right behind it in its folder that lead to the same object without a tag object.
+    PassSame,
     /// No more of this one, nor of any further that does not lead to a tag object.
     PassPlain,
 }
@@ -47,6 +49,11 @@ impl<'a> Skimmed<'a> {
     pub(crate) fn target(&self) -> &'a [u8] {
         self.peeled.unwrap_or(self.id)
     }
+
+    /// Whether it leads to the object of these lower-case digits.
+    pub(crate) fn leads_to(&self, digits: &[u8]) -> bool {
+        is_same(self.target(), digits)
+    }
 }
 
 impl Records<'_> {
@@ -59,12 +66,15 @@ impl Records<'_> {
         else {
             return;
         };
-        while let Some(record) = packed.skimmed_in(folder, self.at)
+        let mut known = Known::default();
+        while let Some(record) = packed.skimmed_in(folder, known, self.at)
             && until.is_none_or(|until| record.name < until)
         {
+            known = record.known(folder);
             match skim(&record) {
                 Next::All => return,
                 Next::Pass => self.at = record.next,
+                Next::PassSame => self.at = packed.after_same(&record, until),
                 Next::PassPlain => self.at = packed.after_plain(&record, folder, until),
             }
         }
@@ -72,39 +82,58 @@ impl Records<'_> {
 }
 
 impl Packed {
-    /// The digits of what the record points to that starts at `at`.
-    pub(crate) fn digits_at(&self, at: usize) -> Option<&[u8]> {
-        self.bytes.get(at..)?.get(..self.hash.len_in_hex())
+    /// Whether the record that starts at `at` points to the object of these lower-case digits.
+    pub(crate) fn points_to(&self, at: usize, digits: &[u8]) -> bool {
+        let record = self.bytes.get(at..);
+        let id = record.and_then(|record| record.get(..self.hash.len_in_hex()));
+        id.is_some_and(|id| is_same(id, digits))
     }
 
     /// The record that starts at `at`, if its name begins with `prefix`, which is that of a folder; `None` where a closer
     /// look is needed to tell what it is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
-        self.skimmed_in(Folder::new(prefix)?, at)
+        self.skimmed_in(Folder::new(prefix)?, Known::default(), at)
     }
 
     /// Where the records end behind `record` of which only the name is told, and what they point to, by one line each: all
     /// surely well-formed, in `folder` and before `until`.
     fn after_plain(&self, record: &Skimmed<'_>, folder: Folder, until: Option<&BStr>) -> usize {
-        // Most are in the same folder of folders, and many lead to the same object.
-        let mut start = self.start_of(record);
+        let mut last = *record;
+        loop {
+            // Most are in the same folder of folders, and many lead to the same object.
+            let at = self.after_same(&last, until);
+            match self.skimmed_in(folder, last.known(folder), at) {
+                Some(next)
+                    if next.peeled.is_none() && until.is_none_or(|until| next.name < until) =>
+                {
+                    last = next;
+                }
+                _ => return at,
+            }
+        }
+    }
+
+    /// Where the records end behind `record` that point to the same, in the same folder of folders, by one line each: all
+    /// surely well-formed and before `until`.
+    fn after_same(&self, record: &Skimmed<'_>, until: Option<&BStr>) -> usize {
+        // Mostly the first digits tell.
+        let next = self.bytes.get(record.next..).unwrap_or_default();
+        if in_common(next, record.id) < size_of::<u64>() {
+            return record.next;
+        }
+        let start = self.start_of(record);
+        let mut known = Known {
+            at: record.at + start.len(),
+            len: (record.name.len() + self.hash.len_in_hex() + 1).saturating_sub(start.len()),
+        };
         let mut at = record.next;
         loop {
             let rest = self.bytes.get(at..).unwrap_or_default();
-            let line = rest
-                .split_at_checked(start.len())
-                .and_then(|(same, line)| is_same(same, start).then(|| valid_line(line))?);
+            let line = rest.split_at_checked(start.len()).and_then(|(same, line)| {
+                is_same(same, start).then(|| self.valid_line(line, known))?
+            });
             let Some((below, end)) = line else {
-                match self.skimmed_in(folder, at) {
-                    Some(next)
-                        if next.peeled.is_none() && until.is_none_or(|until| next.name < until) =>
-                    {
-                        start = self.start_of(&next);
-                        at = next.next;
-                        continue;
-                    }
-                    _ => return at,
-                }
+                return at;
             };
             let is_before = until.is_none_or(|until| {
                 let name = self.hash.len_in_hex() + 1..start.len() + below.len();
@@ -113,8 +142,18 @@ impl Packed {
             if end.first() == Some(&b'^') || !is_before {
                 return at;
             }
+            known = Known {
+                at: at + start.len(),
+                len: below.len(),
+            };
             at = self.bytes.len() - end.len();
         }
+    }
+
+    /// As [`valid_line`], of `text` that may begin as what is known.
+    fn valid_line<'t>(&self, text: &'t [u8], known: Known) -> Option<(&'t [u8], &'t [u8])> {
+        let before = self.bytes.get(known.at..).unwrap_or_default();
+        valid_line(text, in_common(text, before).min(known.len))
     }
 
     /// The line of `record` up to the last name in it.
@@ -125,11 +164,11 @@ impl Packed {
         line.and_then(|line| line.get(..len)).unwrap_or_default()
     }
 
-    fn skimmed_in(&self, folder: Folder, at: usize) -> Option<Skimmed<'_>> {
+    fn skimmed_in(&self, folder: Folder, known: Known, at: usize) -> Option<Skimmed<'_>> {
         let digits = self.hash.len_in_hex();
         let (id, line) = self.bytes.get(at..)?.split_at_checked(digits)?;
         let line = line.strip_prefix(b" ")?;
-        let (below, end) = valid_line(folder.strip_from(line)?)?;
+        let (below, end) = self.valid_line(folder.strip_from(line)?, known)?;
         let name = line.get(..folder.len.saturating_add(below.len()))?;
         let (peeled, rest) = match end.strip_prefix(b"^") {
             None => (None, end),
@@ -146,6 +185,24 @@ impl Packed {
             peeled,
             next: self.bytes.len() - rest.len(),
         })
+    }
+}
+
+/// The end of a name, in the file, that is valid beyond doubt. Names in byte order begin alike, and what the next one has in
+/// common with this one need not be looked at again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    at: usize,
+    len: usize,
+}
+
+impl Skimmed<'_> {
+    /// What is known behind the name of `folder`.
+    fn known(&self, folder: Folder) -> Known {
+        Known {
+            at: self.at + self.id.len() + 1 + folder.len,
+            len: self.name.len().saturating_sub(folder.len),
+        }
     }
 }
 
@@ -177,20 +234,30 @@ impl Folder {
     }
 }
 
+/// How much of two texts is the same, of the first bytes that are compared at once.
+fn in_common(left: &[u8], right: &[u8]) -> usize {
+    let bytes = |text: &[u8]| text.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    match (bytes(left), bytes(right)) {
+        (Some(left), Some(right)) => (left ^ right).trailing_zeros() as usize / 8,
+        _ => 0,
+    }
+}
+
 /// The first line of `text` and what follows it, if a name that ends so, behind a slash, is valid beyond doubt: some
-/// valid ones are not.
-fn valid_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut clash = 0;
-    let mut before = SLASH;
+/// valid ones are not. So is the beginning of it of this length, which does not reach the end of the line.
+fn valid_line(text: &[u8], known: usize) -> Option<(&[u8], &[u8])> {
+    let (start, unknown) = text.split_at_checked(known)?;
     let place_of = |byte: &u8| PLACES.get(usize::from(*byte)).copied().unwrap_or(NEVER);
-    let length = text.iter().position(|byte| {
+    let mut clash = 0;
+    let mut before = start.last().map_or(SLASH, place_of);
+    let length = unknown.iter().position(|byte| {
         let place = place_of(byte);
         clash |= before & (place >> 4);
         let ends = place & NEVER != 0;
         before = if ends { before } else { place };
         ends
     })?;
-    let (line, rest) = text.split_at_checked(length)?;
+    let (line, rest) = text.split_at_checked(known + length)?;
     let rest = rest.strip_prefix(b"\n")?;
     (clash | (before & AT_END) == 0).then_some((line, rest))
 }
@@ -270,7 +337,7 @@ mod tests {
     }
 
     fn is_surely_valid(end: &[u8]) -> bool {
-        valid_line(&[end, b"\nrest"].concat())
+        valid_line(&[end, b"\nrest"].concat(), 0)
             .is_some_and(|(line, rest)| line == end && rest == b"rest")
     }
 
@@ -392,14 +459,50 @@ mod tests {
                         Some("refs/tags/4"),
                         Some("refs/x"),
                     ] {
-                        let together = rest(&text, Next::PassPlain, prefix, until);
-                        assert_eq!(together, rest(&text, Next::Pass, prefix, until), "{text}");
+                        let singly = rest(&text, Next::Pass, prefix, until);
+                        for together in [Next::PassPlain, Next::PassSame] {
+                            assert_eq!(rest(&text, together, prefix, until), singly, "{text}");
+                        }
                     }
                 }
             }
         }
         let all = rest(&pieces.concat(), Next::PassPlain, "refs/", None);
         assert_eq!(all[0], "refs/tags/3");
+    }
+
+    #[test]
+    fn names_that_begin_alike_are_as_valid_as_alone() {
+        let bytes = b"a./l@";
+        let (mut ends, mut last) = (vec![Vec::new()], vec![Vec::new()]);
+        for _ in 0..3 {
+            let longer = |end: Vec<u8>| bytes.map(|byte| [end.as_slice(), &[byte]].concat());
+            last = last.into_iter().flat_map(longer).collect();
+            ends.extend(last.iter().cloned());
+        }
+        let mut count = 0;
+        for start in ["", "b", "bbbbbb", "bbbbbbb", "bbbbbbbb", "bbbbbbbbb"] {
+            let name = |end: &[u8]| [start.as_bytes(), end].concat();
+            for first in ends.iter().filter(|end| is_surely_valid(&name(end))) {
+                for second in ends.iter().map(|end| name(end)) {
+                    let line = |name: &[u8]| {
+                        let id = id(1);
+                        [id.as_bytes(), b" refs/tags/", name, b"\n"].concat()
+                    };
+                    let lines = [line(&name(first)), line(&second), line(b"long-enough")].concat();
+                    let head = "# pack-refs with: peeled fully-peeled sorted \n";
+                    let packed = parse(&format!("{head}{}", lines.to_str().unwrap()));
+                    let prefix = BStr::new("refs/tags/");
+                    let folder = Folder::new(prefix).unwrap();
+                    let first = packed.skimmed_at(head.len(), prefix).unwrap();
+                    let found = packed.skimmed_in(folder, first.known(folder), first.next);
+                    let is_valid = is_surely_valid(&second);
+                    assert_eq!(found.is_some(), is_valid, "{:?}", lines.as_bstr());
+                    count += usize::from(is_valid);
+                }
+            }
+        }
+        assert!(count > 10_000, "{count}");
     }
 
     #[test]
