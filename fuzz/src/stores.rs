@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bstr::ByteSlice;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use vigil_engine::object_store::{Info, Kind, ObjectStore, Places, Reader, StreamError};
+use vigil_engine::object_store::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
 use vigil_model::{HashKind, ObjectId};
 
 use crate::input::Input;
@@ -76,7 +76,7 @@ impl Folders {
         let mut reader = Reader::new(&store);
         if let Ok(all) = store.pack_order(&mut said) {
             for location in all.take(OBJECTS_MAX).flatten() {
-                let _ = reader.storage(&location);
+                let _ = reader.facts(&location, Wanted::ALL);
             }
         }
         for id in ids {
@@ -97,7 +97,7 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
     let location = reader.find(&id).ok()??;
     assert_eq!(*location.id(), *id);
     let asked = reader.info(&location);
-    let _ = reader.storage(&location);
+    let _ = reader.facts(&location, Wanted::ALL);
     if asked.as_ref().is_ok_and(|info| info.size > SIZE_MAX) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vigil_engine::object_store::ObjectStore;
+use vigil_engine::object_store::{ObjectStore, Wanted};
 use vigil_model::ObjectId;
 
 use super::arguments::{Batch, BatchArguments};
@@ -36,7 +36,7 @@ pub(super) fn print(
     if is_contents {
         output::widen_pipe();
     }
-    let needs_info = format.needs_info() || arguments.filter != Filter::Everything;
+    let needs_info = format.wanted() != Wanted::default() || arguments.filter != Filter::Everything;
     let locations = match arguments.unordered {
         // In that order, what a plan tells of an object by itself is found as fast without one.
         true => store

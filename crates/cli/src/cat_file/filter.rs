@@ -1,7 +1,7 @@
 //! Which objects a batch leaves out (`--filter`, git-rev-list(1)).
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::object_store::{Info, Kind};
+use vigil_engine::object_store::{Facts, Kind, Wanted};
 
 use crate::bytes;
 use crate::reply::{Reply, labelled};
@@ -99,13 +99,20 @@ impl Filter {
         Err(Reply::complained(stderr, Reply::USAGE))
     }
 
+    /// Adds what it has to know of an object to what is wanted.
+    pub(super) fn look_for(self, wanted: &mut Wanted) {
+        wanted.kind |= !matches!(self, Self::Everything | Self::Unsupported(_));
+        wanted.size |= matches!(self, Self::BlobsBelow(_));
+    }
+
     /// Whether an object is left out.
-    pub(super) fn excludes(self, info: &Info) -> bool {
+    pub(super) fn excludes(self, facts: &Facts) -> bool {
+        let is_blob = facts.kind == Some(Kind::Blob);
         match self {
             Self::Everything | Self::Unsupported(_) => false,
-            Self::NoBlobs => info.kind == Kind::Blob,
-            Self::BlobsBelow(limit) => info.kind == Kind::Blob && info.size >= limit,
-            Self::Only(kind) => info.kind != kind,
+            Self::NoBlobs => is_blob,
+            Self::BlobsBelow(limit) => is_blob && facts.size >= Some(limit),
+            Self::Only(kind) => facts.kind != Some(kind),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::object_store::{Info, Kind, Storage};
+use vigil_engine::object_store::{Facts, Wanted};
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
 
@@ -32,32 +32,11 @@ pub(super) struct Format {
     pieces: Vec<Piece>,
 }
 
-/// What was found out of an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
-    pub(super) kind: Kind,
-    /// The size of what is printed, in bytes.
-    pub(super) size: u64,
-    /// Where the format asks for it.
-    pub(super) storage: Option<Storage>,
-}
-
-impl Facts {
-    pub(super) fn of(info: Info) -> Self {
-        Self {
-            kind: info.kind,
-            size: info.size,
-            storage: None,
-        }
-    }
-}
-
 /// What a line may tell of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Object<'a> {
     pub(super) id: ObjectId,
-    /// `None` where the format does not ask for any of them.
-    pub(super) facts: Option<&'a Facts>,
+    pub(super) facts: &'a Facts,
     /// Its mode in the tree in which it was found.
     pub(super) mode: Option<FileMode>,
     /// What followed the name.
@@ -100,14 +79,15 @@ impl Format {
         Ok(Self { pieces })
     }
 
-    /// Whether a line tells more than names and what the caller knows himself.
-    pub(super) fn needs_info(&self) -> bool {
-        self.pieces.iter().any(|piece| {
-            matches!(
-                piece,
-                Piece::Type | Piece::Size | Piece::SizeOnDisk | Piece::DeltaBase
-            )
-        })
+    /// What a line tells of an object beside names and what the caller knows himself.
+    pub(super) fn wanted(&self) -> Wanted {
+        let has = |piece: Piece| self.pieces.contains(&piece);
+        Wanted {
+            kind: has(Piece::Type),
+            size: has(Piece::Size),
+            disk_size: has(Piece::SizeOnDisk),
+            delta_base: has(Piece::DeltaBase),
+        }
     }
 
     /// Whether the name of an object ends at the first white space.
@@ -115,46 +95,35 @@ impl Format {
         self.pieces.contains(&Piece::Rest)
     }
 
-    /// Whether a line tells how an object is stored.
-    pub(super) fn needs_storage(&self) -> bool {
-        let pieces = self.pieces.iter();
-        pieces
-            .clone()
-            .any(|piece| matches!(piece, Piece::SizeOnDisk | Piece::DeltaBase))
-    }
-
     /// Appends the line of `object`, without what ends it.
     pub(super) fn append(&self, out: &mut Vec<u8>, object: &Object<'_>) {
         for piece in &self.pieces {
             // Writing to memory does not fail.
-            let _ = match (piece, object.facts) {
-                (Piece::Text(text), _) => {
+            let facts = object.facts;
+            let _ = match piece {
+                Piece::Text(text) => {
                     out.extend_from_slice(text);
                     Ok(())
                 }
-                (Piece::Name, _) => write!(out, "{}", object.id),
-                (Piece::Type, Some(facts)) => write!(out, "{}", facts.kind),
-                (Piece::Size, Some(facts)) => write!(out, "{}", facts.size),
-                (Piece::SizeOnDisk, Some(facts)) => {
-                    write!(
-                        out,
-                        "{}",
-                        facts.storage.map_or(0, |storage| storage.disk_size)
-                    )
+                Piece::Name => write!(out, "{}", object.id),
+                Piece::Type => match facts.kind {
+                    Some(kind) => write!(out, "{kind}"),
+                    None => Ok(()),
+                },
+                Piece::Size => write!(out, "{}", facts.size.unwrap_or_default()),
+                Piece::SizeOnDisk => write!(out, "{}", facts.disk_size.unwrap_or_default()),
+                Piece::DeltaBase => {
+                    let base = facts.delta_base.unwrap_or(object.id.kind().null());
+                    write!(out, "{base}")
                 }
-                (Piece::DeltaBase, Some(facts)) => {
-                    let base = facts.storage.and_then(|storage| storage.delta_base);
-                    write!(out, "{}", base.unwrap_or(object.id.kind().null()))
-                }
-                (Piece::Rest, _) => {
+                Piece::Rest => {
                     out.extend_from_slice(object.rest.unwrap_or_default());
                     Ok(())
                 }
-                (Piece::Mode, _) => match object.mode {
+                Piece::Mode => match object.mode {
                     Some(mode) => write!(out, "{:06o}", mode.0),
                     None => Ok(()),
                 },
-                (_, None) => Ok(()),
             };
         }
     }

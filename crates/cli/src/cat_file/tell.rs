@@ -1,14 +1,14 @@
 //! What a batch prints of one object.
 
 use bstr::BStr;
-use vigil_engine::object_store::{self, Info, Kind, Location, Reader, StreamError};
+use vigil_engine::object_store::{self, Facts, Info, Kind, Location, Reader, StreamError, Wanted};
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
 
 use super::arguments::{BatchArguments, Transform};
 use super::failure::Failure;
 use super::filter::Filter;
-use super::format::{Facts, Format, Object};
+use super::format::{Format, Object};
 use super::output::Output;
 use super::say;
 use crate::bytes;
@@ -88,22 +88,19 @@ impl Teller<'_> {
         }
         if asked.name.is_none()
             && what == What::Info
-            && !self.format.needs_info()
+            && self.format.wanted() == Wanted::default()
             && self.arguments.filter == Filter::Everything
         {
             // Of all objects git looks at none then.
-            append_bare_line(
-                &mut self.output.buf,
-                self.format,
-                self.arguments.output_delimiter,
-                &asked,
-            );
+            self.line(&asked, &Facts::default());
             return Ok(());
         }
+        let wanted = self.format.wanted();
         let looks_first = self.arguments.filter != Filter::Everything
             || self.use_mailmap
             || self.arguments.transform.is_some()
-            || self.format.needs_storage()
+            || wanted.disk_size
+            || wanted.delta_base
             || what == What::Info;
         if !looks_first {
             return self.contents(asked, &location);
@@ -111,25 +108,28 @@ impl Teller<'_> {
         self.looked_at(asked, &location, what)
     }
 
-    /// The type and size first, and then what they and the arguments leave to be printed.
+    /// What is asked about it first, and then what that and the arguments leave to be printed.
     fn looked_at(
         &mut self,
         asked: Asked<'_>,
         location: &Location,
         what: What,
     ) -> Result<(), Failure> {
-        let info = self.reader.info(location);
-        let Some(info) = self.heard(info)? else {
+        let mut wanted = self.format.wanted();
+        wanted.kind |= self.use_mailmap || what == What::Contents;
+        self.arguments.filter.look_for(&mut wanted);
+        let facts = self.reader.facts(location, wanted);
+        let Some(facts) = self.heard(facts)? else {
             self.report_missing(asked);
             return Ok(());
         };
-        if self.arguments.filter.excludes(&info) {
+        if self.arguments.filter.excludes(&facts) {
             if !self.arguments.all_objects {
                 self.report(asked, "excluded");
             }
             return Ok(());
         }
-        self.told(asked, location, info, what)
+        self.told(asked, location, facts, what)
     }
 }
 
@@ -153,15 +153,20 @@ impl Teller<'_> {
             return Ok(());
         };
         let size = contents.len() as u64;
-        let info = Info { kind, size };
-        if self.arguments.filter.excludes(&info) {
+        let mut facts = Facts::from(Info { kind, size });
+        if self.arguments.filter.excludes(&facts) {
             self.report(asked, "excluded");
             return Ok(());
         }
-        let mut facts = Facts::of(info);
-        if self.format.needs_storage() {
-            let storage = self.reader.storage(location);
-            facts.storage = self.heard(storage)?;
+        let wanted = Wanted {
+            kind: false,
+            size: false,
+            ..self.format.wanted()
+        };
+        let stored = self.reader.facts(location, wanted);
+        if let Some(stored) = self.heard(stored)? {
+            facts.disk_size = stored.disk_size;
+            facts.delta_base = stored.delta_base;
         }
         self.line(&asked, &facts);
         if what == What::Contents {
@@ -181,7 +186,7 @@ impl Teller<'_> {
             .read_with(location, &mut self.output.buf, |info, out| {
                 is_declined = info.kind == Kind::Blob && info.size >= STREAM_MIN;
                 if !is_declined {
-                    append_line(out, format, delimiter, &asked, &Facts::of(info));
+                    append_line(out, format, delimiter, &asked, &info.into());
                 }
                 !is_declined
             });
@@ -189,7 +194,7 @@ impl Teller<'_> {
             Ok(info) => {
                 self.heard(Ok(()))?;
                 if is_declined {
-                    return self.streamed(asked, location, Facts::of(info));
+                    return self.streamed(asked, location, info.into());
                 }
                 self.output.buf.push(delimiter);
                 Ok(())
@@ -204,22 +209,12 @@ impl Teller<'_> {
         &mut self,
         asked: Asked<'_>,
         location: &Location,
-        info: Info,
+        mut facts: Facts,
         what: What,
     ) -> Result<(), Failure> {
-        let mut facts = Facts::of(info);
-        if self.format.needs_storage() {
-            let storage = self.reader.storage(location);
-            match self.heard(storage)? {
-                Some(storage) => facts.storage = Some(storage),
-                None => {
-                    self.report(asked, "missing");
-                    return Ok(());
-                }
-            }
-        }
+        let is_blob = facts.kind == Some(Kind::Blob);
         let mut renamed = None;
-        if self.use_mailmap && matches!(info.kind, Kind::Commit | Kind::Tag) {
+        if self.use_mailmap && matches!(facts.kind, Some(Kind::Commit | Kind::Tag)) {
             let mut contents = Vec::new();
             let read = self.reader.append(location, &mut contents);
             if self.heard(read)?.is_none() {
@@ -229,7 +224,7 @@ impl Teller<'_> {
                 Some(rewriter) => rewriter.with_mailmap(contents)?,
                 None => contents,
             };
-            facts.size = contents.len() as u64;
+            facts.size = Some(contents.len() as u64);
             renamed = Some(contents);
         }
         if what == What::Info {
@@ -240,8 +235,7 @@ impl Teller<'_> {
         if let Some(contents) = renamed {
             self.line(&asked, &facts);
             self.output.buf.extend_from_slice(&contents);
-        } else if let Some(transform) = self.arguments.transform.filter(|_| info.kind == Kind::Blob)
-        {
+        } else if let Some(transform) = self.arguments.transform.filter(|_| is_blob) {
             self.line(&asked, &facts);
             let Some(path) = asked.rest else {
                 return Err(Reply::fatal(format!("missing path for '{}'", asked.id)).into());
@@ -259,7 +253,7 @@ impl Teller<'_> {
                 None => None,
             };
             self.output.buf.extend_from_slice(&made.unwrap_or(contents));
-        } else if info.kind == Kind::Blob {
+        } else if is_blob {
             return self.streamed(asked, location, facts);
         } else {
             self.line(&asked, &facts);
@@ -360,17 +354,6 @@ pub(super) fn heard<T>(
     }
 }
 
-fn append_bare_line(out: &mut Vec<u8>, format: &Format, delimiter: u8, asked: &Asked<'_>) {
-    let object = Object {
-        id: asked.id,
-        facts: None,
-        mode: asked.mode,
-        rest: asked.rest,
-    };
-    format.append(out, &object);
-    out.push(delimiter);
-}
-
 fn append_line(
     out: &mut Vec<u8>,
     format: &Format,
@@ -380,7 +363,7 @@ fn append_line(
 ) {
     let object = Object {
         id: asked.id,
-        facts: Some(facts),
+        facts,
         mode: asked.mode,
         rest: asked.rest,
     };

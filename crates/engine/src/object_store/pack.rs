@@ -39,7 +39,7 @@ pub(super) struct Pack {
     index: OnceLock<Index>,
     contents: OnceLock<Map>,
     /// The places in the index in the order of offsets.
-    by_offset: OnceLock<Vec<u32>>,
+    by_offset: OnceLock<ByOffset>,
     plan: OnceLock<Option<Plan>>,
     /// Objects that turned out to be damaged, and whether there are any.
     bad: Mutex<Vec<ObjectId>>,
@@ -302,17 +302,26 @@ impl Pack {
 
     /// The places in the index in the order in which the objects are in the pack.
     pub(super) fn by_offset(&self, said: &mut Vec<String>) -> Result<&[u32], Reason> {
-        if let Some(places) = self.by_offset.get() {
-            return Ok(places);
+        Ok(match self.offsets(said)? {
+            Some(offsets) => &offsets.places,
+            None => &[],
+        })
+    }
+
+    /// The same, to be searched.
+    fn offsets(&self, said: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
+        if let Some(offsets) = self.by_offset.get() {
+            return Ok(Some(offsets));
         }
         let Some(index) = self.index(said) else {
-            return Ok(&[]);
+            return Ok(None);
         };
         let places = match self.reverse_index(index) {
             Some(places) => places,
             None => self.sort_offsets(index),
         };
-        Ok(self.by_offset.get_or_init(|| places))
+        let offsets = ByOffset::new(places, |place| index.offset(place, &self.shown).ok());
+        Ok(Some(self.by_offset.get_or_init(|| offsets)))
     }
 
     /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
@@ -374,12 +383,13 @@ impl Pack {
 
     /// Where in [`Self::by_offset`] the object that begins at `offset` is.
     fn position(&self, offset: u64, said: &mut Vec<String>) -> Result<Option<usize>, Reason> {
-        let places = self.by_offset(said)?;
-        let Some(index) = self.index(said) else {
+        let offsets = self.offsets(said)?;
+        let (Some(offsets), Some(index)) = (offsets, self.index(said)) else {
             return Ok(None);
         };
-        let offset_at = |place: &u32| index.offset(*place, &self.shown).unwrap_or(u64::MAX);
-        let found = places.binary_search_by_key(&offset, offset_at).ok();
+        let found = offsets.find(offset, |place| {
+            index.offset(place, &self.shown).unwrap_or(u64::MAX)
+        });
         if found.is_none() {
             said.push("error: bad offset for revindex".into());
         }
@@ -427,6 +437,46 @@ impl Pack {
             bad.push(id.to_owned());
         }
         self.has_bad.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The places in the index in the order in which the objects are in the pack.
+#[derive(Debug)]
+struct ByOffset {
+    places: Vec<u32>,
+    /// The offset of each [`SAMPLED`]th, if they ascend: to search them takes no look into the index.
+    samples: Vec<u64>,
+}
+
+/// How far apart samples are.
+const SAMPLED: usize = 32;
+
+impl ByOffset {
+    fn new(places: Vec<u32>, offset_at: impl Fn(u32) -> Option<u64>) -> Self {
+        let samples = places
+            .iter()
+            .step_by(SAMPLED)
+            .map(|place| offset_at(*place));
+        let samples: Option<Vec<u64>> = samples.collect();
+        let samples = samples.filter(|samples| samples.is_sorted());
+        Self {
+            places,
+            samples: samples.unwrap_or_default(),
+        }
+    }
+
+    /// Where among the places the one with `offset` is.
+    fn find(&self, offset: u64, offset_at: impl Fn(u32) -> u64) -> Option<usize> {
+        let behind = self.samples.partition_point(|sample| *sample <= offset);
+        let start = behind.saturating_sub(1) * SAMPLED;
+        let near = match self.samples.is_empty() {
+            true => None,
+            false => self.places.get(start..),
+        };
+        let near = near.map(|near| near.get(..SAMPLED).unwrap_or(near));
+        let near = near.unwrap_or(&self.places);
+        let found = near.binary_search_by_key(&offset, |place| offset_at(*place));
+        found.ok().map(|at| start + at)
     }
 }
 

@@ -10,8 +10,8 @@ use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::planned::Planned;
 use super::{
-    Begin, Error, Found, Info, Location, ObjectStore, Place, Reason, Sink, Stage, Storage, Trouble,
-    whole_parts,
+    Begin, Error, Facts, Found, Info, Location, ObjectStore, Place, Reason, Sink, Stage, Trouble,
+    Wanted, whole_parts,
 };
 
 /// How deep damaged bases may lead from one pack to the next.
@@ -161,13 +161,14 @@ impl Reader {
         })
     }
 
-    /// How the object is stored: of what is there more than once, this copy.
+    /// What is wanted of the object, and no more: what is damaged in it beside that is not seen. Of what is there more than
+    /// once, of this copy.
     ///
     /// # Errors
     /// As for [`Self::info`].
-    pub fn storage(&mut self, location: &Location) -> Result<Storage, Error> {
+    pub fn facts(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, Error> {
         self.attempt(location, false, |reader, location| {
-            reader.storage_once(location)
+            reader.facts_once(location, wanted)
         })
     }
 
@@ -402,41 +403,53 @@ impl Reader {
         }
     }
 
-    fn storage_once(&mut self, location: &Location) -> Result<Storage, Trouble> {
-        match location.place {
-            Place::EmptyTree => Ok(Storage {
-                disk_size: 0,
-                delta_base: None,
-            }),
-            Place::Loose => {
-                let loose = self.loose(location).ok_or(Trouble::Damaged)?;
-                let disk_size = loose.len;
-                self.opened = Some((location.id, loose));
-                Ok(Storage {
-                    disk_size,
-                    delta_base: None,
-                })
+    /// In the order in which git finds them.
+    fn facts_once(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, Trouble> {
+        let mut facts = Facts::default();
+        let (number, offset) = match location.place {
+            Place::Packed { pack, offset } => (pack, offset),
+            Place::Loose | Place::EmptyTree => {
+                let is_inside = wanted.kind || wanted.size;
+                let info = is_inside.then(|| self.info_once(location)).transpose()?;
+                facts.kind = info.map(|info| info.kind).filter(|_| wanted.kind);
+                facts.size = info.map(|info| info.size).filter(|_| wanted.size);
+                if wanted.disk_size {
+                    facts.disk_size = Some(self.loose_len(location)?);
+                }
+                return Ok(facts);
             }
-            Place::Packed {
-                pack: number,
-                offset,
-            } => {
-                let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-                let said = &mut self.chains.said;
-                let entry = pack.entry(offset, said)?;
-                let disk_size = pack.len_at(offset, said)?;
-                let delta_base = if entry.form.is_delta() {
-                    let base = pack.base_id(&entry, offset, said)?;
-                    Some(base.ok_or(Trouble::Damaged)?)
-                } else {
-                    None
-                };
-                Ok(Storage {
-                    disk_size,
-                    delta_base,
-                })
+        };
+        if wanted.size {
+            facts.size = Some(self.packed_size(number, offset)?);
+        }
+        if wanted.disk_size {
+            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
+            facts.disk_size = Some(pack.len_at(offset, &mut self.chains.said)?);
+        }
+        if wanted.kind {
+            facts.kind = Some(self.packed_kind(number, offset)?);
+        }
+        if wanted.delta_base {
+            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
+            let said = &mut self.chains.said;
+            let entry = pack.entry(offset, said)?;
+            if entry.form.is_delta() {
+                let base = pack.base_id(&entry, offset, said)?;
+                facts.delta_base = Some(base.ok_or(Trouble::Damaged)?);
             }
         }
+        Ok(facts)
+    }
+
+    /// The size of the file of a loose object.
+    fn loose_len(&mut self, location: &Location) -> Result<u64, Trouble> {
+        if matches!(location.place, Place::EmptyTree) {
+            return Ok(0);
+        }
+        let loose = self.loose(location).ok_or(Trouble::Damaged)?;
+        let len = loose.len;
+        self.opened = Some((location.id, loose));
+        Ok(len)
     }
 
     fn read_once(

@@ -236,9 +236,10 @@ fn check_lines(reader: &mut Reader, locations: &[Location]) -> Vec<u8> {
     let mut lines = Vec::new();
     for location in locations {
         let info = reader.info(location).unwrap();
-        let storage = reader.storage(location).unwrap();
-        let base = storage.delta_base.unwrap_or(location.id().kind().null());
-        let (id, disk_size) = (location.id(), storage.disk_size);
+        let facts = reader.facts(location, Wanted::ALL).unwrap();
+        assert_eq!((facts.kind, facts.size), (Some(info.kind), Some(info.size)));
+        let base = facts.delta_base.unwrap_or(location.id().kind().null());
+        let (id, disk_size) = (location.id(), facts.disk_size.unwrap());
         writeln!(lines, "{id} {} {} {disk_size} {base}", info.kind, info.size).unwrap();
     }
     lines
@@ -409,7 +410,7 @@ fn read_all(sandbox: &Sandbox, ids: &[ObjectId]) -> BTreeMap<ObjectId, Vec<u8>> 
         let mut out = Vec::new();
         if let Ok(Some(location)) = reader.find(id) {
             let _ = reader.info(&location);
-            let _ = reader.storage(&location);
+            let _ = reader.facts(&location, Wanted::ALL);
             if reader.append(&location, &mut out).is_ok() {
                 contents.insert(*id, out);
             } else {
