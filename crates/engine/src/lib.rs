@@ -16,6 +16,7 @@ pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;
+mod shares;
 pub mod stamp;
 pub mod state;
 pub mod state_store;

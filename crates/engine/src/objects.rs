@@ -17,7 +17,6 @@ use std::sync::Arc;
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
-use vigil_linux::process::cores;
 
 pub use self::commit::Commit;
 pub use self::compat::Compat;
@@ -28,6 +27,7 @@ use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
 use crate::object_store::{self, Info, Location, ObjectStore, Places, Promisor, Reader, Reason};
+use crate::shares::on_all_cores;
 
 /// So many objects are worth to be read on all cores.
 pub(crate) const MANY: usize = 256;
@@ -234,8 +234,7 @@ impl Objects {
         kind: Kind,
         take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
     ) -> Vec<Option<T>> {
-        let share = ids.len().div_ceil(cores().max(1)).max(1);
-        let read = |ids: &[ObjectId]| {
+        on_all_cores(ids, |ids| {
             self.readers.ask_quietly(|reader| {
                 let mut content = Vec::new();
                 let mut read = |id: &ObjectId| {
@@ -247,19 +246,6 @@ impl Objects {
                 };
                 ids.iter().map(&mut read).collect::<Vec<_>>()
             })
-        };
-        std::thread::scope(|scope| {
-            let mut shares = ids.chunks(share);
-            let first = shares.next().unwrap_or_default();
-            let others: Vec<_> = shares.map(|ids| scope.spawn(|| read(ids))).collect();
-            let mut all = read(first);
-            for other in others {
-                match other.join() {
-                    Ok(more) => all.extend(more),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            all
         })
     }
 

@@ -123,7 +123,7 @@ pub fn load_tree(
     };
     let (mut parsed, entries, stat) = reader.read(path, &own, Own::Nothing)?;
     let mut file = reader.seen(&parsed, &stat);
-    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::new(prefer_huge_pages));
+    let builder = |_| Builder::new(hash.len_in_bytes(), blocks());
     let is_split = parsed.link.is_some();
     let tree = match entries {
         Own::Tree(builder) if !is_split => Some(builder),
@@ -140,7 +140,7 @@ pub fn load_tree(
     let tree = match (tree, &parsed.link) {
         (Some(tree), _) => tree.finish(),
         (None, Some(link)) => reader.join(&parsed, link, &mut file, builder)?.finish(),
-        (None, None) => Builder::build(&parsed.index, InMemory::new(prefer_huge_pages)),
+        (None, None) => Builder::build(&parsed.index, blocks()),
     };
     Ok(Some(LoadedTree {
         tracked: Tracked::new(hash, Arc::new(tree)),
@@ -164,11 +164,8 @@ impl Take for Own {
             Self::Flat(flat) => flat.take(path, entry),
             Self::Nothing(promise) => {
                 *self = match path.is_empty() {
-                    true => Self::Flat(Flat::new(*promise, &HugePages)),
-                    false => Self::Tree(Builder::new(
-                        entry.id.as_slice().len(),
-                        InMemory::new(prefer_huge_pages),
-                    )),
+                    true => Self::Flat(flat(*promise)),
+                    false => Self::Tree(Builder::new(entry.id.as_slice().len(), blocks())),
                 };
                 self.take(path, entry);
             }
@@ -203,6 +200,11 @@ pub fn load(
         }
     };
     Ok(LoadedIndex { index, file })
+}
+
+/// Where a tree is built.
+fn blocks() -> InMemory {
+    InMemory::new(prefer_huge_pages)
 }
 
 fn flat(promise: Promise) -> Flat {

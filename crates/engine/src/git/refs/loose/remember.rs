@@ -8,7 +8,6 @@ use std::os::unix::fs::DirBuilderExt;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
-use vigil_linux::process::cores;
 use vigil_linux::stat::{Stat, stat_at, stat_path};
 use vigil_model::path::{file_name, parent};
 
@@ -18,6 +17,7 @@ use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
 use crate::file::open_folder;
 use crate::git::repository::Repository;
+use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
 use crate::state::bytes::Writer;
 use crate::state::refs_store;
@@ -150,20 +150,8 @@ impl Look<'_> {
         write_folder(out, &many.folder.name, stamp, folders, many.refs.len());
         let opened = open_folder(path).ok();
         let opened = opened.as_ref().map(AsFd::as_fd);
-        let share = many.refs.len().div_ceil(cores().max(1)).max(1);
-        std::thread::scope(|scope| {
-            let mut shares = many.refs.chunks(share);
-            let first = shares.next().unwrap_or_default();
-            let writers = shares.map(|refs| scope.spawn(move || self.records(refs, opened)));
-            let writers: Vec<_> = writers.collect();
-            out.0.extend(self.records(first, opened));
-            for writer in writers {
-                match writer.join() {
-                    Ok(records) => out.0.extend(records),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+        let records = on_all_cores(&many.refs, |refs| self.records(refs, opened));
+        out.0.extend(records);
     }
 
     /// The records of `refs`, which are in `folder`.
