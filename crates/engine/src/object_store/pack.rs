@@ -316,17 +316,18 @@ impl Pack {
         let Some(index) = self.index(said) else {
             return Ok(None);
         };
-        let places = match self.reverse_index(index) {
-            Some(places) => places,
+        let offsets = match self.reverse_index(index) {
+            Some(places) => ByOffset::ascending(places, |place| {
+                index.offset(place, &self.shown).unwrap_or(u64::MAX)
+            }),
             None => self.sort_offsets(index),
         };
-        let offsets = ByOffset::new(places, |place| index.offset(place, &self.shown).ok());
         Ok(Some(self.by_offset.get_or_init(|| offsets)))
     }
 
     /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
     /// has, so that offsets outside of it come anywhere.
-    fn sort_offsets(&self, index: &Index) -> Vec<u32> {
+    fn sort_offsets(&self, index: &Index) -> ByOffset {
         let mut offsets = Vec::with_capacity(index.count() as usize);
         for place in 0..index.count() {
             // One outside of the index is anywhere; git ends where that very object is asked for.
@@ -336,7 +337,19 @@ impl Pack {
         let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
         let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         offsets.sort_by_key(|(offset, _)| offset & counted);
-        offsets.into_iter().map(|(_, place)| place).collect()
+        // Among offsets that do not ascend git finds what halving them happens to find.
+        let samples = match offsets.is_sorted_by_key(|(offset, _)| *offset) {
+            true => offsets
+                .iter()
+                .step_by(SAMPLED)
+                .map(|(offset, _)| *offset)
+                .collect(),
+            false => Vec::new(),
+        };
+        ByOffset {
+            places: offsets.into_iter().map(|(_, place)| place).collect(),
+            samples,
+        }
     }
 
     /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),
@@ -444,7 +457,7 @@ impl Pack {
 #[derive(Debug)]
 struct ByOffset {
     places: Vec<u32>,
-    /// The offset of each [`SAMPLED`]th, if they ascend: to search them takes no look into the index.
+    /// The offset of each [`SAMPLED`]th, if all ascend: to search them takes no look into the index.
     samples: Vec<u64>,
 }
 
@@ -452,16 +465,15 @@ struct ByOffset {
 const SAMPLED: usize = 32;
 
 impl ByOffset {
-    fn new(places: Vec<u32>, offset_at: impl Fn(u32) -> Option<u64>) -> Self {
+    /// Of places of which all offsets ascend.
+    fn ascending(places: Vec<u32>, offset_at: impl Fn(u32) -> u64) -> Self {
         let samples = places
             .iter()
             .step_by(SAMPLED)
             .map(|place| offset_at(*place));
-        let samples: Option<Vec<u64>> = samples.collect();
-        let samples = samples.filter(|samples| samples.is_sorted());
         Self {
+            samples: samples.collect(),
             places,
-            samples: samples.unwrap_or_default(),
         }
     }
 
@@ -535,4 +547,27 @@ fn distance(bytes: &[u8]) -> Option<(u64, u64)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_found_as_by_halving_all_of_them() {
+        for count in [0, 1, 31, 32, 33, 64, 1000] {
+            let offset_at = |place: u32| u64::from(place) * 7 + 12;
+            let places: Vec<u32> = (0..count).collect();
+            let sampled = ByOffset::ascending(places.clone(), offset_at);
+            assert_eq!(sampled.samples.len(), places.len().div_ceil(SAMPLED));
+            let plain = ByOffset {
+                places,
+                samples: Vec::new(),
+            };
+            for offset in 0..u64::from(count) * 7 + 30 {
+                let found = plain.find(offset, offset_at);
+                assert_eq!(sampled.find(offset, offset_at), found, "{count} {offset}");
+            }
+        }
+    }
 }
