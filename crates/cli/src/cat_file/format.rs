@@ -30,6 +30,7 @@ enum Piece {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
     pieces: Vec<Piece>,
+    wanted: Wanted,
 }
 
 /// What a line may tell of an object.
@@ -76,18 +77,19 @@ impl Format {
         if !literal.is_empty() {
             pieces.push(Piece::Text(literal));
         }
-        Ok(Self { pieces })
-    }
-
-    /// What a line tells of an object beside names and what the caller knows himself.
-    pub(super) fn wanted(&self) -> Wanted {
-        let has = |piece: Piece| self.pieces.contains(&piece);
-        Wanted {
+        let has = |piece: Piece| pieces.contains(&piece);
+        let wanted = Wanted {
             kind: has(Piece::Type),
             size: has(Piece::Size),
             disk_size: has(Piece::SizeOnDisk),
             delta_base: has(Piece::DeltaBase),
-        }
+        };
+        Ok(Self { pieces, wanted })
+    }
+
+    /// What a line tells of an object beside names and what the caller knows himself.
+    pub(super) fn wanted(&self) -> Wanted {
+        self.wanted
     }
 
     /// Whether the name of an object ends at the first white space.

@@ -86,16 +86,16 @@ impl Teller<'_> {
         if asked.id.kind() != location.id().kind() {
             return self.converted(asked, &location, what);
         }
+        let wanted = self.format.wanted();
         if asked.name.is_none()
             && what == What::Info
-            && self.format.wanted() == Wanted::default()
+            && wanted == Wanted::default()
             && self.arguments.filter == Filter::Everything
         {
             // Of all objects git looks at none then.
             self.line(&asked, &Facts::default());
             return Ok(());
         }
-        let wanted = self.format.wanted();
         let looks_first = self.arguments.filter != Filter::Everything
             || self.use_mailmap
             || self.arguments.transform.is_some()
