@@ -21,6 +21,7 @@ use crate::git::reftable::Value;
 use crate::git::reftable::table::Table;
 use crate::git::repository::{find, gitfile};
 use crate::git::staged::tree::TreeEntry;
+use crate::object_store::short::{Extent, Short};
 use crate::objects::Commit;
 use crate::objects::commit;
 pub use crate::state_store::image::{appended, rewritten, state};
@@ -279,4 +280,14 @@ pub fn line_endings<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (u64, u64
 /// `contents` with their idents collapsed, if they have any.
 pub fn ident_collapsed(contents: &[u8]) -> Option<Vec<u8>> {
     ident::collapse(contents)
+}
+
+/// What the stream that `input` begins with holds, as far as there is `room` for it, in bytes, and whether that is all.
+pub fn short_stream(input: &[u8], room: usize) -> Option<(Vec<u8>, bool)> {
+    let mut out = vec![0; room];
+    let extent = Short::default().inflate(input, &mut out)?;
+    if let Extent::Whole(len) = extent {
+        out.truncate(len);
+    }
+    Some((out, extent != Extent::Part))
 }

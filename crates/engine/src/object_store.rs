@@ -21,6 +21,7 @@ mod plan;
 mod planned;
 mod promisor;
 mod reader;
+pub(crate) mod short;
 mod source;
 mod table;
 #[cfg(test)]
