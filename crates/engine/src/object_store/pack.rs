@@ -337,18 +337,17 @@ impl Pack {
         let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
         let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         offsets.sort_by_key(|(offset, _)| offset & counted);
-        // Among offsets that do not ascend git finds what halving them happens to find.
-        let samples = match offsets.is_sorted_by_key(|(offset, _)| *offset) {
-            true => offsets
-                .iter()
-                .step_by(SAMPLED)
-                .map(|(offset, _)| *offset)
-                .collect(),
-            false => Vec::new(),
-        };
-        ByOffset {
-            places: offsets.into_iter().map(|(_, place)| place).collect(),
-            samples,
+        let ascends = offsets.is_sorted_by_key(|(offset, _)| *offset);
+        let places = offsets.into_iter().map(|(_, place)| place).collect();
+        match ascends {
+            true => ByOffset::ascending(places, |place| {
+                index.offset(place, &self.shown).unwrap_or(u64::MAX)
+            }),
+            // Among offsets that do not ascend git finds what halving them happens to find.
+            false => ByOffset {
+                places,
+                samples: Vec::new(),
+            },
         }
     }
 

@@ -296,6 +296,13 @@ fn blobs_are_found_where_they_came_in() {
     assert!(stderr.ends_with("not reachable from HEAD\n"), "{stderr}");
 }
 
+/// A new tag object with that name of `commit`, made at `time_s`; no reference leads to it.
+fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> String {
+    let id = sandbox.id(commit);
+    let header = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
+    sandbox.git_with_input(&["mktag"], format!("{header}\nx\n").as_bytes())
+}
+
 #[test]
 fn names_of_one_commit_are_ranked() {
     let sandbox = row();
@@ -303,9 +310,7 @@ fn names_of_one_commit_are_ranked() {
     compare(&sandbox, &["--tags"], &["HEAD", "HEAD~1"], "light");
     sandbox.git(&["tag", "-a", "-m", "x", "older"]);
     for (name, time_s) in [("newer", 1_800_000_000), ("z-oldest", 1_600_000_000)] {
-        let id = sandbox.id("HEAD");
-        let text = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-        let tag = sandbox.git_with_input(&["mktag"], format!("{text}\nx\n").as_bytes());
+        let tag = tag_object(&sandbox, name, "HEAD", time_s);
         sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
     }
     for options in [&[][..], &["--tags"], &["--all"], &["--long"]] {
@@ -331,8 +336,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
         // The latest is the first, the second or the third.
         let time_s = 1_700_000_000 + (number + back) % 3;
         let name = format!("t{back}{number}");
-        let text = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-        let tag = sandbox.git_with_input(&["mktag"], format!("{text}\nx\n").as_bytes());
+        let tag = tag_object(&sandbox, &name, &id.to_string(), time_s);
         sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
         sandbox.git(&[
             "update-ref",

@@ -22,9 +22,10 @@ fn ask(sandbox: &Sandbox, remark: &str) {
 fn of_several_packed_names_the_best_is_found_in_history() {
     let sandbox = row();
     let tag = |name: &str, commit: &str, time_s: u64| {
-        let id = sandbox.id(commit);
-        let text = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-        let tag = sandbox.git_with_input(&["mktag"], format!("{text}\nx\n").as_bytes());
+        let (tag, id) = (
+            tag_object(&sandbox, name, commit, time_s),
+            sandbox.id(commit),
+        );
         format!("{tag} refs/tags/{name}\n^{id}\n")
     };
     let light = |name: &str, commit: &str| format!("{} {name}\n", sandbox.id(commit));
