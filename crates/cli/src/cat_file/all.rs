@@ -30,13 +30,14 @@ pub(super) fn print(
         Batch::Contents => What::Contents,
         Batch::Info | Batch::Commands => What::Info,
     };
-    // Only one thread knows how to rewrite contents.
-    let is_alone = teller.use_mailmap || arguments.transform.is_some();
     let is_contents = what == What::Contents;
+    let needs_info = format.wanted() != Wanted::default() || arguments.filter != Filter::Everything;
+    // Only one thread knows how to rewrite contents, and names alone are told sooner than given out.
+    let is_alone =
+        teller.use_mailmap || arguments.transform.is_some() || !is_contents && !needs_info;
     if is_contents {
         output::widen_pipe();
     }
-    let needs_info = format.wanted() != Wanted::default() || arguments.filter != Filter::Everything;
     let locations = match arguments.unordered {
         // In that order, what a plan tells of an object by itself is found as fast without one.
         true => store

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::object_store::{Facts, Wanted};
-use vigil_model::ObjectId;
+use vigil_engine::object_store::{Facts, Kind, Wanted};
 use vigil_model::mode::FileMode;
+use vigil_model::{HashKind, ObjectId, oid};
 
 use crate::bytes;
 use crate::reply::Reply;
@@ -99,36 +99,41 @@ impl Format {
 
     /// Appends the line of `object`, without what ends it.
     pub(super) fn append(&self, out: &mut Vec<u8>, object: &Object<'_>) {
+        let facts = object.facts;
         for piece in &self.pieces {
-            // Writing to memory does not fail.
-            let facts = object.facts;
-            let _ = match piece {
-                Piece::Text(text) => {
-                    out.extend_from_slice(text);
-                    Ok(())
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text),
+                Piece::Name => append_id(out, &object.id),
+                Piece::Type => {
+                    out.extend_from_slice(facts.kind.as_ref().map_or(b"", Kind::as_bytes))
                 }
-                Piece::Name => write!(out, "{}", object.id),
-                Piece::Type => match facts.kind {
-                    Some(kind) => write!(out, "{kind}"),
-                    None => Ok(()),
-                },
-                Piece::Size => write!(out, "{}", facts.size.unwrap_or_default()),
-                Piece::SizeOnDisk => write!(out, "{}", facts.disk_size.unwrap_or_default()),
+                Piece::Size => append_number(out, facts.size),
+                Piece::SizeOnDisk => append_number(out, facts.disk_size),
                 Piece::DeltaBase => {
-                    let base = facts.delta_base.unwrap_or(object.id.kind().null());
-                    write!(out, "{base}")
+                    let base = facts.delta_base;
+                    append_id(out, &base.unwrap_or(object.id.kind().null()));
                 }
-                Piece::Rest => {
-                    out.extend_from_slice(object.rest.unwrap_or_default());
-                    Ok(())
+                Piece::Rest => out.extend_from_slice(object.rest.unwrap_or_default()),
+                Piece::Mode => {
+                    if let Some(mode) = object.mode {
+                        // Writing to memory does not fail.
+                        let _ = write!(out, "{:06o}", mode.0);
+                    }
                 }
-                Piece::Mode => match object.mode {
-                    Some(mode) => write!(out, "{:06o}", mode.0),
-                    None => Ok(()),
-                },
-            };
+            }
         }
     }
+}
+
+fn append_id(out: &mut Vec<u8>, id: &oid) {
+    let mut hex = HashKind::hex_buf();
+    out.extend_from_slice(id.hex_to_buf(&mut hex).as_bytes());
+}
+
+fn append_number(out: &mut Vec<u8>, number: Option<u64>) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(number.unwrap_or_default());
+    out.extend_from_slice(digits.as_bytes());
 }
 
 /// The element at the start of `text`, which begins with `(`, and what is behind it.
