@@ -56,6 +56,7 @@ impl Folders {
         let places = Places {
             hash: self.hash,
             folder: self.path("own"),
+            shown: "own".into(),
             alternates: alternates.into(),
             working_directory: self.top.path().to_owned(),
             work_tree: None,

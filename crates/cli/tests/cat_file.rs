@@ -422,6 +422,140 @@ fn damage_is_told_as_git_tells_it() {
 }
 
 /// Of a commit's place only the type is asked for at first, and it is told of what was named.
+/// It depends on how the repository was found.
+#[test]
+fn a_pack_is_named_as_git_names_it() {
+    let sandbox = Sandbox::new("sha1");
+    let (top, bare) = (sandbox.top(), sandbox.folder.path().join("bare"));
+    let bare = bare.to_str().unwrap();
+    sandbox.git(&["clone", "-q", "--bare", "--no-local", ".", bare]);
+    let id = sandbox.git(&["rev-parse", "HEAD:file"]).trim().to_owned();
+    for folder in [&top.join(".git"), Path::new(bare)] {
+        for entry in std::fs::read_dir(folder.join("objects/pack")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "pack") {
+                continue;
+            }
+            // All between the header and the checksum.
+            let mut bytes = std::fs::read(&path).unwrap();
+            let len = bytes.len();
+            bytes[12..len - 20].fill(0xff);
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            std::fs::set_permissions(&path, mode).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+    let folder = sandbox.folder.path().to_str().unwrap();
+    let absolute = format!("{folder}/work/.git/objects");
+    let linked = top.join(".git/worktrees/linked");
+    std::fs::create_dir_all(top.join("below/linked")).unwrap();
+    std::fs::create_dir_all(&linked).unwrap();
+    std::fs::copy(top.join(".git/HEAD"), linked.join("HEAD")).unwrap();
+    std::fs::write(linked.join("commondir"), "../..\n").unwrap();
+    let gitfile = top.join("below/linked/.git");
+    std::fs::write(linked.join("gitdir"), gitfile.to_str().unwrap()).unwrap();
+    std::fs::write(&gitfile, "gitdir: ../../.git/worktrees/linked\n").unwrap();
+    let mut said = std::collections::BTreeSet::new();
+    for (directory, variables) in [
+        ("work", &[][..]),
+        ("work/dir", &[]),
+        ("work/.git", &[]),
+        ("work/.git/refs", &[]),
+        ("work/below/linked", &[]),
+        ("bare", &[]),
+        ("bare/refs", &[]),
+        ("", &[("GIT_DIR", "bare")]),
+        ("bare/refs", &[("GIT_DIR", "..")]),
+        ("work/dir", &[("GIT_DIR", "../.git")]),
+        (
+            "work/dir",
+            &[("GIT_DIR", "../.git"), ("GIT_WORK_TREE", "..")],
+        ),
+        ("work", &[("GIT_OBJECT_DIRECTORY", ".git/objects")]),
+        ("work/dir", &[("GIT_OBJECT_DIRECTORY", absolute.as_str())]),
+    ] {
+        let [git, vigil] = ["git", VIGIL].map(|program| {
+            let mut command = sandbox.command(program, &["cat-file", "blob", &id]);
+            command.current_dir(sandbox.folder.path().join(directory));
+            command.envs(variables.iter().copied()).output().unwrap()
+        });
+        assert_eq!(vigil, git, "{directory} {variables:?}");
+        said.insert(git.stderr);
+    }
+    assert!(said.len() >= 7, "{said:?}");
+}
+
+/// Each damaged stream ends git at another place of its library, of which some are reached on its fast way alone.
+#[test]
+fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
+    let sandbox = Sandbox::new("sha1");
+    let top = sandbox.top();
+    let rows = |from: u32, to: u32| {
+        let row = |row: u32| format!("{row} {:x}\n", row.wrapping_mul(0x9e37_79b9));
+        (from..to).map(row).collect::<String>()
+    };
+    // A base and a delta of it beside one that is streamed from the pack, and loose ones of both sizes.
+    for (name, contents) in [
+        ("base", rows(0, 900)),
+        ("change", rows(300, 900) + &rows(2000, 2200)),
+        ("start", rows(0, 700)),
+        ("large", rows(0, 4000)),
+    ] {
+        std::fs::write(top.join(name), contents).unwrap();
+    }
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "packed"]);
+    sandbox.git(&["repack", "-q", "-a", "-d", "-f"]);
+    for (name, contents) in [("loose", rows(5, 700)), ("streamed", rows(7, 4000))] {
+        std::fs::write(top.join(name), contents).unwrap();
+    }
+    sandbox.git(&["add", "-A"]);
+    let objects = top.join(".git/objects");
+    let mut packs = std::fs::read_dir(objects.join("pack")).unwrap();
+    let pack = packs.find_map(|entry| {
+        Some(entry.unwrap().path()).filter(|path| path.extension().is_some_and(|it| it == "pack"))
+    });
+    for name in ["base", "change", "start", "large", "loose", "streamed"] {
+        let id = sandbox.git(&["rev-parse", &format!(":{name}")]);
+        let id = id.trim();
+        let loose = objects.join(&id[..2]).join(&id[2..]);
+        let (file, start, len) = match loose.exists() {
+            true => (loose.clone(), 0, std::fs::metadata(&loose).unwrap().len()),
+            false => {
+                let idx = sandbox.git(&[
+                    "verify-pack",
+                    "-v",
+                    pack.as_ref().unwrap().to_str().unwrap(),
+                ]);
+                let line = idx.lines().find(|line| line.starts_with(id)).unwrap();
+                let numbers: Vec<u64> = line
+                    .split(' ')
+                    .filter_map(|word| word.parse().ok())
+                    .collect();
+                // Before 2.55, the size of a delta's result was found out first.
+                if numbers.len() > 3 && !sandbox.git_is_at_least(55) {
+                    continue;
+                }
+                // The size, the size in the pack, and the place there.
+                (pack.clone().unwrap(), numbers[2], numbers[1])
+            }
+        };
+        let sound = std::fs::read(&file).unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .unwrap();
+        for number in 0..60 {
+            let mut bytes = sound.clone();
+            let place = start + 12 + (number * 7919) % (len - 16);
+            bytes[usize::try_from(place).unwrap()] ^= 1 << (number % 8);
+            std::fs::write(&file, &bytes).unwrap();
+            let [git, vigil] =
+                ["git", VIGIL].map(|program| sandbox.run(program, &["cat-file", "blob", id], b""));
+            assert_eq!(vigil, git, "{name}, byte {place}");
+        }
+        std::fs::write(&file, &sound).unwrap();
+    }
+}
+
 #[test]
 fn what_is_no_commit_has_no_parents() {
     let sandbox = Sandbox::new("sha1");

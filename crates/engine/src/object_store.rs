@@ -64,17 +64,22 @@ pub struct Places {
     pub hash: HashKind,
     /// The repository's own folder of objects.
     pub folder: PathBuf,
+    /// What messages call that folder: it depends on how the repository was found.
+    pub shown: String,
     /// More folders, separated by colons (`GIT_ALTERNATE_OBJECT_DIRECTORIES`).
     pub alternates: BString,
     /// Where relative paths in `alternates` begin.
     pub working_directory: PathBuf,
-    /// Messages name files below it relative to it.
+    /// Messages name files of other folders below it relative to it.
     pub work_tree: Option<PathBuf>,
     /// Whether multi-pack-indexes are used (`core.multiPackIndex`).
     pub uses_multi_pack_index: bool,
     /// What is nowhere is fetched by it.
     pub promisor: Option<Arc<Promisor>>,
 }
+
+/// The folder of objects in a repository's own.
+const OBJECTS: &str = "objects";
 
 impl Places {
     /// The places of `repo`. Nothing is fetched.
@@ -88,9 +93,15 @@ impl Places {
         let directory = environment.working_directory();
         let top = repo.work_tree.as_deref();
         let top = top.filter(|top| directory.starts_with(top));
+        let shown = match environment.get("GIT_OBJECT_DIRECTORY") {
+            Some(name) => name.to_string(),
+            None if repo.common_dir == repo.git_dir => format!("{}/{OBJECTS}", repo.git_dir_name),
+            None => repo.shown(&repo.object_dir).display().to_string(),
+        };
         Ok(Self {
             hash: repo.hash,
             folder: repo.object_dir.clone(),
+            shown,
             alternates: alternates.map_or_else(BString::default, Into::into),
             working_directory: top.unwrap_or(directory).to_owned(),
             work_tree: repo.work_tree.clone(),

@@ -48,8 +48,10 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
         below.unwrap_or(folder).display().to_string()
     };
     let uses_midx = places.uses_multi_pack_index;
+    let mut own = Some(places.shown.clone());
     let folders = folders.folders.into_iter().map(|(folder, seen)| {
-        let shown = shown(&folder);
+        // The repository's own is the first.
+        let shown = own.take().unwrap_or_else(|| shown(&folder));
         Source::new(folder, seen, shown, places.hash, uses_midx)
     });
     folders.collect()

@@ -368,9 +368,15 @@ impl Chains {
             let is_circle =
                 || self.chain.len() > pack.index(&mut Vec::new()).map_or(0, Table::count) as usize;
             let Some((base, delta)) = base.filter(|_| !is_circle()) else {
+                // git has read an id before it looks for it, and stays where a distance begins.
+                let read = match entry.form {
+                    Form::IdDelta => pack.hash.len_in_bytes() as u64,
+                    _ => 0,
+                };
                 said.push(format!(
                     "error: failed to validate delta base reference at offset {} from {}",
-                    entry.end, pack.shown
+                    entry.end + read,
+                    pack.shown
                 ));
                 return Ok(End::Broken(at));
             };

@@ -26,6 +26,12 @@ const SHORT_MAX: usize = 1024;
 /// The largest part of a window that is given at once; the library counts in 32 bits.
 const INPUT_MAX: usize = 1 << 30;
 
+/// What the library says of a stream where its fast part found something wrong: it asks itself once more, and has forgotten.
+const FORGOTTEN: &str = "repeated call with bad state";
+
+/// With so little room, in bytes, the library takes its slow part, which does not forget.
+const SLOW_ROOM: usize = 200;
+
 /// Inflates one stream after the other.
 pub(super) struct Inflater {
     /// For what is short. As the next, it does not say what is wrong with a stream.
@@ -123,9 +129,16 @@ impl Inflater {
             return Ok(());
         }
         self.restart();
+        let told = said.len();
         let result = self.whole_onto(input, size, out, said);
         if result.is_err() {
+            let is_by_one = out.len() - start == size + 1;
             out.truncate(start);
+            if is_by_one || is_forgotten(said) {
+                // git gives room for one byte more, and does not see all that is wrong behind it.
+                said.truncate(told);
+                self.find_reason_in(input, size as u64 + 1, said);
+            }
         }
         result
     }
@@ -145,6 +158,38 @@ impl Inflater {
             out.truncate(start);
         }
         is_whole
+    }
+
+    /// Says what is wrong with a stream within its first `len` bytes: it is inflated again by `step`, which does what
+    /// [`Self::step`] does with the stream from its start on and tells whether its end was reached; `None` where it cannot
+    /// be inflated further.
+    pub(super) fn find_reason(
+        &mut self,
+        len: u64,
+        said: &mut Vec<String>,
+        mut step: impl FnMut(&mut Self, usize, &mut Vec<u8>, &mut Vec<String>) -> Option<bool>,
+    ) {
+        self.restart();
+        let mut left = len;
+        let mut piece = Vec::with_capacity(SLOW_ROOM);
+        while left > 0 {
+            piece.clear();
+            let room = usize::try_from(left).unwrap_or(SLOW_ROOM).min(SLOW_ROOM);
+            if step(self, room, &mut piece, said) != Some(false) {
+                break;
+            }
+            left = left.saturating_sub(piece.len() as u64);
+        }
+    }
+
+    /// The same for the stream that `input` begins with.
+    pub(super) fn find_reason_in(&mut self, input: &[u8], len: u64, said: &mut Vec<String>) {
+        let mut rest = input;
+        self.find_reason(len, said, |inflater, room, out, said| {
+            let step = inflater.step(rest, room, out, said).ok()?;
+            rest = rest.get(step.used..)?;
+            (!step.is_stuck).then_some(step.is_end)
+        });
     }
 
     fn whole_onto(
@@ -206,8 +251,10 @@ impl Inflater {
         self.restart();
         let result = loop {
             match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, said) {
+                // What is wrong right behind it is said, but git has what it wants.
+                _ if head.len() >= DELTA_HEAD_LEN => break Ok(()),
                 Err(failed) => break Err(failed),
-                Ok(step) if step.is_end || head.len() >= DELTA_HEAD_LEN => break Ok(()),
+                Ok(step) if step.is_end => break Ok(()),
                 Ok(step) if step.is_stuck => break Err(Failed),
                 Ok(step) => input = input.get(step.used..).unwrap_or_default(),
             }
@@ -226,6 +273,12 @@ impl Inflater {
     pub(super) fn give_head(&mut self, head: Vec<u8>) {
         self.head = head;
     }
+}
+
+/// Whether the last that was said tells nothing of what is wrong with a stream. It is to be found out by
+/// [`Inflater::find_reason`].
+pub(super) fn is_forgotten(said: &[String]) -> bool {
+    said.last().is_some_and(|line| line.contains(FORGOTTEN))
 }
 
 fn fail(error: &DecompressError, said: &mut Vec<String>) -> Failed {

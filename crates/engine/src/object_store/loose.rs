@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK};
+use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, is_forgotten};
 use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble, whole_parts};
 
 /// How much of a file is read at once, in bytes.
@@ -74,15 +74,20 @@ impl Loose {
             }
             let start = out.len();
             let size = usize::try_from(info.size).unwrap_or(usize::MAX);
-            let contents = head.get(contents..).unwrap_or_default();
+            let (header_len, contents) = (contents, head.get(contents..).unwrap_or_default());
             if info.kind == Kind::Blob && contents.len() > size {
                 // git streams it to its end, whatever the header promises.
                 return Err(Trouble::Damaged);
             }
             // More than the header promises is not seen here: git ends where the size does.
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
+            let told = said.len();
             let rest = window.rest((start, size), is_end, inflater, out, said);
             if rest.is_err() {
+                if out.len() - start == size || is_forgotten(said) {
+                    said.truncate(told);
+                    window.find_reason((header_len + size) as u64, inflater, said);
+                }
                 said.push(format!("error: corrupt loose object '{id}'"));
             } else if !matches!(window.bytes(), Ok([])) {
                 said.push(format!("error: garbage at end of loose object '{id}'"));
@@ -133,6 +138,10 @@ impl Loose {
                 return Ok(Err(error));
             }
             piece.drain(..ready);
+            if step.is_err() && is_forgotten(said) {
+                said.pop();
+                window.find_reason(u64::MAX, inflater, said);
+            }
             if step? {
                 return Ok(Ok(info));
             }
@@ -192,6 +201,14 @@ impl<'a> Window<'a> {
             return Err(Trouble::Damaged);
         }
         Ok(false)
+    }
+
+    /// Says what is wrong with the stream within its first `len` bytes.
+    fn find_reason(&mut self, len: u64, inflater: &mut Inflater, said: &mut Vec<String>) {
+        (self.unused, self.position) = (0..0, 0);
+        inflater.find_reason(len, said, |inflater, room, out, said| {
+            self.step(room, inflater, out, said).ok()
+        });
     }
 
     /// What the header tells, where in `head` the contents begin, and whether they end there.

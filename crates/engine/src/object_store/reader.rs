@@ -6,6 +6,7 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use super::chains::Chains;
+use super::inflate::is_forgotten;
 use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::planned::Planned;
@@ -643,6 +644,11 @@ impl Reader {
             piece.drain(..ready);
             if is_end {
                 return Ok(Some(Ok(info)));
+            }
+            if step.is_err() && is_forgotten(said) {
+                said.pop();
+                let start = pack.from(entry.end, said)?;
+                inflater.find_reason_in(start, u64::MAX, said);
             }
             let step = step.map_err(|_| Trouble::Damaged)?;
             input = input.get(step.used..).unwrap_or_default();

@@ -112,6 +112,7 @@ impl Sandbox {
         Places {
             hash: self.hash,
             folder: self.objects(),
+            shown: ".git/objects".into(),
             alternates: BString::default(),
             working_directory: self.top(),
             work_tree: Some(self.top()),
