@@ -78,9 +78,6 @@ pub struct Places {
     pub promisor: Option<Arc<Promisor>>,
 }
 
-/// The folder of objects in a repository's own.
-const OBJECTS: &str = "objects";
-
 impl Places {
     /// The places of `repo`. Nothing is fetched.
     ///
@@ -95,7 +92,7 @@ impl Places {
         let top = top.filter(|top| directory.starts_with(top));
         let shown = match environment.get("GIT_OBJECT_DIRECTORY") {
             Some(name) => name.to_string(),
-            None if repo.common_dir == repo.git_dir => format!("{}/{OBJECTS}", repo.git_dir_name),
+            None if repo.common_dir == repo.git_dir => format!("{}/objects", repo.git_dir_name),
             None => repo.shown(&repo.object_dir).display().to_string(),
         };
         Ok(Self {

@@ -12,12 +12,23 @@ const PAGE: usize = 4 << 10;
 
 /// Asks for huge pages below `memory`, which is about to be filled: one fault for 2 MiB instead of one for 4 KiB
 /// (madvise(2), `MADV_HUGEPAGE`). A hint: where there are none, nothing happens.
-#[allow(unsafe_code, reason = "madvise takes addresses")]
 pub fn prefer_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    advise(memory, HUGE_PAGE, Advice::LinuxHugepage);
+}
+
+/// Has the system set aside pages for `memory`, which is about to be filled: with one call, not a fault for each page
+/// (madvise(2), `MADV_POPULATE_WRITE`). A hint: a kernel before 5.14 does nothing.
+pub fn populate(memory: &mut [MaybeUninit<u8>]) {
+    advise(memory, PAGE, Advice::LinuxPopulateWrite);
+}
+
+/// Gives an advice that changes no contents about the pages of `page` bytes that lie within `memory` as a whole.
+#[allow(unsafe_code, reason = "madvise takes addresses")]
+fn advise<T>(memory: &mut [MaybeUninit<T>], page: usize, advice: Advice) {
     let start = memory.as_mut_ptr().addr();
     let end = start.saturating_add(size_of_val(memory));
-    let first = start.next_multiple_of(HUGE_PAGE);
-    let len = end.saturating_sub(first) / HUGE_PAGE * HUGE_PAGE;
+    let first = start.next_multiple_of(page);
+    let len = end.saturating_sub(first) / page * page;
     if len == 0 {
         return;
     }
@@ -25,26 +36,8 @@ pub fn prefer_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
         .as_mut_ptr()
         .cast::<u8>()
         .wrapping_add(first.saturating_sub(start));
-    // SAFETY: the range lies within `memory`, and the advice changes no contents.
-    let _ = unsafe { madvise(address.cast(), len, Advice::LinuxHugepage) };
-}
-
-/// Has the system set aside pages for `memory`, which is about to be filled: with one call, not a fault for each page
-/// (madvise(2), `MADV_POPULATE_WRITE`). A hint: a kernel before 5.14 does nothing.
-#[allow(unsafe_code, reason = "madvise takes addresses")]
-pub fn populate(memory: &mut [MaybeUninit<u8>]) {
-    let start = memory.as_mut_ptr().addr();
-    let end = start.saturating_add(memory.len());
-    let first = start.next_multiple_of(PAGE);
-    let len = end.saturating_sub(first) / PAGE * PAGE;
-    if len == 0 {
-        return;
-    }
-    let address = memory
-        .as_mut_ptr()
-        .wrapping_add(first.saturating_sub(start));
-    // SAFETY: the range lies within `memory`, and what is in it stays as it is.
-    let _ = unsafe { madvise(address.cast(), len, Advice::LinuxPopulateWrite) };
+    // SAFETY: the range lies within `memory`, and neither of the two advices given here changes contents.
+    let _ = unsafe { madvise(address.cast(), len, advice) };
 }
 
 #[cfg(test)]

@@ -317,12 +317,15 @@ impl Pack {
             return Ok(None);
         };
         let offsets = match self.reverse_index(index) {
-            Some(places) => ByOffset::ascending(places, |place| {
-                index.offset(place, &self.shown).unwrap_or(u64::MAX)
-            }),
+            Some(places) => ByOffset::ascending(places, |place| self.offset_at(index, place)),
             None => self.sort_offsets(index),
         };
         Ok(Some(self.by_offset.get_or_init(|| offsets)))
+    }
+
+    /// The offset at a place in the index. One outside of the index is anywhere; git ends where that very object is asked for.
+    fn offset_at(&self, index: &Index, place: u32) -> u64 {
+        index.offset(place, &self.shown).unwrap_or(u64::MAX)
     }
 
     /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
@@ -330,8 +333,7 @@ impl Pack {
     fn sort_offsets(&self, index: &Index) -> ByOffset {
         let mut offsets = Vec::with_capacity(index.count() as usize);
         for place in 0..index.count() {
-            // One outside of the index is anywhere; git ends where that very object is asked for.
-            offsets.push((index.offset(place, &self.shown).unwrap_or(u64::MAX), place));
+            offsets.push((self.offset_at(index, place), place));
         }
         let len = self.size.saturating_sub(self.hash.len_in_bytes() as u64);
         let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
@@ -340,9 +342,7 @@ impl Pack {
         let ascends = offsets.is_sorted_by_key(|(offset, _)| *offset);
         let places = offsets.into_iter().map(|(_, place)| place).collect();
         match ascends {
-            true => ByOffset::ascending(places, |place| {
-                index.offset(place, &self.shown).unwrap_or(u64::MAX)
-            }),
+            true => ByOffset::ascending(places, |place| self.offset_at(index, place)),
             // Among offsets that do not ascend git finds what halving them happens to find.
             false => ByOffset {
                 places,
@@ -399,9 +399,7 @@ impl Pack {
         let (Some(offsets), Some(index)) = (offsets, self.index(said)) else {
             return Ok(None);
         };
-        let found = offsets.find(offset, |place| {
-            index.offset(place, &self.shown).unwrap_or(u64::MAX)
-        });
+        let found = offsets.find(offset, |place| self.offset_at(index, place));
         if found.is_none() {
             said.push("error: bad offset for revindex".into());
         }
