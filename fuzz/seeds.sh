@@ -306,3 +306,16 @@ number() {
     number 003; number 001; printf 'b'; zeros 48; zeros 20; zeros 16; number 001
     number 000; number 001; printf 'c'
 } | seed state_refs folder
+# Two commits, one of which is the parent of the other, and says nothing itself; and a pack that they rest on.
+{
+    printf '\002'
+    zeros 16; printf 'aaaa'; zeros 16; printf 'bbbb'
+    zeros 8; number 000; number 001; zeros 20
+    zeros 8; number 000; printf '\377\377\377\377'; zeros 20
+    number 001
+} | seed state_commits commits
+{
+    number 002; number 001
+    number 002; printf '/p'
+    number 001; zeros 48
+} | seed state_commits packs

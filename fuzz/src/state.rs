@@ -132,6 +132,23 @@ pub(crate) fn state_refs(data: &[u8]) {
     }
 }
 
+/// Any bytes are what is remembered of commits, or not; of none that is found is more known than the bytes hold. Any bytes say
+/// on which packs that rests, or not; if they do, no shorter ones do.
+pub(crate) fn state_commits(data: &[u8]) {
+    for hash in [HashKind::Sha1, HashKind::Sha256] {
+        if let Some((count, block)) = data.split_first() {
+            let known = fuzzing::remembered_commits(block, u32::from(*count), hash);
+            assert!(known.unwrap_or_default() <= block.len());
+        }
+    }
+    if let Some(packs) = fuzzing::remembered_packs(data) {
+        assert!(packs <= data.len() / 8);
+        if let Some((_, shorter)) = data.split_last() {
+            assert_eq!(fuzzing::remembered_packs(shorter), None);
+        }
+    }
+}
+
 /// Any bytes are a tree of tracked files or a damaged one, which is walked in bounded time; a new index makes the same tree of
 /// it as of nothing. Any bytes are a record of what was seen, or none.
 pub(crate) fn state_blocks(data: &[u8]) {

@@ -10,6 +10,7 @@ use crate::environment::{self, Environment};
 use crate::file::Contents;
 use crate::git::attributes::Messages;
 use crate::git::branch::refspec::{self, Refspec};
+use crate::git::commits;
 use crate::git::config::{parameters, parse, value};
 use crate::git::convert::conversation::{Conversation, Outcome};
 use crate::git::convert::shell::Input;
@@ -124,6 +125,16 @@ pub fn remembered_references(block: &[u8], hash: Kind) -> Option<usize> {
 /// The tags that `block` has as the best of many.
 pub fn remembered_best_tags(block: &[u8], hash: Kind) -> Vec<ObjectId> {
     loose::best::tags_in(block, hash)
+}
+
+/// Of how many commits `block`, which has `count`, tells what they say, each found by its id; `None` if it is no such block.
+pub fn remembered_commits(block: &[u8], count: u32, hash: Kind) -> Option<usize> {
+    commits::memory::commits_in(block, count, hash)
+}
+
+/// On how many packs' files what is remembered of commits rests by `block`, if it is a block that says so.
+pub fn remembered_packs(block: &[u8]) -> Option<usize> {
+    commits::memory::packs_in(block)
 }
 
 /// Whether `name` may be a reference's.

@@ -4,7 +4,7 @@
 mod blocks;
 pub(crate) mod bytes;
 mod head_tree;
-mod origin;
+pub(crate) mod origin;
 mod place;
 mod report;
 mod staged;
@@ -31,9 +31,9 @@ use crate::trust::{FileSystem, FileSystemTrust};
 
 pub(crate) use head_tree::HeadTree;
 pub use place::{
-    Unkept, kept_places, places, places_whether_off_or_not, refs_store_whether_off_or_not,
+    Unkept, kept_places, places, places_whether_off_or_not, shared_stores_whether_off_or_not,
 };
-pub(crate) use place::{refs_folder, refs_store};
+pub(crate) use place::{commits_folder, commits_store, make_way, refs_folder, refs_store};
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,

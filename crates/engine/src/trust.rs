@@ -11,7 +11,8 @@
 mod known;
 mod probe;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
 use vigil_linux::Errno;
 use vigil_linux::clock::{boot_id, clocks};
@@ -19,6 +20,9 @@ use vigil_linux::filesystem::kind_of;
 use vigil_linux::stat::stat_fd;
 use vigil_model::clock::ClockMark;
 use vigil_model::timestamp::{Granularity, Timestamp};
+
+use crate::file::open_folder;
+use crate::stamp::Stamp;
 
 pub use known::known;
 pub use probe::{Error, PREFIX, probe};
@@ -164,6 +168,19 @@ impl FileSystem {
             device: stat_fd(fd)?.dev,
             findings: None,
         })
+    }
+
+    /// The file system that `folder` is on, without findings.
+    pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
+        Self::of(open_folder(folder).ok()?.as_fd()).ok()
+    }
+
+    /// What `stamp` may prove where all that is known is this file system: a link may lead to another one.
+    pub(crate) fn trust_in(&self, stamp: &Stamp) -> FileSystemTrust {
+        match stamp.device() == self.device {
+            true => self.trust(None),
+            false => FileSystemTrust::default(),
+        }
     }
 
     /// What may be believed of files on this file system. `probed` is one that was probed at some time, and of which it

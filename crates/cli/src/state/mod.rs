@@ -7,7 +7,7 @@ mod words;
 
 use bstr::BString;
 use vigil_engine::environment::Environment;
-use vigil_engine::state::{Unkept, places_whether_off_or_not, refs_store_whether_off_or_not};
+use vigil_engine::state::{Unkept, places_whether_off_or_not, shared_stores_whether_off_or_not};
 use vigil_engine::state_store::{Dropped, Store};
 
 use crate::bytes;
@@ -115,9 +115,8 @@ fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
 fn drop(environment: &Environment) -> Result<Reply, Reply> {
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    // This one is in the folder of another.
-    let refs = refs_store_whether_off_or_not(&repository);
-    let mut stores: Vec<Store> = refs.into_iter().collect();
+    // These are in the folder of another.
+    let mut stores = shared_stores_whether_off_or_not(&repository);
     let reply = match places_whether_off_or_not(&repository) {
         Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {
             Reply::printed(why_unkept(reason), 0)

@@ -185,6 +185,39 @@ fn what_is_remembered_of_references_is_dropped_too() {
 }
 
 #[test]
+fn what_is_remembered_of_commits_is_dropped_too() {
+    let sandbox = Sandbox::new();
+    let commit = |at: usize| {
+        let from = if at == 0 {
+            "from refs/heads/main^0\n"
+        } else {
+            ""
+        };
+        format!("commit refs/heads/main\ncommitter C <c> {at} +0000\ndata 1\nc\n{from}\n")
+    };
+    let commits: String = (0..1100).map(commit).collect();
+    let stream = sandbox.top.join(".git/stream");
+    std::fs::write(&stream, commits).unwrap();
+    let import = format!("git fast-import --quiet <'{}'", stream.display());
+    sandbox.git(&["-c", &format!("alias.import=!{import}"), "import"]);
+    sandbox.git(&["tag", "light", "refs/heads/main~1090"]);
+    sandbox.settle();
+    let folder = sandbox.top.join(".git/vigil/commits");
+    let ask = ["describe", "--tags", "refs/heads/main"];
+    let off = [&["-c", "vigil.stateFile=false"], &ask[..]].concat();
+    let name = sandbox.text(&off);
+    assert_eq!(name, sandbox.git(&ask));
+    assert!(!folder.exists());
+    assert_eq!(sandbox.text(&ask), name);
+    assert!(folder.join("state").exists());
+    assert_eq!(sandbox.text(&ask), name);
+    let dropped = sandbox.text(&["state", "drop"]);
+    let removed = format!("removed {}\n", folder.display());
+    assert!(dropped.starts_with(&removed), "{dropped}");
+    assert!(!folder.exists());
+}
+
+#[test]
 fn a_dropped_state_is_gone_and_comes_back() {
     let sandbox = Sandbox::new();
     sandbox.status();

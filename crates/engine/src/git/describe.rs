@@ -18,7 +18,7 @@ use gix_object::Kind;
 
 use self::names::Names;
 use self::table::Rank;
-use super::commits::{ById, Commits, Number};
+use super::commits::{ById, Commits, Learned, Number};
 use super::refs::{self, BestTag, Listing, Memory, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
@@ -224,7 +224,7 @@ impl<'a> Describer<'a> {
         place: Place<'a>,
         revisions: &[BString],
     ) -> Result<Self, Error> {
-        let mut commits = Commits::new(place.objects);
+        let mut commits = Commits::remembered(place.objects, place.repository);
         let only = match revisions {
             [only] => Some(Resolved::new(only.as_bstr(), place)),
             _ => None,
@@ -293,6 +293,7 @@ impl<'a> Describer<'a> {
             listing,
             found,
             compared,
+            learned: self.commits.into_learned(),
             objects: self.place.objects.clone(),
         }
     }
@@ -368,7 +369,7 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// What was read of references, to be kept on disk once the answer is out.
+/// What was read of references and commits, to be kept on disk once the answer is out.
 #[derive(Debug)]
 pub struct Unsaved {
     listing: Rc<Listing>,
@@ -376,6 +377,8 @@ pub struct Unsaved {
     found: ById<ObjectId>,
     /// What was found out of tags that were compared.
     compared: Vec<BestTag>,
+    /// What was found out of commits.
+    learned: Option<Learned>,
     objects: Objects,
 }
 
@@ -386,6 +389,7 @@ impl Unsaved {
             listing: Rc::new(listing),
             found: ById::default(),
             compared: Vec::new(),
+            learned: None,
             objects: place.objects.clone(),
         }
     }
@@ -397,6 +401,9 @@ impl Unsaved {
             let found = found.get(id).copied();
             found.or_else(|| Some(objects.peel(id).ok()??.0))
         });
+        if let Some(learned) = &self.learned {
+            learned.save(repository, objects);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod advice;
 pub mod attributes;
 pub mod branch;
-mod commits;
+pub(crate) mod commits;
 pub mod config;
 pub mod convert;
 pub mod describe;

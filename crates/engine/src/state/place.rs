@@ -15,6 +15,7 @@ use crate::state_store::Store;
 /// Changes with what the blocks mean.
 const FORMAT: &[u8] = b"vigil git state 2";
 const REFS_FORMAT: &[u8] = b"vigil loose references 1";
+const COMMITS_FORMAT: &[u8] = b"vigil commits 1";
 
 /// Why a working copy has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,20 +56,49 @@ pub(crate) fn refs_folder(repository: &Repository) -> PathBuf {
     repository.common_dir.join("vigil/refs")
 }
 
-/// The store in that folder, unless `vigil.stateFile` is off, or a status would show it.
-pub(crate) fn refs_store(repository: &Repository) -> Option<Store> {
-    refs_store_whether_off_or_not(repository).filter(|_| !is_off(repository))
+/// Where what is remembered of `repository`'s commits is, for all its worktrees.
+pub(crate) fn commits_folder(repository: &Repository) -> PathBuf {
+    repository.common_dir.join("vigil/commits")
 }
 
-/// As the store for what is remembered of loose references, also where `vigil.stateFile` is off now.
-pub fn refs_store_whether_off_or_not(repository: &Repository) -> Option<Store> {
-    let folder = refs_folder(repository);
+/// The store for loose references, unless `vigil.stateFile` is off, or a status would show it.
+pub(crate) fn refs_store(repository: &Repository) -> Option<Store> {
+    let store = || shared_store(repository, refs_folder(repository), REFS_FORMAT);
+    (!is_off(repository)).then(store)?
+}
+
+/// The store for commits, likewise.
+pub(crate) fn commits_store(repository: &Repository) -> Option<Store> {
+    let store = || shared_store(repository, commits_folder(repository), COMMITS_FORMAT);
+    (!is_off(repository)).then(store)?
+}
+
+/// The stores for what is remembered of loose references and of commits, also where `vigil.stateFile` is off now.
+pub fn shared_stores_whether_off_or_not(repository: &Repository) -> Vec<Store> {
+    let stores = [
+        (refs_folder(repository), REFS_FORMAT),
+        (commits_folder(repository), COMMITS_FORMAT),
+    ];
+    let stores = stores.map(|(folder, format)| shared_store(repository, folder, format));
+    stores.into_iter().flatten().collect()
+}
+
+fn shared_store(repository: &Repository, folder: PathBuf, format: &[u8]) -> Option<Store> {
     let top = repository.work_tree.as_deref();
     if top.is_some_and(|top| is_shown(&folder, top)) {
         return None;
     }
-    let identity = identity(REFS_FORMAT, repository, &[&repository.common_dir])?;
+    let identity = identity(format, repository, &[&repository.common_dir])?;
     Some(Store::new(folder, identity))
+}
+
+/// Makes the folder above those of the shared stores, in a repository that is the effective user's. Returns whether it is
+/// there.
+pub(crate) fn make_way(repository: &Repository) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let is_own = stat_path(&repository.common_dir).is_ok_and(|stat| stat.uid == user);
+    let folder = repository.common_dir.join("vigil");
+    is_own && (DirBuilder::new().mode(0o700).create(&folder).is_ok() || folder.is_dir())
 }
 
 /// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.

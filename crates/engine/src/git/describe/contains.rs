@@ -121,7 +121,7 @@ impl Naming<'_> {
         contained: &mut Contained,
     ) -> Result<(), Error> {
         let mut naming = Naming {
-            commits: Commits::new(place.objects),
+            commits: Commits::remembered(place.objects, place.repository),
             tips: Vec::new(),
             starts: Vec::new(),
             known: Vec::new(),
@@ -157,6 +157,9 @@ impl Naming<'_> {
                 }
             };
             contained.names.push(name);
+        }
+        if let Some(unsaved) = &mut contained.unsaved {
+            unsaved.learned = naming.commits.into_learned();
         }
         Ok(())
     }

@@ -1,3 +1,4 @@
+mod long;
 mod packed;
 
 use std::fmt::Write;

@@ -44,6 +44,26 @@ impl Sandbox {
         sandbox
     }
 
+    /// A repository with a history of `count` commits in one pack, with merges, and clocks that differ.
+    pub(crate) fn with_history(count: usize) -> Self {
+        let sandbox = Self::new();
+        let mut input = String::new();
+        for at in 0..count {
+            let time_s = 1_600_000_000 + at * 60 - at * 7919 % 1000;
+            let start = format!("commit refs/heads/main\nmark :{}\n", at + 1);
+            let who = format!("committer C <c> {time_s} +0000\ndata 8\n{at:08}\n");
+            input.push_str(&(start + &who));
+            for (word, back) in [("from", 1), ("merge", 2 + at % 5), ("merge", 9 + at % 3)] {
+                if at >= back && (back == 1 || at % 4 == 0) {
+                    input.push_str(&format!("{word} :{}\n", at - back + 1));
+                }
+            }
+            input.push('\n');
+        }
+        sandbox.git_with_input(&["fast-import", "--quiet"], input.as_bytes());
+        sandbox
+    }
+
     pub(crate) fn root(&self) -> &Path {
         self.dir.path()
     }

@@ -5,7 +5,6 @@
 //! ([`crate::trust`]); that of a folder tells nothing of files in it, which may be written in place.
 
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -17,13 +16,12 @@ use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 
 use super::best::{self, BestTag};
-use crate::file::open_folder;
 use crate::git::repository::Repository;
 use crate::stamp::{Stamp, now};
 use crate::state::bytes::{Reader, Writer};
 use crate::state::{refs_folder, refs_store};
 use crate::state_store::{Snapshot, Table};
-use crate::trust::{self, FileSystem, FileSystemTrust};
+use crate::trust::{self, FileSystem};
 
 /// The block that holds all.
 pub(super) const KEY: u32 = 0;
@@ -100,7 +98,7 @@ impl Memory {
             return memory;
         }
         memory.mark.boot = boot_id().unwrap_or_default();
-        memory.file_system = file_system_of(&repository.common_dir);
+        memory.file_system = FileSystem::of_folder(&repository.common_dir);
         memory.snapshot = refs_store(repository).and_then(|store| store.open().ok());
         memory.read();
         memory
@@ -166,7 +164,7 @@ impl Memory {
 
     /// Whether a file that has the recorded stamp `stamp` is as it was.
     fn believes(&self, stamp: &Stamp) -> bool {
-        let trust = self.file_system.map(|found| trust_at(stamp, found));
+        let trust = self.file_system.map(|found| found.trust_in(stamp));
         trust.is_some_and(|trust| trust.contents)
             && self
                 .distrusted_from
@@ -177,7 +175,7 @@ impl Memory {
     pub(super) fn names(&self, name: &[u8], path: &Path) -> Option<Names> {
         let folder = self.folder(name)?;
         let stamp = folder.stamp.filter(|stamp| self.believes(stamp))?;
-        let trust = trust_at(&stamp, self.file_system?);
+        let trust = self.file_system?.trust_in(&stamp);
         if !trust.directories || Stamp::of(path) != Ok(Some(stamp)) {
             return None;
         }
@@ -206,19 +204,6 @@ impl Memory {
             .filter(|_| self.distrusted_from.is_none());
         let kept = kept.filter(move |folder| !others.contains(&folder.name.as_bstr()));
         kept.filter_map(|folder| block.get(folder.place.clone()))
-    }
-}
-
-/// The file system that `folder` is on.
-pub(super) fn file_system_of(folder: &Path) -> Option<FileSystem> {
-    FileSystem::of(open_folder(folder).ok()?.as_fd()).ok()
-}
-
-/// What `stamp` may prove, if it is of a file on `file_system`: a link may lead to another one.
-pub(super) fn trust_at(stamp: &Stamp, file_system: FileSystem) -> FileSystemTrust {
-    match stamp.device() == file_system.device {
-        true => file_system.trust(None),
-        false => FileSystemTrust::default(),
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::fs::DirBuilder;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::DirBuilderExt;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
@@ -12,7 +10,7 @@ use vigil_linux::stat::{Stat, stat_at, stat_path};
 use vigil_model::path::{file_name, parent};
 
 use super::best::{self, BestTag};
-use super::memory::{KEY, Memory, file_system_of, trust_at, write_folder, write_record};
+use super::memory::{KEY, Memory, write_folder, write_record};
 use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
 use crate::file::open_folder;
@@ -20,7 +18,7 @@ use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
 use crate::state::bytes::Writer;
-use crate::state::refs_store;
+use crate::state::{make_way, refs_store};
 use crate::state_store::{Changes, NoSteps, Table};
 use crate::trust::FileSystem;
 
@@ -45,7 +43,7 @@ impl LooseRefs {
             return;
         }
         let file_system = memory.file_system();
-        let file_system = file_system.or_else(|| file_system_of(&repository.common_dir));
+        let file_system = file_system.or_else(|| FileSystem::of_folder(&repository.common_dir));
         let (Some(store), Some(file_system)) = (refs_store(repository), file_system) else {
             return;
         };
@@ -108,14 +106,6 @@ impl LooseRefs {
     }
 }
 
-/// Makes the folder above the store's, in a repository that is the effective user's. Returns whether it is there.
-fn make_way(repository: &Repository) -> bool {
-    let user = rustix::process::geteuid().as_raw();
-    let is_own = stat_path(&repository.common_dir).is_ok_and(|stat| stat.uid == user);
-    let folder = repository.common_dir.join("vigil");
-    is_own && (DirBuilder::new().mode(0o700).create(&folder).is_ok() || folder.is_dir())
-}
-
 /// A folder with many references.
 struct Many<'r> {
     folder: &'r Folder,
@@ -145,7 +135,7 @@ impl Look<'_> {
         let path = &many.folder.path;
         let stamp = stat_path(path).ok().filter(|_| many.is_whole);
         let stamp = stamp.and_then(|stat| self.trusted(&stat));
-        let stamp = stamp.filter(|stamp| trust_at(stamp, self.file_system).directories);
+        let stamp = stamp.filter(|stamp| self.file_system.trust_in(stamp).directories);
         let folders = &many.folder.folders;
         write_folder(out, &many.folder.name, stamp, folders, many.refs.len());
         let opened = open_folder(path).ok();
@@ -187,7 +177,7 @@ impl Look<'_> {
 
     /// The stamp, if whatever was read since the look began can have no other contents under it.
     fn trusted(&self, stat: &Stat) -> Option<Stamp> {
-        let trust = trust_at(&Stamp::from(stat), self.file_system);
+        let trust = self.file_system.trust_in(&Stamp::from(stat));
         let stamp = Stamp::trusted_at(stat, self.memory.before, trust.granularity);
         stamp.filter(|_| trust.contents)
     }
