@@ -312,6 +312,19 @@ impl Objects {
         Ok(kind?)
     }
 
+    /// The types of objects, found on all cores; none of what cannot be read, of which nothing is said.
+    pub(crate) fn kind_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Kind>> {
+        on_all_cores(ids, |ids| {
+            self.readers.ask_quietly(|reader| {
+                let mut kind = |id: &ObjectId| {
+                    let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
+                    reader.kind(&location).ok()
+                };
+                ids.iter().map(&mut kind).collect::<Vec<_>>()
+            })
+        })
+    }
+
     /// The size of the contents of the object `id`, in bytes, without the contents. `None` if there is no such object.
     pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
         let id = self.history.replaced(id)?;

@@ -193,6 +193,23 @@ impl<'a> Commits<'a> {
         graph.is_some_and(|graph| graph.position_of(id).is_some())
     }
 
+    /// Whether `id` is a commit that was read.
+    pub(super) fn was_read(&self, id: &oid) -> bool {
+        let number = self.number_by_id(id);
+        let commit = number.and_then(|number| self.get(number));
+        commit.is_some_and(|commit| commit.is_read)
+    }
+
+    /// The number of the commit `id`, if it was met.
+    fn number_by_id(&self, id: &oid) -> Option<Number> {
+        let position = self.recorded().and_then(|known| known.position_of(id));
+        let slot = position.and_then(|position| self.of_positions.get(index(position)));
+        match slot {
+            Some(slot) => slot.checked_sub(1),
+            None => self.of_ids.get(id).copied(),
+        }
+    }
+
     /// The number of the commit `id`, which is not read for it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
         let recorded = self.recorded();
@@ -226,12 +243,7 @@ impl<'a> Commits<'a> {
 
     /// What walks noted of the commit `id`; nothing of one that was not met.
     pub(super) fn flags_by_id(&self, id: &oid) -> u32 {
-        let position = self.recorded().and_then(|known| known.position_of(id));
-        let slot = position.and_then(|position| self.of_positions.get(index(position)));
-        let number = match slot {
-            Some(slot) => slot.checked_sub(1),
-            None => self.of_ids.get(id).copied(),
-        };
+        let number = self.number_by_id(id);
         number.map_or(0, |number| self.flags_of(number))
     }
 

@@ -30,7 +30,7 @@ use self::packed::Packed;
 pub(crate) use self::packed::{Next, Skim, Skimmed};
 pub(crate) use self::sources::Sources;
 use super::config;
-use super::reftable::{self, Stack};
+use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use crate::stamp::{Observation, now};
@@ -365,14 +365,13 @@ impl Refs {
                 memory: memory.map(Box::new),
             },
             Store::Reftable { shared, own } => {
-                let mut all = shared.refs(prefix)?;
-                if let Some(own) = own {
-                    all.retain(|name, _| !is_per_worktree(name));
-                    all.extend(
-                        own.refs(prefix)?
-                            .into_iter()
-                            .filter(|(name, _)| is_per_worktree(name)),
-                    );
+                let mut all = Merged::default();
+                match own {
+                    None => all.add(&shared.tables()?, |_| true),
+                    Some(own) => {
+                        all.add(&shared.tables()?, |name| !is_per_worktree(name));
+                        all.add(&own.tables()?, is_per_worktree);
+                    }
                 }
                 Held::Tables(all)
             }

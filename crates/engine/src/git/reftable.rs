@@ -2,6 +2,7 @@
 //! compressed tables, of which a later one overrides the earlier.
 
 mod block;
+mod merged;
 pub(crate) mod table;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
+pub(crate) use self::merged::Merged;
+pub(crate) use self::table::Record;
 use self::table::Table;
 use super::refs::Raw;
 use crate::stamp::Observation;
@@ -50,7 +53,7 @@ pub enum Error {
 pub(crate) enum Value {
     /// It was deleted.
     Deleted,
-    /// It points to an object, which is not a tag object.
+    /// It points to an object: as a rule none that is a tag, but who moves all references from files says of none.
     Direct(ObjectId),
     /// It points to a tag object, and that to another object in the end.
     Peeled(ObjectId, ObjectId),
@@ -67,14 +70,6 @@ impl Value {
             Self::Symbolic(target) => Raw::Symbolic(target.clone()),
         }
     }
-
-    /// The object it peels to, where the table says so.
-    pub(crate) fn peeled(&self) -> Option<ObjectId> {
-        match self {
-            Self::Direct(id) | Self::Peeled(_, id) => Some(*id),
-            Self::Deleted | Self::Symbolic(_) => None,
-        }
-    }
 }
 
 /// The tables of one folder.
@@ -87,7 +82,7 @@ pub(crate) struct Stack {
 }
 
 /// The tables from oldest to newest. A table never changes once it is written, and no two have one name.
-type Tables = Arc<Vec<Arc<Table>>>;
+pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
 
 /// How often the list is read anew because a writer replaced tables meanwhile.
 const ATTEMPTS_MAX: usize = 8;
@@ -116,18 +111,6 @@ impl Stack {
             }
         }
         Ok(None)
-    }
-
-    /// All references whose names start with `prefix`.
-    pub(crate) fn refs(&self, prefix: &BStr) -> Result<BTreeMap<BString, Value>, Error> {
-        let mut all = BTreeMap::new();
-        for table in self.tables()?.iter() {
-            table.for_each_ref(prefix, |name, value| {
-                all.insert(name.into(), value);
-            })?;
-        }
-        all.retain(|_, value| *value != Value::Deleted);
-        Ok(all)
     }
 
     /// The number of records in the log of `name`.
@@ -164,7 +147,7 @@ impl Stack {
     }
 
     /// The tables as they are now.
-    fn tables(&self) -> Result<Tables, Error> {
+    pub(crate) fn tables(&self) -> Result<Tables, Error> {
         let failed = |source: std::io::Error| Error::Read {
             path: self.list_path.clone(),
             source,

@@ -81,14 +81,15 @@ type Found = (BString, ObjectId, Peeled, bool);
 struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<TagObject>)>>);
 
 impl TagsAhead {
-    /// Reads those of which it is remembered where they lead, which `found` tells of: the tags themselves are read in any
-    /// case.
-    fn of(found: &[Found], objects: &Objects) -> Self {
-        let remembered = found.iter().filter_map(|(_, id, peeled, _)| match peeled {
+    /// Reads those of `found` of which it is only remembered where they lead, or not known, unless they are `commits` that
+    /// were read: the tags themselves are read in any case.
+    fn of(found: &[Found], commits: &Commits<'_>, objects: &Objects) -> Self {
+        let asked = found.iter().filter_map(|(_, id, peeled, _)| match peeled {
             Peeled::Remembered(peeled) => (peeled != id).then_some(*id),
-            Peeled::Told(_) | Peeled::Unknown => None,
+            Peeled::Unknown => (!commits.was_read(id)).then_some(*id),
+            Peeled::Told(_) => None,
         });
-        let ids: Vec<ObjectId> = remembered.collect();
+        let ids: Vec<ObjectId> = asked.collect();
         let tags = match ids.len() < MANY {
             true => Vec::new(),
             false => tag_object::read_each(&ids, objects),
@@ -235,12 +236,12 @@ impl Naming<'_> {
                 }
             })?;
         // Most are commits, or lead to one.
-        let commits = found.iter().filter_map(|(_, _, peeled, _)| match peeled {
-            Peeled::Told(peeled) | Peeled::Remembered(peeled) => Some(*peeled),
-            Peeled::Unknown => None,
+        let commits = found.iter().map(|(_, id, peeled, _)| match peeled {
+            Peeled::Told(peeled) | Peeled::Remembered(peeled) => *peeled,
+            Peeled::Unknown => *id,
         });
         self.commits.read_ahead(commits);
-        let mut tags_ahead = TagsAhead::of(&found, place.objects);
+        let mut tags_ahead = TagsAhead::of(&found, &self.commits, place.objects);
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
@@ -260,7 +261,9 @@ impl Naming<'_> {
             let (kind, peeled) = match annotated {
                 Some(target) if !self.may_lead(&target)? => continue,
                 Some(_) => (Some(Kind::Tag), peel()?.1),
-                None if self.commits.has_in_graph(&id) => (Some(Kind::Commit), None),
+                None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
+                    (Some(Kind::Commit), None)
+                }
                 None if is_plain && self.commits.is_commit(&id)? => (Some(Kind::Commit), None),
                 None => peel()?,
             };

@@ -130,7 +130,13 @@ impl<'a> Names<'a> {
     fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits<'_>) -> Result<(), Error> {
         let question = self.question;
         // What is found is asked for once more where this is not the first time.
-        self.targets.begin(self.count == 0);
+        let is_first = self.count == 0;
+        self.targets.begin(is_first);
+        if is_first {
+            let mut ids = self.listing.unpeeled()?;
+            ids.retain(|id| !commits.has_in_graph(id));
+            self.targets.read_ahead(ids, self.place);
+        }
         let digits = only.map(|only| only.to_hex().to_string());
         let all = RefCell::new(All {
             listing: Rc::clone(&self.listing),
@@ -431,6 +437,9 @@ impl All {
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
+        } else if is_plain && self.has_no_worse(first, &new) {
+            // Of names without a tag object, none is better than the first of its kind.
+            return;
         }
         let number = self.table.push(new);
         self.index.add(first, Reference::Named(number));
@@ -441,6 +450,16 @@ impl All {
         let counts = !is_plain || question.counts_lightweight();
         self.has_only |= counts;
         self.has_tag |= counts && (is_tag || !is_plain);
+    }
+
+    /// Whether `new`, whose object's id has these first bytes, has a name already that surely is one, and no worse.
+    fn has_no_worse(&self, first: u32, new: &NewName<'_>) -> bool {
+        self.index.find(first).any(|reference| match reference {
+            Reference::Named(number) => self.table.get(number).is_some_and(|name| {
+                name.peeled == new.peeled && name.rank >= new.rank() && !name.is_remembered
+            }),
+            Reference::Packed(_) => false,
+        })
     }
 
     /// Whether there are references already to the object `target`, whose id has these first bytes.

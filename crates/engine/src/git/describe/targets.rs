@@ -1,11 +1,14 @@
 //! Where references lead that are not peeled where they are listed.
 
+use std::collections::HashMap;
+
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use super::tag_object::{self, TagObject};
 use super::{Error, Place};
 use crate::git::commits::{ById, Commits};
+use crate::objects::MANY;
 
 /// Where references lead whose listing does not tell.
 #[derive(Debug, Default)]
@@ -18,6 +21,8 @@ pub(super) struct Targets {
     next: usize,
     /// The last of them that was seen to be no tag.
     plain: Option<ObjectId>,
+    /// What was read ahead: the tag object, or that it is none.
+    ahead: ById<Option<TagObject>>,
 }
 
 /// What one of them leads to.
@@ -36,6 +41,31 @@ impl Targets {
         self.keeps = keeps;
         self.next = 0;
         self.plain = None;
+    }
+
+    /// Reads ahead what references point to, on all cores, if they are many. What cannot be read is left to be read again, when
+    /// what is wrong is said.
+    pub(super) fn read_ahead(&mut self, mut ids: Vec<ObjectId>, place: Place<'_>) {
+        if ids.len() < MANY {
+            return;
+        }
+        // Those that lie near each other in an index are looked up one after the other.
+        ids.sort_unstable();
+        ids.dedup();
+        let kinds = place.objects.kind_of_each(&ids);
+        let of_kind = |wanted: fn(Kind) -> bool| {
+            let known = ids.iter().zip(&kinds);
+            let known = known.filter(move |(_, kind)| kind.is_some_and(wanted));
+            known.map(|(id, _)| *id)
+        };
+        let tags: Vec<ObjectId> = of_kind(|kind| kind == Kind::Tag).collect();
+        let read = tag_object::read_each(&tags, place.objects);
+        self.ahead = HashMap::with_capacity_and_hasher(ids.len(), Default::default());
+        self.ahead
+            .extend(of_kind(|kind| kind != Kind::Tag).map(|id| (id, None)));
+        let read = tags.into_iter().zip(read);
+        self.ahead
+            .extend(read.filter_map(|(id, tag)| Some((id, Some(tag?)))));
     }
 
     /// What was found, by the objects that were asked about.
@@ -66,7 +96,14 @@ impl Targets {
             self.plain = Some(kept.id).filter(|_| kept.is_plain);
             return Ok((kept.peeled, kept.tag.clone()));
         }
-        let target = Target::read(id, place, &mut self.buf)?;
+        let target = match self.ahead.get(id) {
+            Some(None) => Target::of(id, Some(Kind::Commit), None),
+            Some(Some(tag)) => {
+                let peeled = tag_object::follow(tag.clone(), place.objects, &mut self.buf)?;
+                Target::of(id, Some(Kind::Tag), peeled)
+            }
+            None => Target::read(id, place, &mut self.buf)?,
+        };
         self.plain = Some(target.id).filter(|_| target.is_plain);
         let (peeled, tag) = (target.peeled, target.tag.clone());
         if self.keeps {
@@ -79,13 +116,18 @@ impl Targets {
 impl Target {
     fn read(id: &oid, place: Place<'_>, buf: &mut Vec<u8>) -> Result<Self, Error> {
         let (kind, peeled) = tag_object::peel(id, place.objects, buf)?;
-        Ok(Self {
+        Ok(Self::of(id, kind, peeled))
+    }
+
+    /// The object `id` of the type `kind`, which leads to `peeled` if it is a tag.
+    fn of(id: &oid, kind: Option<Kind>, peeled: Option<tag_object::Peeled>) -> Self {
+        Self {
             id: id.to_owned(),
             is_plain: kind.is_some_and(|kind| kind != Kind::Tag),
             peeled: peeled
                 .as_ref()
                 .map_or(id.to_owned(), |peeled| peeled.target),
             tag: peeled.map(|peeled| Box::new(peeled.first)),
-        })
+        }
     }
 }

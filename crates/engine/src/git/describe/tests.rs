@@ -9,6 +9,7 @@ use super::*;
 use crate::git::convert::FilterStderr;
 use crate::git::oracle::Chance;
 use crate::git::refs::testing::{FORMATS, Sandbox};
+use crate::git::repository::RefFormat;
 use crate::session::Session;
 
 /// What `git describe` prints, or its error without "fatal: ", and what it says before.
@@ -186,7 +187,10 @@ fn every_commit_has_the_name_that_git_gives_it() {
 
 /// Five commits in a row with a file each; nothing is tagged.
 fn row() -> Sandbox {
-    let sandbox = Sandbox::new();
+    row_in(Sandbox::new())
+}
+
+fn row_in(sandbox: Sandbox) -> Sandbox {
     for number in 1..=5 {
         let name = format!("file{number}");
         std::fs::write(sandbox.work_tree().join(&name), &name).unwrap();
@@ -559,6 +563,77 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
             let (ours, theirs) = dirt(&sandbox);
             assert_eq!(ours, theirs, "{name} {ignore}");
         }
+    }
+}
+
+/// A reftable of version 1 with HEAD and the references `refs` ("<id> <name>" each), none of which says where it leads.
+fn plain_table(refs: &str) -> Vec<u8> {
+    let mut header = b"REFT\x01\0\0\0".to_vec();
+    header.extend([0; 16]);
+    let record = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
+        // Nothing in common with the name before; then the length of the rest, and the kind of value.
+        out.push(0);
+        let rest = name.len() << 3 | 1;
+        if rest >= 128 {
+            out.push(((rest >> 7) as u8 - 1) | 0x80);
+        }
+        out.push(rest as u8 & 0x7f);
+        out.extend_from_slice(name.as_bytes());
+        out.push(0);
+        out.extend_from_slice(value);
+    };
+    let mut records = b"\0\x23HEAD\0".to_vec();
+    records.push(b"refs/heads/main".len() as u8);
+    records.extend_from_slice(b"refs/heads/main");
+    for line in refs.lines() {
+        let (id, name) = line.split_once(' ').unwrap();
+        let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+        record(&mut records, name, id.as_bytes());
+    }
+    records.extend([0, 0, 28, 0, 1]);
+    let len = u32::try_from(header.len() + 4 + records.len()).unwrap();
+    let block = len.to_be_bytes();
+    let mut table = [&header, &b"r"[..], &block[1..], &records].concat();
+    let footer = [&header[..], &[0; 40]].concat();
+    let mut sum = flate2::Crc::new();
+    sum.update(&footer);
+    table.extend_from_slice(&footer);
+    table.extend(sum.sum().to_be_bytes());
+    table
+}
+
+#[test]
+fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
+    let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
+    for (name, commit) in [("one", "HEAD~3"), ("two", "HEAD~1"), ("nested", "two")] {
+        sandbox.git(&["tag", "-a", "-m", "t", name, commit]);
+    }
+    sandbox.git(&["tag", "light", "HEAD~2"]);
+    let questions: Vec<(Vec<&str>, &str)> = [
+        &[][..],
+        &["--tags"],
+        &["--all"],
+        &["--contains"],
+        &["--debug"],
+    ]
+    .iter()
+    .flat_map(|options| ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3"].map(|name| (options.to_vec(), name)))
+    .collect();
+    let before: Vec<_> = questions
+        .iter()
+        .map(|(options, name)| theirs(&sandbox, options, &[name]))
+        .collect();
+    // As git 2.55 writes it that moves all references; gits before 2.53 would take tags for lightweight ones.
+    let folder = sandbox.git_dir().join("reftable");
+    let (list, refs) = (folder.join("tables.list"), sandbox.git(&["show-ref"]));
+    std::fs::write(folder.join("plain.ref"), plain_table(&refs)).unwrap();
+    std::fs::write(list, "plain.ref\n").unwrap();
+    for ((options, name), expected) in questions.iter().zip(before) {
+        assert_eq!(
+            ours(&sandbox, options, &[name]),
+            expected,
+            "{options:?} {name}"
+        );
     }
 }
 

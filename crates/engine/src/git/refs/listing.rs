@@ -1,6 +1,5 @@
 //! All references whose names begin alike, as they were when they were listed.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -9,7 +8,7 @@ use gix_hash::{ObjectId, oid};
 use super::loose::{BestTag, LooseRef, LooseRefs, Memory, Peel};
 use super::packed::{Packed, Skim, Skimmed};
 use super::{Error, Raw, name};
-use crate::git::reftable::Value;
+use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 
 /// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
@@ -56,8 +55,8 @@ pub(super) enum Held {
         /// What was remembered of the loose ones.
         memory: Option<Box<Memory>>,
     },
-    /// Those of all tables.
-    Tables(BTreeMap<BString, Value>),
+    /// The tables of the worktree and of the repository.
+    Tables(Merged),
 }
 
 impl Listing {
@@ -104,14 +103,49 @@ impl Listing {
                     emit(found.listed())?;
                 }
             }
-            Held::Tables(all) => {
-                for (name, value) in all.range(BString::from("refs/")..BString::from("refs0")) {
-                    let is_valid = is_valid_or_safe(name.as_ref(), Held::TABLES)?;
-                    emit((name.as_ref(), is_valid, &value.raw(), value.peeled().into()))?;
-                }
+            Held::Tables(tables) => {
+                tables.for_each(self.prefix.as_ref(), |name, record| {
+                    // HEAD and its like are not listed.
+                    if !name.starts_with(b"refs/") {
+                        return Ok(());
+                    }
+                    let is_valid = is_valid_or_safe(name, Held::TABLES)?;
+                    let (raw, peeled) = match record {
+                        Record::Deleted => return Ok(()),
+                        Record::Direct(id) => (Raw::Direct(id.to_owned()), Peeled::Unknown),
+                        Record::Peeled(id, peeled) => {
+                            (Raw::Direct(id.to_owned()), Peeled::Told(peeled.to_owned()))
+                        }
+                        Record::Symbolic(target) => {
+                            (Raw::Symbolic(target.to_owned()), Peeled::Unknown)
+                        }
+                    };
+                    emit((name, is_valid, &raw, peeled))
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// What the references point to of which nobody tells where it leads, but for packed ones.
+    pub(crate) fn unpeeled(&self) -> Result<Vec<ObjectId>, Error> {
+        let mut ids = Vec::new();
+        match &self.held {
+            Held::Files { loose, .. } => {
+                let unpeeled = loose.all.iter().filter(|found| found.peeled.is_none());
+                ids.extend(unpeeled.filter_map(|found| match found.raw {
+                    Raw::Direct(id) => Some(id),
+                    Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
+                }));
+            }
+            Held::Tables(tables) => tables.for_each(self.prefix.as_ref(), |_, record| {
+                if let Record::Direct(id) = record {
+                    ids.push(id.to_owned());
+                }
+                Ok::<_, Error>(())
+            })?,
+        }
+        Ok(ids)
     }
 
     /// The packed reference that a [`Skim`] was told to be at `at`.

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice};
-use gix_hash::{Kind, ObjectId};
+use gix_hash::{Kind, ObjectId, oid};
 
 use super::block::{Reader, Reason, Records};
 use super::{Error, Value};
@@ -211,46 +211,32 @@ impl Table {
     }
 
     /// Calls `visit` for the references from `first` on, until it says false.
-    fn walk(&self, first: &BStr, visit: impl FnMut(&BStr, Value) -> bool) -> Result<(), Error> {
-        self.try_walk(first, visit)
-            .map_err(|reason| self.corrupt(reason))
-    }
-
-    fn try_walk(
-        &self,
-        first: &BStr,
-        mut visit: impl FnMut(&BStr, Value) -> bool,
-    ) -> Result<(), Reason> {
-        let Some(mut at) = self.first_block(first)? else {
-            return Ok(());
-        };
-        let mut names_left = names_len_max(self.bytes.len());
-        while at < self.refs_end {
-            let block = self.block(at)?;
-            match block.kind {
-                BLOCK_REF => {}
-                // The lower levels of the index lie between the references and its root.
-                BLOCK_INDEX => return Ok(()),
-                _ => return Err("a block is of another type"),
+    fn walk(&self, first: &BStr, mut visit: impl FnMut(&BStr, Value) -> bool) -> Result<(), Error> {
+        let mut cursor = self.cursor(first)?;
+        while let Some((key, record)) = cursor.current() {
+            if !visit(key, record.into()) {
+                break;
             }
-            let mut records = Records::new(block.body)?;
-            while let Some((key, kind)) = records.next_key()? {
-                let is_reached = key >= first.as_bytes();
-                let value = self.value(&mut records.values, kind)?;
-                names_left = names_left
-                    .checked_sub(records.key().len())
-                    .ok_or("its names are too long")?;
-                if is_reached && !visit(records.key(), value) {
-                    return Ok(());
-                }
-            }
-            at = if block.next > at {
-                block.next
-            } else {
-                return Err("a block is empty");
-            };
+            cursor.advance()?;
         }
         Ok(())
+    }
+
+    /// The references from `first` on, deletions included.
+    pub(super) fn cursor(&self, first: &BStr) -> Result<Cursor<'_>, Error> {
+        let start = self.first_block(first);
+        let mut cursor = Cursor {
+            table: self,
+            next: start.map_err(|reason| self.corrupt(reason))?,
+            records: None,
+            record: None,
+            names_left: names_len_max(self.bytes.len()),
+        };
+        cursor.advance()?;
+        while cursor.current().is_some_and(|(key, _)| key < first) {
+            cursor.advance()?;
+        }
+        Ok(cursor)
     }
 
     /// The block of references in which `name` is, if it is anywhere; `None` where all names are before it.
@@ -294,19 +280,20 @@ impl Table {
         Err("its index is too deep")
     }
 
-    fn id(&self, reader: &mut Reader<'_>) -> Result<ObjectId, Reason> {
-        ObjectId::try_from(reader.take(self.hash.len_in_bytes())?).map_err(|_| "an id is cut off")
+    fn id<'r>(&self, reader: &mut Reader<'r>) -> Result<&'r oid, Reason> {
+        let bytes = reader.take(self.hash.len_in_bytes())?;
+        oid::try_from_bytes(bytes).map_err(|_| "an id is cut off")
     }
 
-    fn value(&self, reader: &mut Reader<'_>, kind: u8) -> Result<Value, Reason> {
+    fn record<'r>(&self, reader: &mut Reader<'r>, kind: u8) -> Result<Record<'r>, Reason> {
         reader.varint()?;
         Ok(match kind {
-            0 => Value::Deleted,
-            1 => Value::Direct(self.id(reader)?),
-            2 => Value::Peeled(self.id(reader)?, self.id(reader)?),
+            0 => Record::Deleted,
+            1 => Record::Direct(self.id(reader)?),
+            2 => Record::Peeled(self.id(reader)?, self.id(reader)?),
             3 => {
                 let length = reader.length()?;
-                Value::Symbolic(reader.take(length)?.into())
+                Record::Symbolic(reader.take(length)?.into())
             }
             _ => return Err("a value is of an unknown type"),
         })
@@ -382,7 +369,83 @@ impl Table {
         let length = reader.length()?;
         let message = reader.take(length)?;
         let is_mark = old.is_null() && new.is_null();
-        Ok((!is_mark).then(|| (new, message.as_bstr())))
+        Ok((!is_mark).then(|| (new.to_owned(), message.as_bstr())))
+    }
+}
+
+/// What a table records for a reference, where it lies: see [`Value`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Record<'t> {
+    Deleted,
+    Direct(&'t oid),
+    Peeled(&'t oid, &'t oid),
+    Symbolic(&'t BStr),
+}
+
+impl From<Record<'_>> for Value {
+    fn from(record: Record<'_>) -> Self {
+        match record {
+            Record::Deleted => Self::Deleted,
+            Record::Direct(id) => Self::Direct(id.to_owned()),
+            Record::Peeled(id, target) => Self::Peeled(id.to_owned(), target.to_owned()),
+            Record::Symbolic(target) => Self::Symbolic(target.to_owned()),
+        }
+    }
+}
+
+/// The references of a table, one after the other.
+pub(super) struct Cursor<'t> {
+    table: &'t Table,
+    /// Where the next block starts, if there is one.
+    next: Option<usize>,
+    /// What is left of the block.
+    records: Option<Records<'t>>,
+    /// What is recorded for the reference whose name they are at.
+    record: Option<Record<'t>>,
+    /// How many bytes the names that follow may have.
+    names_left: usize,
+}
+
+impl<'t> Cursor<'t> {
+    /// The reference: none at the end.
+    pub(super) fn current(&self) -> Option<(&BStr, Record<'t>)> {
+        Some((self.records.as_ref()?.key(), self.record?))
+    }
+
+    /// Moves on to the next reference.
+    pub(super) fn advance(&mut self) -> Result<(), Error> {
+        let moved = self.try_advance();
+        moved.map_err(|reason| self.table.corrupt(reason))
+    }
+
+    fn try_advance(&mut self) -> Result<(), Reason> {
+        self.record = None;
+        loop {
+            if let Some(records) = &mut self.records
+                && let Some((key, kind)) = records.next_key()?
+            {
+                let names_left = self.names_left.checked_sub(key.len());
+                self.names_left = names_left.ok_or("its names are too long")?;
+                self.record = Some(self.table.record(&mut records.values, kind)?);
+                return Ok(());
+            }
+            let Some(at) = self.next.filter(|at| *at < self.table.refs_end) else {
+                self.records = None;
+                return Ok(());
+            };
+            let block = self.table.block(at)?;
+            match block.kind {
+                BLOCK_REF if block.next > at => self.next = Some(block.next),
+                BLOCK_REF => return Err("a block is empty"),
+                // The lower levels of the index lie between the references and its root.
+                BLOCK_INDEX => {
+                    (self.next, self.records) = (None, None);
+                    return Ok(());
+                }
+                _ => return Err("a block is of another type"),
+            }
+            self.records = Some(Records::new(block.body)?);
+        }
     }
 }
 

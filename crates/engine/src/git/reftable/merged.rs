@@ -1,0 +1,112 @@
+//! The references of all tables of a repository, as if there were one.
+
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+
+use super::table::{Cursor, Record, Table};
+use super::{Error, Tables};
+
+/// Which of its references count.
+pub(crate) type Counts = fn(&[u8]) -> bool;
+
+/// Tables that hold references together: of what is in several of them, the last counts.
+#[derive(Debug, Default)]
+pub(crate) struct Merged(Vec<(Arc<Table>, Counts)>);
+
+impl Merged {
+    /// Adds `tables`, of which those references count of which `counts` is true.
+    pub(crate) fn add(&mut self, tables: &Tables, counts: Counts) {
+        let tables = tables.iter().map(|table| (Arc::clone(table), counts));
+        self.0.extend(tables);
+    }
+
+    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, until that fails.
+    pub(crate) fn for_each<E: From<Error>>(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, Record<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut cursors = Vec::new();
+        for (table, counts) in &self.0 {
+            let mut cursor = Within {
+                cursor: table.cursor(prefix)?,
+                prefix,
+                counts: *counts,
+            };
+            cursor.pass_others()?;
+            cursors.push(cursor);
+        }
+        // Until where the newest table with the least name has no other's name between its own.
+        let mut until = BString::default();
+        while let Some(newest) = newest_of_least(&cursors) {
+            let Some(least) = cursors.get(newest).and_then(Within::name) else {
+                break;
+            };
+            until.clear();
+            until.extend_from_slice(least);
+            for (at, cursor) in cursors.iter_mut().enumerate() {
+                if at != newest && cursor.name().is_some_and(|name| *name == until) {
+                    cursor.advance()?;
+                }
+            }
+            let others = cursors.iter().enumerate().filter(|(at, _)| *at != newest);
+            let bound = others.filter_map(|(_, cursor)| cursor.name()).min();
+            let is_bounded = bound.is_some();
+            until.clear();
+            until.extend_from_slice(bound.unwrap_or_default());
+            let Some(cursor) = cursors.get_mut(newest) else {
+                break;
+            };
+            while let Some((name, record)) = cursor.current() {
+                if is_bounded && *name >= until {
+                    break;
+                }
+                if !matches!(record, Record::Deleted) {
+                    found(name, record)?;
+                }
+                cursor.advance()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which cursor is at the least name, and of those the last.
+fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
+    let names = cursors.iter().enumerate();
+    let names = names.filter_map(|(at, cursor)| Some((cursor.name()?, at)));
+    let least = names.min_by(|one, other| one.0.cmp(other.0).then(other.1.cmp(&one.1)));
+    least.map(|(_, at)| at)
+}
+
+/// The references of one table that count.
+struct Within<'t> {
+    cursor: Cursor<'t>,
+    prefix: &'t BStr,
+    counts: Counts,
+}
+
+impl<'t> Within<'t> {
+    fn current(&self) -> Option<(&BStr, Record<'t>)> {
+        let current = self.cursor.current();
+        current.filter(|(name, _)| name.starts_with(self.prefix))
+    }
+
+    fn name(&self) -> Option<&BStr> {
+        self.current().map(|(name, _)| name)
+    }
+
+    fn advance(&mut self) -> Result<(), Error> {
+        self.cursor.advance()?;
+        self.pass_others()
+    }
+
+    /// Passes references that do not count.
+    fn pass_others(&mut self) -> Result<(), Error> {
+        while self.name().is_some_and(|name| !(self.counts)(name)) {
+            self.cursor.advance()?;
+        }
+        Ok(())
+    }
+}
