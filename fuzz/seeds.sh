@@ -306,6 +306,14 @@ number() {
     number 003; number 001; printf 'b'; zeros 48; zeros 20; zeros 16; number 001
     number 000; number 001; printf 'c'
 } | seed state_refs folder
+# A reftable with a tag.
+{
+    number 001
+    number 002; printf '/t'
+    number 002; printf 're'
+    zeros 48
+    number 050; zeros 40
+} | seed state_refs table
 # Two commits, one of which is the parent of the other, and says nothing itself; and a pack that they rest on.
 {
     printf '\002'

@@ -113,8 +113,8 @@ impl tracked::Blocks for Given {
     }
 }
 
-/// Any bytes are what is remembered of loose references, or not; if they are, no shorter ones are. Any bytes tell of best
-/// tags, each of which is in them.
+/// Any bytes are what is remembered of loose references or of reftables, or not; if they are, no shorter ones are. Any bytes
+/// tell of best tags, each of which is in them.
 pub(crate) fn state_refs(data: &[u8]) {
     for hash in [HashKind::Sha1, HashKind::Sha256] {
         for tag in fuzzing::remembered_best_tags(data, hash) {
@@ -122,6 +122,12 @@ pub(crate) fn state_refs(data: &[u8]) {
                 data.windows(tag.as_bytes().len())
                     .any(|it| it == tag.as_bytes())
             );
+        }
+        if let Some(tables) = fuzzing::remembered_tables(data, hash) {
+            assert!(tables <= data.len() / 60);
+            if let Some((_, shorter)) = data.split_last() {
+                assert_eq!(fuzzing::remembered_tables(shorter, hash), None);
+            }
         }
         if let Some(files) = fuzzing::remembered_references(data, hash) {
             assert!(files <= data.len() / 8);

@@ -11,6 +11,7 @@ pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod reflog;
 mod sources;
+pub(crate) mod tables;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +30,7 @@ use self::loose::{Folders, Loose};
 use self::packed::Packed;
 pub(crate) use self::packed::{Next, Skim, Skimmed};
 pub(crate) use self::sources::Sources;
+use self::tables::TableRefs;
 use super::config;
 use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
@@ -373,7 +375,7 @@ impl Refs {
                         all.add(&own.tables()?, is_per_worktree);
                     }
                 }
-                Held::Tables(all)
+                Held::Tables(TableRefs::new(all, memory))
             }
         };
         Ok(Listing {

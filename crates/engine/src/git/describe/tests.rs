@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use super::*;
 use crate::git::convert::FilterStderr;
 use crate::git::oracle::Chance;
+use crate::git::refs::Peeled;
 use crate::git::refs::testing::{FORMATS, Sandbox};
 use crate::git::repository::RefFormat;
 use crate::session::Session;
@@ -602,6 +603,87 @@ fn plain_table(refs: &str) -> Vec<u8> {
     table
 }
 
+/// Writes all references as git 2.55 does where it moves all; gits before 2.53 then take tags for lightweight ones.
+fn make_plain(sandbox: &Sandbox, name: &str) {
+    let folder = sandbox.git_dir().join("reftable");
+    let (list, refs) = (folder.join("tables.list"), sandbox.git(&["show-ref"]));
+    std::fs::write(folder.join(name), plain_table(&refs)).unwrap();
+    std::fs::write(list, format!("{name}\n")).unwrap();
+}
+
+#[test]
+fn where_references_of_tables_lead_is_remembered() {
+    let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
+    let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
+    sandbox.git(&["tag", "-a", "-m", "t", "old", "HEAD~4"]);
+    sandbox.git(&["tag", "-a", "-m", "t", "new", "HEAD~1"]);
+    let light: String = (0..300)
+        .map(|number| {
+            format!(
+                "create refs/tags/light{number} {}\n",
+                [second, third][number % 2]
+            )
+        })
+        .collect();
+    sandbox.git_with_input(&["update-ref", "--stdin"], light.as_bytes());
+    let remembered = || {
+        at(&sandbox, |place| {
+            let listing = listed(place, "refs/tags/").unwrap();
+            let (mut plain, mut tags) = (0, 0);
+            let count = listing.for_each_raw(None, |_, raw, peeled| {
+                match (raw, peeled) {
+                    (refs::Raw::Direct(id), Peeled::Remembered(peeled)) if *id == peeled => {
+                        plain += 1
+                    }
+                    (_, Peeled::Remembered(_)) => tags += 1,
+                    _ => {}
+                }
+                Ok(())
+            });
+            count.unwrap();
+            (plain, tags)
+        })
+    };
+    let ask = || {
+        let questions = [
+            &[][..],
+            &["--tags"],
+            &["--all"],
+            &["--contains"],
+            &["--exact-match"],
+        ];
+        let names = ["HEAD", "HEAD~1", "HEAD~2", "HEAD~4"];
+        let asked = questions.iter().flat_map(|options| {
+            names.map(|name| (*options, name, ours(&sandbox, options, &[name])))
+        });
+        asked.collect::<Vec<_>>()
+    };
+    let expected = ask();
+    for (options, name, said) in &expected {
+        assert_eq!(
+            *said,
+            theirs(&sandbox, options, &[name]),
+            "{options:?} {name}"
+        );
+    }
+    make_plain(&sandbox, "plain.ref");
+    crate::stamp::tick();
+    assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
+    describe_and_save(&sandbox);
+    assert_eq!((remembered(), ask()), ((300, 2), expected.clone()));
+    // Another table, of which nothing is known.
+    make_plain(&sandbox, "plain2.ref");
+    assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
+    crate::stamp::tick();
+    describe_and_save(&sandbox);
+    assert_eq!((remembered(), ask()), ((300, 2), expected));
+    // And one on top, by git. It is too small to be worth anything.
+    sandbox.git(&["tag", "later", "HEAD"]);
+    sandbox.git(&["update-ref", "refs/tags/light5", "HEAD"]);
+    assert_eq!(ours(&sandbox, &["--tags"], &["HEAD"]).0, "later\n");
+    assert_eq!(ours(&sandbox, &["--exact-match"], &["HEAD~1"]).0, "new\n");
+}
+
 #[test]
 fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
     let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
@@ -623,11 +705,7 @@ fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
         .iter()
         .map(|(options, name)| theirs(&sandbox, options, &[name]))
         .collect();
-    // As git 2.55 writes it that moves all references; gits before 2.53 would take tags for lightweight ones.
-    let folder = sandbox.git_dir().join("reftable");
-    let (list, refs) = (folder.join("tables.list"), sandbox.git(&["show-ref"]));
-    std::fs::write(folder.join("plain.ref"), plain_table(&refs)).unwrap();
-    std::fs::write(list, "plain.ref\n").unwrap();
+    make_plain(&sandbox, "plain.ref");
     for ((options, name), expected) in questions.iter().zip(before) {
         assert_eq!(
             ours(&sandbox, options, &[name]),

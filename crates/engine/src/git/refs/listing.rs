@@ -7,8 +7,9 @@ use gix_hash::{ObjectId, oid};
 
 use super::loose::{BestTag, LooseRef, LooseRefs, Memory, Peel};
 use super::packed::{Packed, Skim, Skimmed};
+use super::tables::TableRefs;
 use super::{Error, Raw, name};
-use crate::git::reftable::{Merged, Record};
+use crate::git::reftable::Record;
 use crate::git::repository::Repository;
 
 /// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
@@ -55,8 +56,8 @@ pub(super) enum Held {
         /// What was remembered of the loose ones.
         memory: Option<Box<Memory>>,
     },
-    /// The tables of the worktree and of the repository.
-    Tables(Merged),
+    /// Those of all tables.
+    Tables(TableRefs),
 }
 
 impl Listing {
@@ -104,15 +105,19 @@ impl Listing {
                 }
             }
             Held::Tables(tables) => {
-                tables.for_each(self.prefix.as_ref(), |name, record| {
+                let all_are_refs = self.prefix.starts_with(b"refs/");
+                tables.for_each(self.prefix.as_ref(), |name, record, remembered| {
                     // HEAD and its like are not listed.
-                    if !name.starts_with(b"refs/") {
+                    if !all_are_refs && !name.starts_with(b"refs/") {
                         return Ok(());
                     }
                     let is_valid = is_valid_or_safe(name, Held::TABLES)?;
                     let (raw, peeled) = match record {
                         Record::Deleted => return Ok(()),
-                        Record::Direct(id) => (Raw::Direct(id.to_owned()), Peeled::Unknown),
+                        Record::Direct(id) => {
+                            let peeled = remembered.map_or(Peeled::Unknown, Peeled::Remembered);
+                            (Raw::Direct(id.to_owned()), peeled)
+                        }
                         Record::Peeled(id, peeled) => {
                             (Raw::Direct(id.to_owned()), Peeled::Told(peeled.to_owned()))
                         }
@@ -138,12 +143,7 @@ impl Listing {
                     Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
                 }));
             }
-            Held::Tables(tables) => tables.for_each(self.prefix.as_ref(), |_, record| {
-                if let Record::Direct(id) = record {
-                    ids.push(id.to_owned());
-                }
-                Ok::<_, Error>(())
-            })?,
+            Held::Tables(tables) => ids = tables.unpeeled(self.prefix.as_ref())?,
         }
         Ok(ids)
     }
@@ -170,22 +170,25 @@ impl Listing {
         object: &oid,
         tags: impl IntoIterator<Item = &'i ObjectId>,
     ) -> Option<ObjectId> {
-        match &self.held {
-            Held::Files { memory, .. } => memory.as_ref()?.best_tag(object, tags),
-            Held::Tables(_) => None,
-        }
+        let memory = match &self.held {
+            Held::Files { memory, .. } => memory,
+            Held::Tables(tables) => &tables.memory,
+        };
+        memory.as_ref()?.best_tag(object, tags)
     }
 
-    /// Remembers the loose references, and what was found out of tags that were `compared`, for later questions, if this
+    /// Remembers the references where nobody else tells where they lead, and what was found out of tags that were `compared`, for later questions, if this
     /// listing was made with a [`Memory`]. `peel` finds where an object leads through tags.
     pub(crate) fn remember(&self, repository: &Repository, compared: &[BestTag], peel: &Peel<'_>) {
-        if let Held::Files {
-            loose,
-            memory: Some(memory),
-            ..
-        } = &self.held
-        {
-            loose.remember(memory, repository, compared, peel);
+        match &self.held {
+            Held::Files { loose, memory, .. } => {
+                if let Some(memory) = memory {
+                    loose.remember(memory, repository, compared, peel);
+                }
+            }
+            Held::Tables(tables) => {
+                tables.remember(self.prefix.as_ref(), repository, compared, peel);
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The references of all tables of a repository, as if there were one.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use gix_hash::ObjectId;
 
 use super::table::{Cursor, Record, Table};
-use super::{Error, Tables};
+use super::{Error, Tables, Value};
 
 /// Which of its references count.
 pub(crate) type Counts = fn(&[u8]) -> bool;
@@ -21,16 +23,37 @@ impl Merged {
         self.0.extend(tables);
     }
 
-    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, until that fails.
+    /// The files of the tables, by their numbers.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(table, _)| table.path())
+    }
+
+    /// The objects to which references of the table number `at` point whose names start with `prefix`, and of which it does
+    /// not say where they lead, be they in force or not.
+    pub(crate) fn ids_of(&self, at: usize, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
+        let mut ids = Vec::new();
+        if let Some((table, _)) = self.0.get(at) {
+            table.for_each_ref(prefix, |_, value| {
+                if let Value::Direct(id) = value {
+                    ids.push(id);
+                }
+            })?;
+        }
+        Ok(ids)
+    }
+
+    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, and the number of its table, until
+    /// that fails.
     pub(crate) fn for_each<E: From<Error>>(
         &self,
         prefix: &BStr,
-        mut found: impl FnMut(&BStr, Record<'_>) -> Result<(), E>,
+        mut found: impl FnMut(&BStr, Record<'_>, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut cursors = Vec::new();
         for (table, counts) in &self.0 {
             let mut cursor = Within {
                 cursor: table.cursor(prefix)?,
+                is_inside: false,
                 prefix,
                 counts: *counts,
             };
@@ -63,7 +86,7 @@ impl Merged {
                     break;
                 }
                 if !matches!(record, Record::Deleted) {
-                    found(name, record)?;
+                    found(name, record, newest)?;
                 }
                 cursor.advance()?;
             }
@@ -83,14 +106,15 @@ fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
 /// The references of one table that count.
 struct Within<'t> {
     cursor: Cursor<'t>,
+    /// The cursor is at one that counts.
+    is_inside: bool,
     prefix: &'t BStr,
     counts: Counts,
 }
 
 impl<'t> Within<'t> {
     fn current(&self) -> Option<(&BStr, Record<'t>)> {
-        let current = self.cursor.current();
-        current.filter(|(name, _)| name.starts_with(self.prefix))
+        self.cursor.current().filter(|_| self.is_inside)
     }
 
     fn name(&self) -> Option<&BStr> {
@@ -104,9 +128,15 @@ impl<'t> Within<'t> {
 
     /// Passes references that do not count.
     fn pass_others(&mut self) -> Result<(), Error> {
-        while self.name().is_some_and(|name| !(self.counts)(name)) {
+        loop {
+            let current = self.cursor.current();
+            let name = current.map(|(name, _)| name);
+            let name = name.filter(|name| name.starts_with(self.prefix));
+            self.is_inside = name.is_some_and(|name| (self.counts)(name));
+            if self.is_inside || name.is_none() {
+                return Ok(());
+            }
             self.cursor.advance()?;
         }
-        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::git::oracle::Chance;
 use crate::git::refs::testing::Sandbox;
 use crate::git::repository::RefFormat;
 
@@ -30,7 +31,7 @@ fn every_reference_is_found_through_indexes_of_any_depth() {
         let mut merged = Merged::default();
         merged.add(&stack.tables().unwrap(), |_| true);
         let mut found = 0;
-        let listed = merged.for_each::<Error>("refs/tags/".into(), |_, _| {
+        let listed = merged.for_each::<Error>("refs/tags/".into(), |_, _, _| {
             found += 1;
             Ok(())
         });
@@ -53,6 +54,57 @@ fn every_reference_is_found_through_indexes_of_any_depth() {
             assert_eq!(stack.find(absent.into()).unwrap(), None);
         }
     }
+}
+
+#[test]
+fn of_several_tables_the_last_counts() {
+    let sandbox = Sandbox::with(RefFormat::Reftable, Kind::Sha1);
+    sandbox.commit("one");
+    let first = sandbox.id("HEAD");
+    sandbox.commit("two");
+    let second = sandbox.id("HEAD");
+    let name = |number: usize| format!("refs/tags/{number:03}");
+    let mut chance = Chance::new(7);
+    let mut tables_max = 0;
+    // Each transaction is smaller than half of the one before: git then leaves it in a table of its own.
+    for count in [300, 130, 60, 25, 10, 4, 1] {
+        let mut input = String::new();
+        let mut touched = BTreeMap::new();
+        for _ in 0..count {
+            touched.insert(chance.below(400), chance.below(3));
+        }
+        for (number, deed) in touched {
+            let name = name(number);
+            input.push_str(&match deed {
+                0 => format!("delete {name}\n"),
+                1 => format!("update {name} {first}\n"),
+                _ => format!("update {name} {second}\n"),
+            });
+        }
+        sandbox.git_with_input(&["update-ref", "--stdin"], input.as_bytes());
+        let stack = stack_of(&sandbox);
+        let mut merged = Merged::default();
+        merged.add(&stack.tables().unwrap(), |_| true);
+        tables_max = tables_max.max(merged.paths().count());
+        for prefix in ["refs/tags/", "refs/tags/1", "refs/tags/39", "refs/tags/4"] {
+            let mut listed = Vec::new();
+            let read = merged.for_each::<Error>(prefix.into(), |name, record, _| {
+                listed.push((name.to_string(), Value::from(record)));
+                Ok(())
+            });
+            read.unwrap();
+            let each = (0..400).map(name).filter(|name| name.starts_with(prefix));
+            let each = each.filter_map(|name| {
+                let value = stack.find(name.as_str().into()).unwrap()?;
+                Some((name, value))
+            });
+            assert_eq!(listed, each.collect::<Vec<_>>(), "{prefix} of {count}");
+            let of_git = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/tags"]);
+            let of_git = of_git.lines().filter(|name| name.starts_with(prefix));
+            assert!(of_git.eq(listed.iter().map(|(name, _)| name.as_str())));
+        }
+    }
+    assert!(tables_max >= 3, "{tables_max}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 
 use super::best::{self, BestTag};
+use crate::git::refs::tables;
 use crate::git::repository::Repository;
 use crate::stamp::{Stamp, now};
 use crate::state::bytes::{Reader, Writer};
@@ -41,14 +42,14 @@ pub(crate) struct Memory {
     file_system: Option<FileSystem>,
     /// Nothing was looked at before.
     mark: ClockMark,
-    pub(super) before: Timestamp,
+    pub(in crate::git::refs) before: Timestamp,
     pub(super) snapshot: Option<Snapshot>,
     /// From when on recorded stamps prove nothing.
     distrusted_from: Option<Timestamp>,
     /// The folders, as the block has them.
     folders: Vec<Folder>,
     /// Which of many tags are the best.
-    pub(super) best: Vec<BestTag>,
+    pub(in crate::git::refs) best: Vec<BestTag>,
 }
 
 /// A folder with many references.
@@ -128,7 +129,7 @@ impl Memory {
     }
 
     /// Where the references are, if that was asked for.
-    pub(super) fn file_system(&self) -> Option<FileSystem> {
+    pub(in crate::git::refs) fn file_system(&self) -> Option<FileSystem> {
         self.file_system
     }
 
@@ -158,12 +159,24 @@ impl Memory {
             .unwrap_or_default()
     }
 
+    /// The block that tells of reftables.
+    pub(in crate::git::refs) fn tables(&self) -> &[u8] {
+        let snapshot = self.snapshot.as_ref();
+        let block = snapshot.and_then(|snapshot| snapshot.block(Table::General, tables::KEY).ok());
+        block.flatten().unwrap_or_default()
+    }
+
+    /// The kind of the ids.
+    pub(in crate::git::refs) fn hash(&self) -> Kind {
+        self.hash
+    }
+
     fn folder(&self, name: &[u8]) -> Option<&Folder> {
         self.folders.iter().find(|folder| folder.name == name)
     }
 
     /// Whether a file that has the recorded stamp `stamp` is as it was.
-    fn believes(&self, stamp: &Stamp) -> bool {
+    pub(in crate::git::refs) fn believes(&self, stamp: &Stamp) -> bool {
         let trust = self.file_system.map(|found| found.trust_in(stamp));
         trust.is_some_and(|trust| trust.contents)
             && self

@@ -44,7 +44,7 @@ impl LooseRefs {
         }
         let file_system = memory.file_system();
         let file_system = file_system.or_else(|| FileSystem::of_folder(&repository.common_dir));
-        let (Some(store), Some(file_system)) = (refs_store(repository), file_system) else {
+        let Some(file_system) = file_system else {
             return;
         };
         let look = Look {
@@ -63,20 +63,13 @@ impl LooseRefs {
         if compared.is_empty() && out.0 == memory.block() {
             return;
         }
-        if !make_way(repository) {
-            return;
-        }
         let mut changes = Changes::new();
         changes.set(Table::General, KEY, out.0);
         let best = best::write(compared, &memory.best);
         if !best.is_empty() {
             changes.set(Table::General, best::KEY, best);
         }
-        let mark = memory.whole_mark().to_bytes();
-        let _ = match &memory.snapshot {
-            Some(base) => store.replace(base, changes, mark, &NoSteps),
-            None => store.publish(None, changes, mark, &NoSteps),
-        };
+        publish(memory, repository, changes);
     }
 
     fn with_many_files(&self) -> Vec<Many<'_>> {
@@ -104,6 +97,22 @@ impl LooseRefs {
         });
         folders.collect()
     }
+}
+
+/// Publishes `changes` in place of what `memory` was read from. Nothing is said where it fails.
+pub(in crate::git::refs) fn publish(
+    memory: &Memory,
+    repository: &Repository,
+    changes: Changes<'_>,
+) {
+    let Some(store) = refs_store(repository).filter(|_| make_way(repository)) else {
+        return;
+    };
+    let mark = memory.whole_mark().to_bytes();
+    let _ = match &memory.snapshot {
+        Some(base) => store.replace(base, changes, mark, &NoSteps),
+        None => store.publish(None, changes, mark, &NoSteps),
+    };
 }
 
 /// A folder with many references.
