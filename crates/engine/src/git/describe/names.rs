@@ -407,13 +407,17 @@ impl All {
             return Next::All;
         };
         self.has_annotated |= !is_plain;
+        let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
         if is_only {
-            let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
             self.meet_only(is_plain, is_tag, question);
         }
         if !self.has_others(first, Target::Digits(target)) {
             self.count = self.count.saturating_add(1);
-        } else if is_plain && !question.all {
+        } else if is_plain
+            && is_tag
+            && (!question.all
+                || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
+        {
             // Of tags without an object, none is better than the first.
             return Next::PassSame;
         }
@@ -437,7 +441,7 @@ impl All {
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
-        } else if is_plain && self.has_no_worse(first, &new) {
+        } else if is_plain && self.has_no_worse(first, Target::Id(target), new.rank()) {
             // Of names without a tag object, none is better than the first of its kind.
             return;
         }
@@ -452,13 +456,24 @@ impl All {
         self.has_tag |= counts && (is_tag || !is_plain);
     }
 
-    /// Whether `new`, whose object's id has these first bytes, has a name already that surely is one, and no worse.
-    fn has_no_worse(&self, first: u32, new: &NewName<'_>) -> bool {
+    /// Whether the object `target`, whose id has these first bytes, has a name already that surely is one, of this rank or
+    /// better.
+    fn has_no_worse(&self, first: u32, target: Target<'_>, rank: Rank) -> bool {
         self.index.find(first).any(|reference| match reference {
             Reference::Named(number) => self.table.get(number).is_some_and(|name| {
-                name.peeled == new.peeled && name.rank >= new.rank() && !name.is_remembered
+                let is_it = || Target::Id(name.peeled).is_same(target);
+                name.rank >= rank && !name.is_remembered && is_it()
             }),
-            Reference::Packed(_) => false,
+            Reference::Packed(at) => packed_at(&self.listing, at).is_some_and(|record| {
+                let is_tag = || record.name.starts_with(b"refs/tags/");
+                let is_it = || Target::Digits(record.target()).is_same(target);
+                let is_no_worse = match rank {
+                    Rank::Head => true,
+                    Rank::Lightweight => record.peeled.is_some() || is_tag(),
+                    Rank::Annotated => record.peeled.is_some(),
+                };
+                is_no_worse && is_it()
+            }),
         })
     }
 

@@ -143,9 +143,7 @@ impl TableRefs {
         if compared.is_empty() && !is_many {
             return;
         }
-        let file_system = memory.file_system();
-        let file_system = file_system.or_else(|| FileSystem::of_folder(&repository.common_dir));
-        let Some(file_system) = file_system else {
+        let Some(file_system) = memory.file_system(repository) else {
             return;
         };
         let mut tables = Vec::new();
@@ -261,7 +259,7 @@ fn known_in(block: &[u8], hash: Kind) -> Option<Vec<(&[u8], Known)>> {
 }
 
 /// How many tables `block` tells of, if it has the format.
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(feature = "fuzzing")]
 pub(crate) fn tables_in(block: &[u8], hash: Kind) -> Option<usize> {
     known_in(block, hash).map(|known| known.len())
 }

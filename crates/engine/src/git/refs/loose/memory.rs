@@ -128,9 +128,10 @@ impl Memory {
         best::find(&self.best, object, tags)
     }
 
-    /// Where the references are, if that was asked for.
-    pub(in crate::git::refs) fn file_system(&self) -> Option<FileSystem> {
-        self.file_system
+    /// Where the references of `repository` are.
+    pub(in crate::git::refs) fn file_system(&self, repository: &Repository) -> Option<FileSystem> {
+        let known = self.file_system;
+        known.or_else(|| FileSystem::of_folder(&repository.common_dir))
     }
 
     /// The mark under which more can be remembered.

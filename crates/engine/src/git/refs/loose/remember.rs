@@ -42,9 +42,7 @@ impl LooseRefs {
         if compared.is_empty() && many.iter().all(|many| many.is_known(memory)) {
             return;
         }
-        let file_system = memory.file_system();
-        let file_system = file_system.or_else(|| FileSystem::of_folder(&repository.common_dir));
-        let Some(file_system) = file_system else {
+        let Some(file_system) = memory.file_system(repository) else {
             return;
         };
         let look = Look {
