@@ -21,30 +21,89 @@ const FILES_PER_COMMIT: usize = 3;
 pub(crate) fn packed(commits: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("history-{commits}"));
     keep(&dir, &format!("{VERSION} {commits}"), || {
-        make(&dir, commits, 0)?;
+        make(&dir, commits, None)?;
         git(&dir, &["repack", "-q", "-a", "-d", "-f"])
     })?;
     Ok(dir)
 }
 
-/// The kept repository with so many annotated tags, the newest some commits behind `HEAD`; each of them in a file of its
-/// own, unless they are packed.
-pub(crate) fn tagged(tags: usize, are_packed: bool) -> Done<PathBuf> {
-    let kind = if are_packed { "" } else { "loose-" };
-    let dir = corpora_dir()?.join(format!("{kind}tags-{tags}"));
+/// What tags a repository has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// Annotated ones, of as many commits, packed.
+    Annotated,
+    /// The same, each in a file of its own.
+    Loose,
+    /// Lightweight ones, of as many commits, packed.
+    Lightweight,
+    /// Lightweight ones of one commit, packed.
+    OfOneCommit,
+}
+
+impl Tags {
+    /// How the name of the repository begins.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Annotated => "tags",
+            Self::Loose => "loose-tags",
+            Self::Lightweight => "light-tags",
+            Self::OfOneCommit => "one-tags",
+        }
+    }
+}
+
+/// How many commits are behind the last one that has a tag.
+const COMMITS_BEHIND: usize = 20;
+
+/// The kept repository with so many tags, the newest some commits behind `HEAD`.
+pub(crate) fn tagged(tags: usize, kind: Tags) -> Done<PathBuf> {
+    let dir = corpora_dir()?.join(format!("{}-{tags}", kind.name()));
     keep(&dir, &format!("{VERSION} {tags}"), || {
-        make(&dir, tags + 20, tags)?;
+        let commits = match kind {
+            Tags::Annotated | Tags::Loose => {
+                make(&dir, tags + COMMITS_BEHIND, Some(tags))?;
+                0
+            }
+            Tags::Lightweight => tags,
+            Tags::OfOneCommit => 1,
+        };
+        if commits > 0 {
+            make(&dir, commits + COMMITS_BEHIND, Some(0))?;
+            tag_lightly(&dir, tags, commits)?;
+        }
         git(&dir, &["repack", "-q", "-a", "-d"])?;
-        match are_packed {
-            true => git(&dir, &["pack-refs", "--all"]),
-            false => Ok(()),
+        match kind {
+            Tags::Loose => Ok(()),
+            _ => git(&dir, &["pack-refs", "--all"]),
         }
     })?;
     Ok(dir)
 }
 
-/// Makes `dir` a repository of so many commits, the first ones of which have a tag each.
-fn make(dir: &Path, commits: usize, tags: usize) -> Done<()> {
+/// Gives the oldest `commits` so many lightweight tags, in turn.
+fn tag_lightly(dir: &Path, tags: usize, commits: usize) -> Done<()> {
+    let listed = command(dir, &["rev-list", "--reverse", "HEAD"]).output()?;
+    let ids = String::from_utf8(listed.stdout)?;
+    let ids: Vec<&str> = ids.lines().take(commits).collect();
+    let mut update = command(dir, &["update-ref", "--stdin"])
+        .stdin(Stdio::piped())
+        .spawn()?;
+    {
+        let mut input = BufWriter::new(update.stdin.take().ok_or("update-ref has no input")?);
+        for (number, id) in (1..=tags).zip(ids.iter().cycle()) {
+            writeln!(input, "create refs/tags/v{number} {id}")?;
+        }
+        input.flush()?;
+    }
+    match update.wait()?.success() {
+        true => Ok(()),
+        false => Err("git update-ref failed".into()),
+    }
+}
+
+/// Makes `dir` a repository of so many commits. Where tags are what matters, and be they none yet, the first ones of these have
+/// one each, and there is but one small file.
+fn make(dir: &Path, commits: usize, tags: Option<usize>) -> Done<()> {
     std::fs::create_dir_all(dir)?;
     init(dir)?;
     let mut import = command(dir, &["fast-import", "--quiet"])
@@ -61,10 +120,10 @@ fn make(dir: &Path, commits: usize, tags: usize) -> Done<()> {
                 input,
                 "commit refs/heads/main\nmark :{number}\ncommitter {who}\ndata 7\nCommit\n\n"
             )?;
-            // Histories of tags alone have one small file.
-            let changed = if tags > 0 { 1 } else { FILES_PER_COMMIT };
+            let is_small = tags.is_some();
+            let changed = if is_small { 1 } else { FILES_PER_COMMIT };
             for _ in 0..changed {
-                let at = if tags > 0 { 0 } else { random.below(FILES) };
+                let at = if is_small { 0 } else { random.below(FILES) };
                 let Some(lines) = files.get_mut(at) else {
                     continue;
                 };
@@ -72,7 +131,7 @@ fn make(dir: &Path, commits: usize, tags: usize) -> Done<()> {
                 if let Some(line) = lines.get_mut(line) {
                     *line = number;
                 }
-                let shown = if tags > 0 { 1 } else { LINES };
+                let shown = if is_small { 1 } else { LINES };
                 let text: String = (0..).zip(lines.iter()).take(shown).map(text_of).collect();
                 let len = text.len();
                 write!(
@@ -81,7 +140,7 @@ fn make(dir: &Path, commits: usize, tags: usize) -> Done<()> {
                     at % 10
                 )?;
             }
-            if number <= tags {
+            if tags.is_some_and(|tags| number <= tags) {
                 write!(
                     input,
                     "tag v{number}\nfrom :{number}\ntagger {who}\ndata 4\nTag\n\n"
@@ -109,12 +168,22 @@ mod tests {
     fn histories_have_their_commits_and_tags() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("corpus");
-        make(&dir, 12, 5).unwrap();
+        make(&dir, 12, Some(5)).unwrap();
         let said = |arguments: &[&str]| {
             let output = command(&dir, arguments).output().unwrap();
             String::from_utf8(output.stdout).unwrap()
         };
         assert_eq!(said(&["rev-list", "--count", "HEAD"]), "12\n");
         assert!(said(&["describe"]).starts_with("v5-7-g"));
+        tag_lightly(&dir, 30, 2).unwrap_err();
+        let other = root.path().join("other");
+        make(&other, 12, Some(0)).unwrap();
+        tag_lightly(&other, 30, 2).unwrap();
+        let said = |arguments: &[&str]| {
+            let output = command(&other, arguments).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert!(said(&["describe", "--tags"]).starts_with("v10-10-g"));
+        assert_eq!(said(&["tag", "--points-at", "HEAD~11"]).lines().count(), 15);
     }
 }

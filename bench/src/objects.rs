@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Done;
 use crate::arguments::Arguments;
 use crate::corpus::{kept, quiet_environment, succeeded};
-use crate::history;
+use crate::history::{self, Tags};
 use crate::machine::{Machine, docs_dir, workspace};
 use crate::measure::{Summary, alternate};
 use crate::report;
@@ -134,10 +134,21 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
         rounds: of_rounds(7),
     });
     for (title, repository) in [
-        ("describe among many tags", history::tagged(tags, true)?),
+        (
+            "describe among many tags",
+            history::tagged(tags, Tags::Annotated)?,
+        ),
         (
             "describe among many loose tags",
-            history::tagged(tags, false)?,
+            history::tagged(tags, Tags::Loose)?,
+        ),
+        (
+            "describe where many tags do not count",
+            history::tagged(tags, Tags::Lightweight)?,
+        ),
+        (
+            "the same, all of one commit",
+            history::tagged(tags, Tags::OfOneCommit)?,
         ),
         ("describe where there is one commit", kept(1)?),
     ] {

@@ -18,6 +18,9 @@ const MANY: usize = 1024;
 /// And from which part on of those that are remembered, since all are written anew.
 const PART: usize = 8;
 
+/// More commits are not remembered: whoever has so many waits long for them to be written, and has a commit-graph as a rule.
+const MAX: usize = 1 << 19;
+
 /// What a walk read that is worth remembering.
 pub(crate) struct Learned {
     all: Vec<Commit>,
@@ -44,7 +47,8 @@ impl Commits<'_> {
             Some(Recorded::Memory(memory)) => index(memory.count()),
             None => 0,
         };
-        let is_worth_it = self.by_objects.len() >= MANY.max(known / PART);
+        let new = self.by_objects.len();
+        let is_worth_it = new >= MANY.max(known / PART) && known.saturating_add(new) <= MAX;
         (is_worth_it && self.objects.history().is_as_recorded()).then_some(Learned {
             all: self.all,
             by_objects: self.by_objects,
