@@ -59,10 +59,20 @@ impl Objects {
         files.collect()
     }
 
-    /// Of each of `ids`, whether the object is in a pack.
+    /// Of each of `ids` that was read, whether the object is in a pack.
     pub(crate) fn are_in_packs(&self, ids: &[ObjectId]) -> Vec<bool> {
+        // Where there is no folder for a file of its own, it is.
+        let mut has_folder = [true; 256];
+        for (fan, has_folder) in (0..=u8::MAX).zip(&mut has_folder) {
+            let folder = self.places().folder.join(format!("{fan:02x}"));
+            *has_folder = stat_path(&folder) != Err(Errno::NOENT);
+        }
+        let may_be_loose = |id: &ObjectId| has_folder.get(usize::from(id.first_byte())).copied();
         let found = self.readers.ask_quietly(|reader| {
             let is_packed = |id: &ObjectId| {
+                if may_be_loose(id) == Some(false) {
+                    return Some(true);
+                }
                 let location = reader.find_here(id).ok()??;
                 Some(!location.is_loose())
             };

@@ -200,46 +200,47 @@ impl<'b> Block<'b> {
     }
 }
 
-/// A commit to be remembered.
-pub(super) struct Entry {
-    pub(super) id: ObjectId,
-    /// What it says; nothing of one that is only some other's parent.
-    pub(super) said: Option<Said>,
+/// What a commit says, to be remembered: the time, the tree, and the positions of the parents.
+pub(super) type Said<'s> = (u64, &'s oid, &'s [u32]);
+
+/// Writes the block of the commits.
+#[derive(Default)]
+pub(super) struct BlockWriter {
+    ids: Writer,
+    records: Writer,
+    parents: Writer,
 }
 
-/// What a commit says.
-pub(super) struct Said {
-    pub(super) time_s: u64,
-    pub(super) tree: ObjectId,
-    pub(super) parents: Vec<ObjectId>,
-}
-
-/// The block of `entries`, which are in the order of their ids, each once, and have all parents among them. `None` for more
-/// than a block can hold.
-pub(super) fn write(entries: &[Entry], hash: Kind) -> Option<Vec<u8>> {
-    let mut out = Writer::default();
-    for entry in entries {
-        out.0.extend_from_slice(entry.id.as_bytes());
-    }
-    let mut parents = Writer::default();
-    for entry in entries {
-        let Some(said) = &entry.said else {
-            out.array(&[0; 12]);
-            out.u32(UNREAD);
-            out.0.extend_from_slice(hash.null_ref().as_bytes());
-            continue;
+impl BlockWriter {
+    /// Adds a commit, which comes next in the order of ids; of one that is only some other's parent, nothing is `said`.
+    pub(super) fn push(&mut self, id: &oid, said: Option<Said<'_>>) -> Option<()> {
+        self.ids.0.extend_from_slice(id.as_bytes());
+        let Some((time_s, tree, parents)) = said else {
+            self.records.array(&[0; 12]);
+            self.records.u32(UNREAD);
+            self.records
+                .0
+                .resize(self.records.0.len() + id.as_bytes().len(), 0);
+            return Some(());
         };
-        out.array(&said.time_s.to_le_bytes());
-        out.u32(u32::try_from(parents.0.len() / 4).ok()?);
-        out.u32(u32::try_from(said.parents.len()).ok()?);
-        out.0.extend_from_slice(said.tree.as_bytes());
-        for parent in &said.parents {
-            let position = entries.binary_search_by(|entry| entry.id.cmp(parent));
-            parents.u32(u32::try_from(position.ok()?).ok()?);
+        let start = self.parents.0.len() / 4;
+        self.records.array(&time_s.to_le_bytes());
+        self.records.u32(u32::try_from(start).ok()?);
+        self.records.u32(u32::try_from(parents.len()).ok()?);
+        self.records.0.extend_from_slice(tree.as_bytes());
+        for parent in parents {
+            self.parents.u32(*parent);
         }
+        Some(())
     }
-    out.0.extend(parents.0);
-    u32::try_from(out.0.len()).is_ok().then_some(out.0)
+
+    /// The block; `None` for more than one can hold.
+    pub(super) fn finish(self) -> Option<Vec<u8>> {
+        let mut out = self.ids.0;
+        out.extend(self.records.0);
+        out.extend(self.parents.0);
+        u32::try_from(out.len()).is_ok().then_some(out)
+    }
 }
 
 /// The block of what `count` commits rest on.

@@ -3,9 +3,9 @@
 use gix_hash::{ObjectId, oid};
 use vigil_model::timestamp::Timestamp;
 
-use super::memory::{Block, COMMITS, Entry, HEAD, Said, write, write_head};
+use super::memory::{Block, BlockWriter, COMMITS, HEAD, write_head};
 use super::recorded::Recorded;
-use super::{Commit, Commits, Number, Source, Told, index};
+use super::{Commit, Commits, Number, Source, Told, index, offset};
 use crate::git::repository::Repository;
 use crate::objects::Objects;
 use crate::state::{commits_store, make_way};
@@ -74,9 +74,8 @@ impl Learned {
         if !stamps.all(|stamp| file_system.trust_in(&stamp).contents) {
             return None;
         }
-        let entries = self.entries(objects);
-        let commits = write(&entries, repository.hash)?;
-        let head = write_head(u32::try_from(entries.len()).ok()?, &packs)?;
+        let (count, commits) = self.block(objects)?;
+        let head = write_head(count, &packs)?;
         if !make_way(repository) {
             return None;
         }
@@ -91,76 +90,155 @@ impl Learned {
         published.ok().map(drop)
     }
 
-    /// All commits, those that were remembered included, in the order of their ids.
-    fn entries(&self, objects: &Objects) -> Vec<Entry> {
-        let read: Vec<(&Commit, &Told)> = self.read_from_objects().collect();
-        let ids: Vec<ObjectId> = read.iter().map(|(_, told)| told.id).collect();
-        let in_packs = objects.are_in_packs(&ids);
-        let mut entries = Vec::new();
-        // One in a file of its own may be gone any time, and no stamp of a pack tells.
-        for ((commit, told), _) in read.into_iter().zip(in_packs).filter(|(_, packed)| *packed) {
-            let said = self.said(commit, told);
-            let parents = said.iter().flat_map(|said| &said.parents);
-            entries.extend(parents.map(|id| Entry {
-                id: *id,
-                said: None,
-            }));
-            let id = told.id;
-            entries.push(Entry { id, said });
+    /// The block of all commits, those that were remembered included, and how many they are.
+    fn block(&self, objects: &Objects) -> Option<(u32, Vec<u8>)> {
+        let known = match &self.recorded {
+            Some(Recorded::Memory(memory)) => memory.block(),
+            Some(Recorded::Graph(_)) | None => None,
+        };
+        let order = Order::new(self.told(objects), known, self.all.len());
+        let mut block = BlockWriter::default();
+        let mut parents = Vec::new();
+        for from in &order.all {
+            parents.clear();
+            match from {
+                From::Object(told) => {
+                    let said = self.said(told, &order, &mut parents);
+                    let said = said.map(|(time_s, tree)| (time_s, tree, parents.as_slice()));
+                    block.push(&told.id, said)?;
+                }
+                From::Memory(position) => {
+                    let (known, position) = (known?, *position);
+                    let record = known.record_at(position);
+                    let places = record
+                        .iter()
+                        .flat_map(|record| record.parents.as_chunks::<4>().0);
+                    for parent in places {
+                        let parent = index(u32::from_le_bytes(*parent));
+                        parents.push(*order.of_positions.get(parent)?);
+                    }
+                    let said =
+                        record.map(|record| (record.time_s, record.tree, parents.as_slice()));
+                    block.push(known.id_at(position)?, said)?;
+                }
+            }
         }
-        if let Some(Recorded::Memory(memory)) = &self.recorded
-            && let Some(block) = memory.block()
-        {
-            entries.extend((0..block.count()).filter_map(|position| remembered(block, position)));
-        }
-        // Of one commit, that which says something first.
-        entries.sort_by(|one, other| {
-            let order = one.id.cmp(&other.id);
-            order.then(one.said.is_none().cmp(&other.said.is_none()))
+        Some((u32::try_from(order.all.len()).ok()?, block.finish()?))
+    }
+
+    /// The commits that their objects tell of, in the order of their ids.
+    fn told(&self, objects: &Objects) -> Vec<ByObject> {
+        let told = (0..).zip(&self.all).filter_map(|(number, commit)| {
+            let Source::Object(at) = commit.source else {
+                return None;
+            };
+            let id = self.by_objects.get(index(at))?.id;
+            Some(ByObject {
+                id,
+                number,
+                is_whole: commit.is_read,
+            })
         });
-        entries.dedup_by(|later, first| later.id == first.id);
-        entries
-    }
-
-    fn read_from_objects(&self) -> impl Iterator<Item = (&Commit, &Told)> {
-        let read = self.all.iter().filter(|commit| commit.is_read);
-        read.filter_map(|commit| match commit.source {
-            Source::Object(at) => Some((commit, self.by_objects.get(index(at))?)),
-            Source::Recorded(_) => None,
-        })
-    }
-
-    fn said(&self, commit: &Commit, told: &Told) -> Option<Said> {
-        let (start, count) = commit.parents;
-        let parents = self.parents.get(index(start)..)?.get(..index(count))?;
-        let parents = parents.iter().map(|number| self.id_of(*number));
-        Some(Said {
-            time_s: commit.time_s,
-            tree: told.tree?,
-            parents: parents.collect::<Option<_>>()?,
-        })
-    }
-
-    fn id_of(&self, number: Number) -> Option<ObjectId> {
-        match self.all.get(index(number))?.source {
-            Source::Recorded(position) => self.recorded.as_ref()?.id_at(position),
-            Source::Object(at) => Some(self.by_objects.get(index(at))?.id),
+        let mut told: Vec<ByObject> = told.collect();
+        // One in a file of its own may be gone any time, and no stamp of a pack tells.
+        let ids: Vec<ObjectId> = told.iter().map(|told| told.id).collect();
+        for (told, is_packed) in told.iter_mut().zip(objects.are_in_packs(&ids)) {
+            told.is_whole &= is_packed;
         }
+        told.sort_unstable_by_key(|told| told.id);
+        told
+    }
+
+    /// Time and tree of a commit, whose parents' places are added to `parents`; nothing of one that is only some other's parent.
+    fn said(&self, told: &ByObject, order: &Order, parents: &mut Vec<u32>) -> Option<(u64, &oid)> {
+        let commit = self.all.get(index(told.number)).filter(|_| told.is_whole)?;
+        let Source::Object(at) = commit.source else {
+            return None;
+        };
+        let tree = self.by_objects.get(index(at))?.tree.as_ref()?;
+        let (start, count) = commit.parents;
+        for number in self.parents.get(index(start)..)?.get(..index(count))? {
+            let place = match self.all.get(index(*number))?.source {
+                Source::Object(_) => order.of_numbers.get(index(*number)),
+                Source::Recorded(position) => order.of_positions.get(index(position)),
+            };
+            parents.push(*place?);
+        }
+        Some((commit.time_s, tree))
     }
 }
 
-/// The commit at `position`, as it was remembered.
-fn remembered(block: Block<'_>, position: u32) -> Option<Entry> {
-    let id = block.id_at(position)?.to_owned();
-    let said = block.record_at(position).and_then(|record| {
-        let parents = record.parents.as_chunks::<4>().0.iter();
-        let parents = parents.map(|parent| block.id_at(u32::from_le_bytes(*parent)));
-        let parents = parents.map(|id| id.map(oid::to_owned));
-        Some(Said {
-            time_s: record.time_s,
-            tree: record.tree.to_owned(),
-            parents: parents.collect::<Option<_>>()?,
-        })
-    });
-    Some(Entry { id, said })
+/// A commit that its object tells of.
+struct ByObject {
+    id: ObjectId,
+    number: Number,
+    /// It was read, and from a pack.
+    is_whole: bool,
+}
+
+/// What tells of a commit that is to be remembered.
+enum From {
+    Object(ByObject),
+    /// What was remembered at this position.
+    Memory(u32),
+}
+
+/// All commits in the order of their ids.
+struct Order {
+    all: Vec<From>,
+    /// Where those that objects tell of come, by their numbers.
+    of_numbers: Vec<u32>,
+    /// Where those that were remembered come, by their positions.
+    of_positions: Vec<u32>,
+}
+
+impl Order {
+    /// The order of those `told`, which are in it, and those `known`. There are so many numbers.
+    fn new(told: Vec<ByObject>, known: Option<Block<'_>>, numbers: usize) -> Self {
+        let count = known.map_or(0, |known| known.count());
+        let mut order = Self {
+            all: Vec::with_capacity(told.len().saturating_add(index(count))),
+            of_numbers: vec![0; numbers],
+            of_positions: vec![0; index(count)],
+        };
+        let known_at = |position: u32| known?.id_at(position);
+        let mut position = 0;
+        for told in told {
+            while known_at(position).is_some_and(|id| *id < *told.id) {
+                order.add(From::Memory(position), &[], &[position]);
+                position += 1;
+            }
+            let number = told.number;
+            if known_at(position).is_none_or(|id| *id != *told.id) {
+                order.add(From::Object(told), &[number], &[]);
+                continue;
+            }
+            // Both have it.
+            let from = match told.is_whole {
+                true => From::Object(told),
+                false => From::Memory(position),
+            };
+            order.add(from, &[number], &[position]);
+            position += 1;
+        }
+        for position in position..count {
+            order.add(From::Memory(position), &[], &[position]);
+        }
+        order
+    }
+
+    fn add(&mut self, from: From, numbers: &[Number], positions: &[u32]) {
+        let place = offset(self.all.len());
+        self.all.push(from);
+        for (places, keys) in [
+            (&mut self.of_numbers, numbers),
+            (&mut self.of_positions, positions),
+        ] {
+            for key in keys {
+                if let Some(known) = places.get_mut(index(*key)) {
+                    *known = place;
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::memory::{Block, Entry, Said, write};
+use super::memory::{Block, BlockWriter};
 use super::*;
 use crate::git::refs::testing::Sandbox;
 use crate::stamp::tick;
@@ -230,29 +230,31 @@ proptest! {
         strange in any::<[u8; 20]>(),
     ) {
         let ids: Vec<ObjectId> = commits.keys().map(|id| ObjectId::Sha1(*id)).collect();
-        let entries = commits.iter().map(|(id, (is_read, time_s, parents))| Entry {
-            id: ObjectId::Sha1(*id),
-            said: is_read.then(|| Said {
-                time_s: *time_s,
-                tree: *parents.first().map_or(&ids[0], |at| at.get(&ids)),
-                parents: parents.iter().map(|at| *at.get(&ids)).collect(),
-            }),
-        });
-        let entries: Vec<Entry> = entries.collect();
-        let bytes = write(&entries, gix_hash::Kind::Sha1).unwrap();
-        let count = u32::try_from(entries.len()).unwrap();
+        let tree_of = |parents: &[prop::sample::Index]| *parents.first().map_or(&ids[0], |at| at.get(&ids));
+        let places = |parents: &[prop::sample::Index]| -> Vec<u32> {
+            parents.iter().map(|at| u32::try_from(at.index(ids.len())).unwrap()).collect()
+        };
+        let mut writer = BlockWriter::default();
+        for (id, (is_read, time_s, parents)) in &commits {
+            let (tree, parents) = (tree_of(parents), places(parents));
+            let said = is_read.then_some((*time_s, tree.as_ref(), parents.as_slice()));
+            writer.push(&ObjectId::Sha1(*id), said).unwrap();
+        }
+        let bytes = writer.finish().unwrap();
+        let count = u32::try_from(commits.len()).unwrap();
         let block = Block::new(&bytes, count, gix_hash::Kind::Sha1).unwrap();
-        for (position, entry) in (0..).zip(&entries) {
-            prop_assert_eq!(block.position_of(&entry.id), Some(position));
-            prop_assert_eq!(block.id_at(position), Some(entry.id.as_ref()));
+        for (position, (id, (is_read, time_s, parents))) in (0..).zip(&commits) {
+            let id = ObjectId::Sha1(*id);
+            prop_assert_eq!(block.position_of(&id), Some(position));
+            prop_assert_eq!(block.id_at(position), Some(id.as_ref()));
             let found = block.record_at(position);
-            prop_assert_eq!(found.is_some(), entry.said.is_some());
-            if let (Some(found), Some(said)) = (found, &entry.said) {
-                prop_assert_eq!(found.time_s, said.time_s);
-                prop_assert_eq!(found.tree, said.tree.as_ref());
-                let parents = found.parents.as_chunks::<4>().0.iter();
-                let parents = parents.map(|at| block.id_at(u32::from_le_bytes(*at)).unwrap());
-                prop_assert!(parents.eq(said.parents.iter().map(|id| id.as_ref())));
+            prop_assert_eq!(found.is_some(), *is_read);
+            if let Some(found) = found {
+                prop_assert_eq!(found.time_s, *time_s);
+                let tree = tree_of(parents);
+                prop_assert_eq!(found.tree, tree.as_ref());
+                let found = found.parents.as_chunks::<4>().0.iter();
+                prop_assert!(found.map(|at| u32::from_le_bytes(*at)).eq(places(parents)));
             }
         }
         let strange = ObjectId::Sha1(strange);
