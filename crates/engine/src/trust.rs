@@ -183,6 +183,12 @@ impl FileSystem {
         }
     }
 
+    /// Whether a file has the contents that it had when `stamp` was recorded, if it has that still: no stamp from
+    /// `distrusted_from` on proves that.
+    pub(crate) fn believes(&self, stamp: &Stamp, distrusted_from: Option<Timestamp>) -> bool {
+        self.trust_in(stamp).contents && distrusted_from.is_none_or(|time| stamp.is_before(time))
+    }
+
     /// What may be believed of files on this file system. `probed` is one that was probed at some time, and of which it
     /// is not known whether it is the same.
     ///

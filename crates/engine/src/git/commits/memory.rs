@@ -10,7 +10,6 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::clock::boot_id;
 use vigil_model::clock::{ClockMark, distrusted_from};
 
-use super::recorded::Facts;
 use super::{GENERATION_UNKNOWN, first_bytes};
 use crate::git::index_file::SeenFile;
 use crate::git::repository::Repository;
@@ -55,10 +54,9 @@ impl ClosedMemory {
         let distrusted_from = distrusted_from(&recorded, &now);
         let file_system = FileSystem::of_folder(&repository.common_dir)?;
         let holds = |pack: &SeenFile| {
-            pack.stamp.is_some_and(|stamp| {
-                file_system.trust_in(&stamp).contents
-                    && distrusted_from.is_none_or(|time| stamp.is_before(time))
-            }) && Stamp::of(&pack.path) == Ok(pack.stamp)
+            let stamp = pack.stamp;
+            stamp.is_some_and(|stamp| file_system.believes(&stamp, distrusted_from))
+                && Stamp::of(&pack.path) == Ok(stamp)
         };
         packs.iter().all(holds).then_some(Self {
             hash: repository.hash,
@@ -123,6 +121,14 @@ impl CommitMemory {
             first: first_bytes(block.id_at(position)?),
         })
     }
+}
+
+/// What is recorded of a commit beside its parents.
+pub(super) struct Facts {
+    pub(super) time_s: u64,
+    pub(super) generation: u32,
+    /// The first bytes of its id.
+    pub(super) first: u32,
 }
 
 /// The block of the commits, in place.

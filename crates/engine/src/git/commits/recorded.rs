@@ -3,7 +3,7 @@
 use gix_commitgraph::{Graph, Position};
 use gix_hash::{ObjectId, oid};
 
-use super::memory::CommitMemory;
+use super::memory::{CommitMemory, Facts};
 use super::{GENERATION_UNKNOWN, first_bytes};
 
 /// Commits by their positions in the order of their ids.
@@ -12,14 +12,6 @@ pub(super) enum Recorded {
     Graph(Box<Graph>),
     /// Vigil's.
     Memory(CommitMemory),
-}
-
-/// What is recorded of a commit beside its parents.
-pub(super) struct Facts {
-    pub(super) time_s: u64,
-    pub(super) generation: u32,
-    /// The first bytes of its id.
-    pub(super) first: u32,
 }
 
 impl Recorded {

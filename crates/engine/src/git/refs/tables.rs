@@ -14,15 +14,12 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::stat::stat_path;
 
 use super::Error;
-use super::loose::best::{self, BestTag};
-use super::loose::memory::Memory;
-use super::loose::{Peel, publish};
+use super::loose::{BestTag, Memory, Peel, publish};
 use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
 use crate::state::bytes::{Reader, Writer};
-use crate::state_store::{Changes, Table};
 use crate::trust::FileSystem;
 
 /// The block that holds all.
@@ -113,15 +110,18 @@ impl TableRefs {
         })
     }
 
+    /// Whether it is remembered of the table number `at` where all its references lead whose names begin with `prefix`.
+    fn is_known(&self, at: usize, prefix: &BStr) -> bool {
+        let known = self.known.get(at).and_then(Option::as_ref);
+        known.is_some_and(|known| prefix.starts_with(&known.prefix))
+    }
+
     /// What the references whose names begin with `prefix` point to of which nobody tells where it leads, in the tables that
     /// are not known: also of those that another table overrides.
     pub(super) fn unpeeled(&self, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut ids = Vec::new();
-        for (at, known) in self.known.iter().enumerate() {
-            if !known
-                .as_ref()
-                .is_some_and(|known| prefix.starts_with(&known.prefix))
-            {
+        for at in 0..self.known.len() {
+            if !self.is_known(at, prefix) {
                 ids.append(&mut self.tables.ids_of(at, prefix)?);
             }
         }
@@ -149,8 +149,7 @@ impl TableRefs {
         let mut tables = Vec::new();
         for (at, path) in self.tables.paths().enumerate() {
             let old = self.known.get(at).and_then(Option::as_ref);
-            let is_known = old.is_some_and(|old| prefix.starts_with(&old.prefix));
-            let learns = is_many && !is_known;
+            let learns = is_many && !self.is_known(at, prefix);
             let new = learns.then(|| self.learn(at, path, prefix, (memory, file_system), peel));
             let table = new.flatten().or_else(|| {
                 let old = old?;
@@ -167,13 +166,7 @@ impl TableRefs {
             out.array(&stamp.to_bytes());
             out.bytes(&tags);
         }
-        let mut changes = Changes::new();
-        changes.set(Table::General, KEY, out.0);
-        let best = best::write(compared, &memory.best);
-        if !best.is_empty() {
-            changes.set(Table::General, best::KEY, best);
-        }
-        publish(memory, repository, changes);
+        publish(memory, repository, (KEY, out.0), compared);
     }
 
     /// Where the references of the table number `at` lead; nothing if that cannot be told of all.

@@ -7,7 +7,7 @@ use vigil_model::state_layout::checksum;
 use crate::state::bytes::{Reader, Writer};
 
 /// The block that holds them.
-pub(in crate::git::refs) const KEY: u32 = 1;
+pub(super) const KEY: u32 = 1;
 
 /// How many are kept.
 const MAX: usize = 16;
@@ -75,7 +75,7 @@ pub(crate) fn tags_in(block: &[u8], hash: Kind) -> Vec<ObjectId> {
 }
 
 /// The block that holds those `learned`, and of the ones `known` before as many as are kept.
-pub(in crate::git::refs) fn write(learned: &[BestTag], known: &[BestTag]) -> Vec<u8> {
+pub(super) fn write(learned: &[BestTag], known: &[BestTag]) -> Vec<u8> {
     let mut out = Writer::default();
     let older = known.iter().filter(|known| !learned.contains(known));
     for best in learned.iter().chain(older).take(MAX) {

@@ -49,7 +49,7 @@ pub(crate) struct Memory {
     /// The folders, as the block has them.
     folders: Vec<Folder>,
     /// Which of many tags are the best.
-    pub(in crate::git::refs) best: Vec<BestTag>,
+    pub(super) best: Vec<BestTag>,
 }
 
 /// A folder with many references.
@@ -178,11 +178,8 @@ impl Memory {
 
     /// Whether a file that has the recorded stamp `stamp` is as it was.
     pub(in crate::git::refs) fn believes(&self, stamp: &Stamp) -> bool {
-        let trust = self.file_system.map(|found| found.trust_in(stamp));
-        trust.is_some_and(|trust| trust.contents)
-            && self
-                .distrusted_from
-                .is_none_or(|time| stamp.is_before(time))
+        let file_system = self.file_system;
+        file_system.is_some_and(|found| found.believes(stamp, self.distrusted_from))
     }
 
     /// The names in the folder `name`, which is at `path`, if they are known to be the same.

@@ -61,13 +61,7 @@ impl LooseRefs {
         if compared.is_empty() && out.0 == memory.block() {
             return;
         }
-        let mut changes = Changes::new();
-        changes.set(Table::General, KEY, out.0);
-        let best = best::write(compared, &memory.best);
-        if !best.is_empty() {
-            changes.set(Table::General, best::KEY, best);
-        }
-        publish(memory, repository, changes);
+        publish(memory, repository, (KEY, out.0), compared);
     }
 
     fn with_many_files(&self) -> Vec<Many<'_>> {
@@ -97,15 +91,23 @@ impl LooseRefs {
     }
 }
 
-/// Publishes `changes` in place of what `memory` was read from. Nothing is said where it fails.
+/// Publishes a block of General and what was found out of tags that were compared, in place of what `memory` was read from.
+/// Nothing is said where it fails.
 pub(in crate::git::refs) fn publish(
     memory: &Memory,
     repository: &Repository,
-    changes: Changes<'_>,
+    (key, block): (u32, Vec<u8>),
+    compared: &[BestTag],
 ) {
     let Some(store) = refs_store(repository).filter(|_| make_way(repository)) else {
         return;
     };
+    let mut changes = Changes::new();
+    changes.set(Table::General, key, block);
+    let best = best::write(compared, &memory.best);
+    if !best.is_empty() {
+        changes.set(Table::General, best::KEY, best);
+    }
     let mark = memory.whole_mark().to_bytes();
     let _ = match &memory.snapshot {
         Some(base) => store.replace(base, changes, mark, &NoSteps),
