@@ -1,7 +1,7 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
 //! say.
 
-#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
+#![cfg_attr(not(test), no_main)]
 
 mod cat_file;
 mod config_parameter;
@@ -29,17 +29,17 @@ use vigil_engine::state_store::NoSteps;
 
 use reply::Reply;
 
-#[cfg(all(target_env = "gnu", not(test)))]
+#[cfg(not(test))]
 vigil_linux::start_with!(run);
 
-#[cfg(any(not(target_env = "gnu"), test))]
-fn main() -> std::process::ExitCode {
-    run().into()
+#[cfg(test)]
+fn main() {
+    run(std::env::args_os().collect());
 }
 
-/// Runs the command of this process's command line, and returns the exit code.
-fn run() -> u8 {
-    let mut arguments = std::env::args_os();
+/// Runs the command of the command line `arguments`, and returns the exit code.
+fn run(arguments: Vec<OsString>) -> u8 {
+    let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<BString> = arguments
         .map(|argument| BString::from(argument.into_vec()))

@@ -12,6 +12,8 @@ pub mod inotify;
 pub mod lock;
 pub mod map;
 pub mod memory;
+#[cfg(any(target_env = "musl", test))]
+mod musl;
 pub mod process;
 pub mod start;
 pub mod stat;

@@ -35,9 +35,17 @@ pub fn allowed_cores() -> usize {
 /// The system refuses; the thread runs as before.
 #[allow(unsafe_code, reason = "sched_setscheduler has no safe wrapper")]
 pub fn run_on_idle_cores() -> Result<(), Errno> {
-    let priority = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the pointer is to a valid `sched_param`, which is only read.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) } {
+    // The kernel's `sched_param`, and its call itself: musl's function of that name always refuses.
+    let priority: libc::c_int = 0;
+    // SAFETY: the pointer is to a valid `sched_param`, one int, which is only read.
+    match unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_IDLE,
+            &raw const priority,
+        )
+    } {
         0 => Ok(()),
         _ => Err(errno::last()),
     }
