@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use bstr::ByteSlice;
 use vigil_engine::fuzzing;
 use vigil_engine::model::HashKind;
 use vigil_engine::model::index::Index;
@@ -127,6 +128,12 @@ pub(crate) fn state_refs(data: &[u8]) {
             assert!(tables <= data.len() / 60);
             if let Some((_, shorter)) = data.split_last() {
                 assert_eq!(fuzzing::remembered_tables(shorter, hash), None);
+            }
+        }
+        if let Some(names) = fuzzing::remembered_condensed(data, hash) {
+            assert!(names.iter().all(|name| data.contains_str(name)));
+            if let Some((_, shorter)) = data.split_last() {
+                assert_eq!(fuzzing::remembered_condensed(shorter, hash), None);
             }
         }
         if let Some(files) = fuzzing::remembered_references(data, hash) {

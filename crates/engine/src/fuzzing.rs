@@ -17,7 +17,7 @@ use crate::git::convert::shell::Input;
 use crate::git::convert::{eol, ident};
 use crate::git::operation::{todo, under_way};
 use crate::git::refs::packed::Packed;
-use crate::git::refs::{Raw, loose, name, reflog, tables};
+use crate::git::refs::{Raw, condensed, loose, name, reflog, tables};
 use crate::git::reftable::Value;
 use crate::git::reftable::table::Table;
 use crate::git::repository::{find, gitfile};
@@ -125,6 +125,11 @@ pub fn remembered_references(block: &[u8], hash: Kind) -> Option<usize> {
 /// The tags that `block` has as the best of many.
 pub fn remembered_best_tags(block: &[u8], hash: Kind) -> Vec<ObjectId> {
     loose::best::tags_in(block, hash)
+}
+
+/// The references that `block` has condensed, if it is a block that has any.
+pub fn remembered_condensed(block: &[u8], hash: Kind) -> Option<Vec<BString>> {
+    condensed::names_in(block, hash)
 }
 
 /// How many reftables `block` tells of, if it is a block that does.

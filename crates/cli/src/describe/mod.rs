@@ -2,6 +2,8 @@
 
 mod arguments;
 
+use std::mem::ManuallyDrop;
+
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
@@ -72,7 +74,8 @@ fn answer_in(
     if question.long && question.abbreviation == Some(0) {
         return Err(together("options '--long' and '--abbrev=0'"));
     }
-    let refs = Refs::open(repository).map_err(|error| refuse(&error))?;
+    // The process ends soon, and gives all back at once.
+    let refs = ManuallyDrop::new(Refs::open(repository).map_err(|error| refuse(&error))?);
     let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
     objects.listen();
     let place = Place {

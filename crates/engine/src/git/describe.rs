@@ -19,7 +19,7 @@ use gix_object::Kind;
 use self::names::Names;
 use self::table::Rank;
 use super::commits::{ById, Commits, Learned, Number};
-use super::refs::{self, BestTag, Listing, Memory, Refs};
+use super::refs::{self, BestTag, Detail, Listing, Memory, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
 use crate::objects::{self, Objects};
@@ -440,11 +440,11 @@ fn prefix_of(question: &Question) -> &'static str {
 }
 
 /// The references whose names begin with `prefix`. What was remembered of loose ones is not read again.
-fn listed(place: Place<'_>, prefix: &str) -> Result<Listing, Error> {
+fn listed(place: Place<'_>, prefix: &str, detail: Detail) -> Result<Listing, Error> {
     // What is remembered of an object is not what replaces it.
     let memory = !place.objects.history().has_replacements();
     let memory = memory.then(|| Memory::open(place.repository));
-    Ok(place.refs.list(prefix.into(), memory)?)
+    Ok(place.refs.list(prefix.into(), detail, memory)?)
 }
 
 /// How names of tags begin where they are shown among other references.

@@ -4,6 +4,7 @@
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
 //! and its branch in a process that goes on.
 
+pub(crate) mod condensed;
 mod head;
 mod listing;
 pub(crate) mod loose;
@@ -24,9 +25,9 @@ use parking_lot::Mutex;
 
 use self::head::KnownHead;
 use self::listing::Held;
-pub(crate) use self::listing::{Listing, Peeled};
+pub(crate) use self::listing::{Detail, Listing, Peeled};
 pub(crate) use self::loose::{BestTag, Memory};
-use self::loose::{Folders, Loose};
+use self::loose::{Folders, Loose, LooseRefs};
 use self::packed::Packed;
 pub(crate) use self::packed::{Next, Skim, Skimmed};
 pub(crate) use self::sources::Sources;
@@ -175,7 +176,7 @@ impl Refs {
         let is_linked = repo.git_dir != repo.common_dir;
         let store = match repo.ref_format {
             RefFormat::Files => {
-                let packed_path = repo.common_dir.join("packed-refs");
+                let packed_path = packed_path(repo);
                 Store::Files {
                     packed_shown: repo.shown(&packed_path).to_owned(),
                     packed_path,
@@ -327,11 +328,15 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        self.for_each_listed(&self.list(prefix, None)?, None, |name, id, peeled| {
-            if !id.is_null() {
-                found(name, id, peeled.told());
-            }
-        })
+        self.for_each_listed(
+            &self.list(prefix, Detail::Whole, None)?,
+            None,
+            |name, id, peeled| {
+                if !id.is_null() {
+                    found(name, id, peeled.told());
+                }
+            },
+        )
     }
 
     /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
@@ -358,14 +363,30 @@ impl Refs {
 
     /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now. With a `memory`,
     /// loose ones are not read that still are as they are remembered.
-    pub(crate) fn list(&self, prefix: &BStr, memory: Option<Memory>) -> Result<Listing, Error> {
+    pub(crate) fn list(
+        &self,
+        prefix: &BStr,
+        detail: Detail,
+        memory: Option<Memory>,
+    ) -> Result<Listing, Error> {
+        let condensed = |memory: Option<&Memory>, paths: &[&Path]| {
+            let memory = memory.filter(|_| detail == Detail::Condensed)?;
+            condensed::find(memory, prefix, paths)
+        };
+        let mut is_condensed = false;
         let held = match &self.store {
-            Store::Files { .. } => Held::Files {
+            Store::Files { packed_path, .. } => {
                 // Before the packed ones, lest one be missed that is packed meanwhile.
-                loose: loose::read_under(self.folders(), prefix, self.hash, memory.as_ref()),
-                packed: self.packed()?,
-                memory: memory.map(Box::new),
-            },
+                let loose = loose::read_under(self.folders(), prefix, self.hash, memory.as_ref());
+                let known = condensed(memory.as_ref(), &[packed_path]);
+                let known = known.filter(|known| !loose.hides_tags_of(known));
+                is_condensed = known.is_some();
+                Held::Files {
+                    loose,
+                    packed: known.map_or_else(|| self.packed(), |known| Ok(Arc::new(known)))?,
+                    memory: memory.map(Box::new),
+                }
+            }
             Store::Reftable { shared, own } => {
                 let mut all = Merged::default();
                 match own {
@@ -375,12 +396,24 @@ impl Refs {
                         all.add(&own.tables()?, is_per_worktree);
                     }
                 }
-                Held::Tables(TableRefs::new(all, memory))
+                let paths: Vec<&Path> = all.paths().collect();
+                match condensed(memory.as_ref(), &paths) {
+                    Some(known) => {
+                        is_condensed = true;
+                        Held::Files {
+                            loose: LooseRefs::default(),
+                            packed: Arc::new(known),
+                            memory: memory.map(Box::new),
+                        }
+                    }
+                    None => Held::Tables(TableRefs::new(all, memory)),
+                }
             }
         };
         Ok(Listing {
             prefix: prefix.into(),
             held,
+            is_condensed,
         })
     }
 
@@ -497,6 +530,11 @@ impl Refs {
         *packed = Some((observation, Arc::clone(&read)));
         Ok(read)
     }
+}
+
+/// Where the packed references of `repository` are.
+fn packed_path(repository: &Repository) -> PathBuf {
+    repository.common_dir.join("packed-refs")
 }
 
 /// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),

@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
-use super::refs::{self, Raw, Refs, Sources};
+use super::refs::{self, Detail, Raw, Refs, Sources};
 use crate::id_hasher::IdHasher;
 use crate::objects::{self, Objects};
 
@@ -97,7 +97,7 @@ impl Known {
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
-        refs.list(PREFIX.into(), None)?
+        refs.list(PREFIX.into(), Detail::Whole, None)?
             .for_each_raw(None, |name, raw, peeled| {
                 let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
                 match raw {

@@ -14,6 +14,10 @@ const TABLE_BITS: u32 = 9;
 /// Up to how many bytes no table is made: a few symbols are found bit by bit in less time.
 const BY_BITS_MAX: usize = 64;
 
+/// How many checksums are made byte by byte before the library is asked: to find out what the processor can, it takes as long
+/// as for a hundred of them.
+const FEW: u32 = 16;
+
 /// How many bytes are copied at once.
 const CHUNK_LEN: usize = 16;
 
@@ -126,6 +130,26 @@ pub(crate) struct Short {
     /// The codes for lengths of codes.
     lengths: Codes,
     told: Told,
+    /// How many whole streams there were, up to [`FEW`].
+    whole: u32,
+}
+
+fn checksum_by_bytes(text: &[u8]) -> u32 {
+    /// No sum of bytes is this.
+    const MODULUS: u64 = 65521;
+    /// Of as many bytes the sums have room in 64 bits.
+    const ROOM: usize = 1 << 20;
+    let (mut sum, mut sum_of_sums) = (1, 0);
+    for chunk in text.chunks(ROOM) {
+        for byte in chunk {
+            sum += u64::from(*byte);
+            sum_of_sums += sum;
+        }
+        sum %= MODULUS;
+        sum_of_sums %= MODULUS;
+    }
+    // Both are below 2¹⁶.
+    u32::try_from(sum_of_sums << 16 | sum).unwrap_or_default()
 }
 
 /// What was inflated.
@@ -178,10 +202,20 @@ impl Short {
                 break;
             }
         }
-        let mut sum = Adler32::new();
-        sum.update(out.get(..len)?);
         let told = bits.rest().first_chunk()?;
-        (u32::from_be_bytes(*told) == sum.sum()).then_some(Extent::Whole(len))
+        let sum = self.checksum(out.get(..len)?);
+        (u32::from_be_bytes(*told) == sum).then_some(Extent::Whole(len))
+    }
+
+    /// The checksum of all that a stream held (RFC 1950, Adler-32).
+    fn checksum(&mut self, text: &[u8]) -> u32 {
+        if self.whole == FEW {
+            let mut sum = Adler32::new();
+            sum.update(text);
+            return sum.sum();
+        }
+        self.whole += 1;
+        checksum_by_bytes(text)
     }
 
     /// Reads the codes of a block that has its own.
@@ -651,6 +685,29 @@ mod tests {
             Ok(Status::StreamEnd) => Some((Extent::Whole(len), out)),
             Ok(_) if len == room => Some((Extent::Part, out)),
             _ => None,
+        }
+    }
+
+    #[test]
+    fn checksums_by_bytes_are_those_of_the_library() {
+        let bytes: Vec<u8> = (0..3u32 << 20)
+            .map(|at| ((at * 7) >> 3) as u8 | 0x80)
+            .collect();
+        for len in [
+            0,
+            1,
+            2,
+            255,
+            5552,
+            5553,
+            65521,
+            1 << 20,
+            (1 << 20) + 1,
+            3 << 20,
+        ] {
+            let mut sum = Adler32::new();
+            sum.update(&bytes[..len]);
+            assert_eq!(checksum_by_bytes(&bytes[..len]), sum.sum(), "{len}");
         }
     }
 

@@ -11,7 +11,7 @@ use gix_object::Kind;
 use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
-use crate::git::refs::{self, Peeled};
+use crate::git::refs::{self, Detail, Peeled};
 use crate::git::wildmatch::{Flags, wildmatch};
 use crate::objects::{self, MANY, Objects};
 
@@ -223,7 +223,7 @@ impl Naming<'_> {
         let includes_broken =
             refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
         let patterns = Patterns::new(question);
-        let listing = listed(place, prefix_of(question))?;
+        let listing = listed(place, prefix_of(question), Detail::Whole)?;
         let mut found = Vec::new();
         place
             .refs

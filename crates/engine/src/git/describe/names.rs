@@ -13,7 +13,7 @@ use super::tag_object::{self, TagObject};
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
-use crate::git::refs::{BestTag, Listing, Next, Peeled, Skim, Skimmed};
+use crate::git::refs::{BestTag, Detail, Listing, Next, Peeled, Skim, Skimmed};
 use crate::git::wildmatch::{Flags, wildmatch};
 use crate::objects::MANY;
 
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
         let mut names = Self {
             question,
             place,
-            listing: Rc::new(listed(place, prefix_of(question))?),
+            listing: Rc::new(listed(place, prefix_of(question), detail_for(question))?),
             targets: Targets::default(),
             is_empty: true,
             only: None,
@@ -546,6 +546,14 @@ fn new_name<'a>(
         peeled,
         tag,
         is_remembered: false,
+    }
+}
+
+/// Which references are needed for `question`. With patterns, it may be any.
+fn detail_for(question: &Question) -> Detail {
+    match question.patterns.is_empty() && question.excluded.is_empty() {
+        true => Detail::Condensed,
+        false => Detail::Whole,
     }
 }
 

@@ -1,3 +1,4 @@
+mod condensed;
 mod long;
 mod packed;
 
@@ -628,7 +629,7 @@ fn where_references_of_tables_lead_is_remembered() {
     sandbox.git_with_input(&["update-ref", "--stdin"], light.as_bytes());
     let remembered = || {
         at(&sandbox, |place| {
-            let listing = listed(place, "refs/tags/").unwrap();
+            let listing = listed(place, "refs/tags/", Detail::Whole).unwrap();
             let (mut plain, mut tags) = (0, 0);
             let count = listing.for_each_raw(None, |_, raw, peeled| {
                 match (raw, peeled) {

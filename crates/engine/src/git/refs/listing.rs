@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
-use super::loose::{BestTag, LooseRef, LooseRefs, Memory, Peel};
+use super::loose::{BestTag, Block, LooseRef, LooseRefs, Memory, Peel, publish};
 use super::packed::{Packed, Skim, Skimmed};
 use super::tables::TableRefs;
-use super::{Error, Raw, name};
+use super::{Error, Raw, condensed, name, packed_path};
 use crate::git::reftable::Record;
 use crate::git::repository::Repository;
 
@@ -17,6 +17,17 @@ use crate::git::repository::Repository;
 pub(crate) struct Listing {
     pub(super) prefix: BString,
     pub(super) held: Held,
+    /// Those are missing that no description needs.
+    pub(super) is_condensed: bool,
+}
+
+/// Which references are to be in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// All of them.
+    Whole,
+    /// Of the lightweight tags that lead to one object, all but the first may be missing.
+    Condensed,
 }
 
 /// The object to which a reference leads through tags.
@@ -177,18 +188,34 @@ impl Listing {
         memory.as_ref()?.best_tag(object, tags)
     }
 
-    /// Remembers the references where nobody else tells where they lead, and what was found out of tags that were `compared`, for later questions, if this
-    /// listing was made with a [`Memory`]. `peel` finds where an object leads through tags.
+    /// Remembers what is worth it for later questions, if this listing was made with a [`Memory`]: the references where nobody
+    /// else tells where they lead, those that descriptions need, and what was found out of tags that were `compared`. `peel`
+    /// finds where an object leads through tags.
     pub(crate) fn remember(&self, repository: &Repository, compared: &[BestTag], peel: &Peel<'_>) {
-        match &self.held {
-            Held::Files { loose, memory, .. } => {
-                if let Some(memory) = memory {
-                    loose.remember(memory, repository, compared, peel);
-                }
-            }
-            Held::Tables(tables) => {
-                tables.remember(self.prefix.as_ref(), repository, compared, peel);
-            }
+        let prefix = self.prefix.as_ref();
+        let memory = match &self.held {
+            Held::Files { memory, .. } => memory,
+            Held::Tables(tables) => &tables.memory,
+        };
+        let Some(memory) = memory else {
+            return;
+        };
+        let first = match &self.held {
+            Held::Files { loose, .. } => loose.block(memory, repository, peel),
+            Held::Tables(tables) => tables.block(prefix, repository, peel),
+        };
+        let packed = packed_path(repository);
+        let paths = match &self.held {
+            Held::Files { .. } => vec![packed.as_ref()],
+            Held::Tables(tables) => tables.paths(),
+        };
+        let condensed = match self.is_condensed {
+            true => None,
+            false => condensed::block(&self.held, prefix, &paths, memory, repository),
+        };
+        let blocks: Vec<Block> = first.into_iter().chain(condensed).collect();
+        if !blocks.is_empty() || !compared.is_empty() {
+            publish(memory, repository, blocks, compared);
         }
     }
 }
@@ -205,6 +232,14 @@ impl LooseRef {
 }
 
 impl Held {
+    /// Whether more will be known of what leads where under `prefix`, once that is remembered.
+    pub(super) fn may_learn_more(&self, prefix: &BStr) -> bool {
+        match self {
+            Self::Files { .. } => false,
+            Self::Tables(tables) => tables.may_learn(prefix),
+        }
+    }
+
     /// What the messages call the references of each kind.
     const PACKED: &str = "packed refname";
     const TABLES: &str = "refname";

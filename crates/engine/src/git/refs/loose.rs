@@ -20,7 +20,7 @@ use vigil_model::path::join;
 pub(crate) use self::best::BestTag;
 pub(crate) use self::memory::Memory;
 pub(super) use self::reader::{LooseRef, LooseRefs, read_under};
-pub(super) use self::remember::{Peel, publish};
+pub(super) use self::remember::{Block, Peel, publish};
 use super::{Raw, is_per_worktree, name};
 use crate::git::space;
 

@@ -14,7 +14,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::stat::stat_path;
 
 use super::Error;
-use super::loose::{BestTag, Memory, Peel, publish};
+use super::loose::{Block, Memory, Peel};
 use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
@@ -50,7 +50,7 @@ struct Known {
 impl TableRefs {
     /// The references of `tables`, with what `memory` has of them.
     pub(super) fn new(tables: Merged, memory: Option<Memory>) -> Self {
-        let block = memory.as_ref().map(Memory::tables).unwrap_or_default();
+        let block = memory.as_ref().map(known_block_of).unwrap_or_default();
         let all = memory
             .as_ref()
             .and_then(|memory| known_in(block, memory.hash()))
@@ -74,10 +74,15 @@ impl TableRefs {
         }
     }
 
-    /// The block, which was verified when it was read first.
-    fn block(&self) -> &[u8] {
+    /// The files of the tables.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        self.tables.paths().collect()
+    }
+
+    /// The block that is remembered.
+    fn known_block(&self) -> &[u8] {
         let memory = self.memory.as_deref();
-        memory.map(Memory::tables).unwrap_or_default()
+        memory.map(known_block_of).unwrap_or_default()
     }
 
     /// Calls `found` with each reference whose name begins with `prefix`, and where it leads if that is remembered.
@@ -88,7 +93,7 @@ impl TableRefs {
     ) -> Result<(), E> {
         let memory = self.known.iter().map(|known| {
             let known = known.as_ref()?;
-            let tags = self.block().get(known.tags.clone())?;
+            let tags = self.known_block().get(known.tags.clone())?;
             let rest = known.prefix.strip_prefix(prefix.as_bytes());
             // As a rule the names that are known are those that are asked for.
             let only = rest.is_some_and(|rest| !rest.is_empty());
@@ -128,32 +133,31 @@ impl TableRefs {
         Ok(ids)
     }
 
-    /// As [`LooseRefs::remember`](super::loose::LooseRefs::remember).
-    pub(super) fn remember(
+    /// Whether there is enough under `prefix` that is not known to be worth to be remembered.
+    pub(super) fn may_learn(&self, prefix: &BStr) -> bool {
+        self.unpeeled(prefix).is_ok_and(|ids| ids.len() >= MANY)
+    }
+
+    /// As [`LooseRefs::block`](super::loose::LooseRefs::block).
+    pub(super) fn block(
         &self,
         prefix: &BStr,
         repository: &Repository,
-        compared: &[BestTag],
         peel: &Peel<'_>,
-    ) {
-        let Some(memory) = &self.memory else {
-            return;
-        };
-        let is_many = self.unpeeled(prefix).is_ok_and(|ids| ids.len() >= MANY);
-        if compared.is_empty() && !is_many {
-            return;
+    ) -> Option<Block> {
+        let memory = self.memory.as_ref()?;
+        if !self.may_learn(prefix) {
+            return None;
         }
-        let Some(file_system) = memory.file_system(repository) else {
-            return;
-        };
+        let file_system = memory.file_system(repository)?;
         let mut tables = Vec::new();
         for (at, path) in self.tables.paths().enumerate() {
             let old = self.known.get(at).and_then(Option::as_ref);
-            let learns = is_many && !self.is_known(at, prefix);
+            let learns = !self.is_known(at, prefix);
             let new = learns.then(|| self.learn(at, path, prefix, (memory, file_system), peel));
             let table = new.flatten().or_else(|| {
                 let old = old?;
-                let tags = self.block().get(old.tags.clone())?.to_vec();
+                let tags = self.known_block().get(old.tags.clone())?.to_vec();
                 Some((old.prefix.clone(), old.stamp, tags))
             });
             tables.extend(table.map(|table| (path, table)));
@@ -166,7 +170,7 @@ impl TableRefs {
             out.array(&stamp.to_bytes());
             out.bytes(&tags);
         }
-        publish(memory, repository, (KEY, out.0), compared);
+        Some((KEY, out.0))
     }
 
     /// Where the references of the table number `at` lead; nothing if that cannot be told of all.
@@ -179,9 +183,7 @@ impl TableRefs {
         peel: &Peel<'_>,
     ) -> Option<(BString, Stamp, Vec<u8>)> {
         let stat = stat_path(path).ok()?;
-        let trust = file_system.trust_in(&Stamp::from(&stat));
-        let stamp = Stamp::trusted_at(&stat, memory.before, trust.granularity);
-        let stamp = stamp.filter(|_| trust.contents)?;
+        let stamp = memory.trusted(&stat, file_system)?;
         let mut ids = self.tables.ids_of(at, prefix).ok()?;
         ids.sort_unstable();
         ids.dedup();
@@ -197,6 +199,10 @@ impl TableRefs {
         }
         Some((prefix.to_owned(), stamp, tags))
     }
+}
+
+fn known_block_of(memory: &Memory) -> &[u8] {
+    memory.general(KEY)
 }
 
 /// What is remembered of a table, as far as it is asked for.

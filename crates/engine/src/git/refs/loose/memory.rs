@@ -10,13 +10,12 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::clock::boot_id;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{Stat, stat_path};
 use vigil_model::clock::{ClockMark, distrusted_from};
 use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 
 use super::best::{self, BestTag};
-use crate::git::refs::tables;
 use crate::git::repository::Repository;
 use crate::stamp::{Stamp, now};
 use crate::state::bytes::{Reader, Writer};
@@ -42,7 +41,7 @@ pub(crate) struct Memory {
     file_system: Option<FileSystem>,
     /// Nothing was looked at before.
     mark: ClockMark,
-    pub(in crate::git::refs) before: Timestamp,
+    before: Timestamp,
     pub(super) snapshot: Option<Snapshot>,
     /// From when on recorded stamps prove nothing.
     distrusted_from: Option<Timestamp>,
@@ -149,22 +148,27 @@ impl Memory {
         folder.is_some_and(|folder| folder.records.len() == count && folder.stamp.is_some())
     }
 
-    /// The block, which was verified when it was read first.
-    pub(super) fn block(&self) -> &[u8] {
-        let block = self
-            .snapshot
-            .as_ref()
-            .map(|snapshot| snapshot.block(Table::General, KEY));
-        block
-            .and_then(|block| block.ok().flatten())
-            .unwrap_or_default()
+    /// A block of General, which is verified when it is read first; empty if there is none.
+    pub(in crate::git::refs) fn general(&self, key: u32) -> &[u8] {
+        let snapshot = self.snapshot.as_ref();
+        let block = snapshot.and_then(|snapshot| snapshot.block(Table::General, key).ok());
+        block.flatten().unwrap_or_default()
     }
 
-    /// The block that tells of reftables.
-    pub(in crate::git::refs) fn tables(&self) -> &[u8] {
-        let snapshot = self.snapshot.as_ref();
-        let block = snapshot.and_then(|snapshot| snapshot.block(Table::General, tables::KEY).ok());
-        block.flatten().unwrap_or_default()
+    /// Whether some of the recorded stamps prove nothing, since the clock has stepped back.
+    pub(super) fn is_distrusted(&self) -> bool {
+        self.distrusted_from.is_some()
+    }
+
+    /// The stamp of `stat`, on `file_system`, if whatever was read since the look began can have no other contents under it.
+    pub(in crate::git::refs) fn trusted(
+        &self,
+        stat: &Stat,
+        file_system: FileSystem,
+    ) -> Option<Stamp> {
+        let trust = file_system.trust_in(&Stamp::from(stat));
+        let stamp = Stamp::trusted_at(stat, self.before, trust.granularity);
+        stamp.filter(|_| trust.contents)
     }
 
     /// The kind of the ids.
@@ -202,13 +206,13 @@ impl Memory {
     pub(super) fn records(&self) -> Records<'_> {
         Records {
             memory: self,
-            block: self.block(),
+            block: self.general(KEY),
         }
     }
 
     /// The bytes of the folders that are not among `others`, if all of them may be kept under a newer mark.
     pub(super) fn other_folders(&self, others: &[&BStr]) -> impl Iterator<Item = &[u8]> {
-        let block = self.block();
+        let block = self.general(KEY);
         let kept = self
             .folders
             .iter()

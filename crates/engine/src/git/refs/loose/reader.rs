@@ -13,6 +13,7 @@ use vigil_linux::stat::stat_at_first;
 use super::memory::{Memory, Records};
 use super::{Folder, Folders, Loose, Raw, is_per_worktree, list, read, read_at};
 use crate::file::open_folder;
+use crate::git::refs::packed::Packed;
 use crate::stamp::Stamp;
 
 /// From how many references on each thread that reads them is worth its start.
@@ -30,11 +31,23 @@ pub(in crate::git::refs) struct LooseRef {
 }
 
 /// Loose references, in byte order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::git::refs) struct LooseRefs {
     pub(in crate::git::refs) all: Vec<LooseRef>,
     /// The folders that all worktrees share, with how many files there were, if there is a memory.
     pub(super) folders: Vec<(Folder, usize)>,
+}
+
+impl LooseRefs {
+    /// Whether a tag in `packed` may not count, since it is loose, too.
+    pub(in crate::git::refs) fn hides_tags_of(&self, packed: &Packed) -> bool {
+        let tags = self
+            .all
+            .iter()
+            .filter(|found| found.name.starts_with(b"refs/tags/"));
+        let mut names = tags.map(|tag| packed.find(tag.name.as_ref()));
+        names.any(|found| !matches!(found, Ok(None)))
+    }
 }
 
 /// What the loose references hold whose names begin with `prefix` (empty, or with a slash in it).

@@ -14,6 +14,7 @@ use super::memory::{KEY, Memory, write_folder, write_record};
 use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
 use crate::file::open_folder;
+use crate::git::refs::{condensed, tables};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
@@ -22,6 +23,9 @@ use crate::state::{make_way, refs_store};
 use crate::state_store::{Changes, NoSteps, Table};
 use crate::trust::FileSystem;
 
+/// The blocks that are believed because of stamps in them.
+const STAMPED: [u32; 4] = [KEY, tables::KEY, condensed::KEYS[0].1, condensed::KEYS[1].1];
+
 /// From how many references in a folder on it is worth to remember them.
 const MANY: usize = 256;
 
@@ -29,22 +33,18 @@ const MANY: usize = 256;
 pub(in crate::git::refs) type Peel<'a> = dyn Fn(&oid) -> Option<ObjectId> + Sync + 'a;
 
 impl LooseRefs {
-    /// Writes what is not remembered yet to disk, if it is worth it, and what was found out of tags that were compared. Only
-    /// later questions would have gained by it: nothing is said where it fails.
-    pub(in crate::git::refs) fn remember(
+    /// The block to be remembered, if there is more to remember than is, and it is worth it.
+    pub(in crate::git::refs) fn block(
         &self,
         memory: &Memory,
         repository: &Repository,
-        compared: &[BestTag],
         peel: &Peel<'_>,
-    ) {
+    ) -> Option<Block> {
         let many = self.with_many_files();
-        if compared.is_empty() && many.iter().all(|many| many.is_known(memory)) {
-            return;
+        if many.iter().all(|many| many.is_known(memory)) {
+            return None;
         }
-        let Some(file_system) = memory.file_system(repository) else {
-            return;
-        };
+        let file_system = memory.file_system(repository)?;
         let look = Look {
             memory,
             file_system,
@@ -58,10 +58,7 @@ impl LooseRefs {
             look.write(many, &mut out);
         }
         out.0.extend(others.into_iter().flatten());
-        if compared.is_empty() && out.0 == memory.block() {
-            return;
-        }
-        publish(memory, repository, (KEY, out.0), compared);
+        (out.0 != memory.general(KEY)).then_some((KEY, out.0))
     }
 
     fn with_many_files(&self) -> Vec<Many<'_>> {
@@ -91,19 +88,27 @@ impl LooseRefs {
     }
 }
 
-/// Publishes a block of General and what was found out of tags that were compared, in place of what `memory` was read from.
-/// Nothing is said where it fails.
+/// A block of General, by its key.
+pub(in crate::git::refs) type Block = (u32, Vec<u8>);
+
+/// Publishes `blocks` and what was found out of tags that were compared, in place of what `memory` was read from. Only later
+/// questions would have gained by it: nothing is said where it fails.
 pub(in crate::git::refs) fn publish(
     memory: &Memory,
     repository: &Repository,
-    (key, block): (u32, Vec<u8>),
+    blocks: Vec<Block>,
     compared: &[BestTag],
 ) {
     let Some(store) = refs_store(repository).filter(|_| make_way(repository)) else {
         return;
     };
     let mut changes = Changes::new();
-    changes.set(Table::General, key, block);
+    // Where the clock has stepped back, stamps in the others would prove something again under a newer mark.
+    let kept = STAMPED.iter().filter(|_| !memory.is_distrusted());
+    let kept = kept.map(|key| (*key, memory.general(*key).to_vec()));
+    for (key, block) in kept.filter(|(_, block)| !block.is_empty()).chain(blocks) {
+        changes.set(Table::General, key, block);
+    }
     let best = best::write(compared, &memory.best);
     if !best.is_empty() {
         changes.set(Table::General, best::KEY, best);
@@ -186,8 +191,6 @@ impl Look<'_> {
 
     /// The stamp, if whatever was read since the look began can have no other contents under it.
     fn trusted(&self, stat: &Stat) -> Option<Stamp> {
-        let trust = self.file_system.trust_in(&Stamp::from(stat));
-        let stamp = Stamp::trusted_at(stat, self.memory.before, trust.granularity);
-        stamp.filter(|_| trust.contents)
+        self.memory.trusted(stat, self.file_system)
     }
 }

@@ -10,7 +10,7 @@ use super::memory::{self, Memory};
 use super::parse;
 use crate::git::oracle::Chance;
 use crate::git::refs::testing::Sandbox;
-use crate::git::refs::{Peeled, Raw, Refs};
+use crate::git::refs::{Detail, Peeled, Raw, Refs};
 use crate::stamp::{Stamp, tick};
 
 /// From how many references in a folder on they are remembered.
@@ -35,7 +35,9 @@ fn sandbox(count: usize) -> Sandbox {
 fn listed(sandbox: &Sandbox, memory: Option<Memory>) -> Vec<String> {
     let refs = Refs::open(&sandbox.repository()).unwrap();
     let mut lines = Vec::new();
-    let listing = refs.list("refs/tags/".into(), memory).unwrap();
+    let listing = refs
+        .list("refs/tags/".into(), Detail::Whole, memory)
+        .unwrap();
     listing
         .for_each_raw(None, |name, raw, peeled| {
             let star = match (peeled, raw) {
@@ -55,7 +57,11 @@ fn remember(sandbox: &Sandbox) -> usize {
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
     let objects = crate::objects::Objects::open(&repository).unwrap();
-    let listing = refs.list("refs/tags/".into(), Some(Memory::open(&repository)));
+    let listing = refs.list(
+        "refs/tags/".into(),
+        Detail::Whole,
+        Some(Memory::open(&repository)),
+    );
     let asked = AtomicUsize::new(0);
     listing.unwrap().remember(&repository, &[], &|id| {
         asked.fetch_add(1, Ordering::Relaxed);
@@ -142,9 +148,10 @@ fn what_was_written_within_a_tick_is_read_again() {
     let memory = Memory::open(&repository);
     let young = sandbox.git_dir().join("refs/tags/t0001");
     fs::write(&young, fs::read(&young).unwrap()).unwrap();
-    let listing = Refs::open(&repository)
-        .unwrap()
-        .list("refs/tags/".into(), Some(memory));
+    let listing =
+        Refs::open(&repository)
+            .unwrap()
+            .list("refs/tags/".into(), Detail::Whole, Some(memory));
     listing
         .unwrap()
         .remember(&repository, &[], &|id| Some(id.to_owned()));
@@ -191,7 +198,9 @@ fn a_state_that_is_cut_or_changed_is_not_believed() {
     let sandbox = sandbox(MANY);
     tick();
     remember(&sandbox);
-    let block = Memory::open(&sandbox.repository()).block().to_vec();
+    let block = Memory::open(&sandbox.repository())
+        .general(memory::KEY)
+        .to_vec();
     assert_eq!(
         memory::references_in(&block, sandbox.hash),
         Some(2 * MANY + 1)
