@@ -16,7 +16,7 @@ const BY_BITS_MAX: usize = 64;
 
 /// How many checksums are made byte by byte before the library is asked: to find out what the processor can, it takes as long
 /// as for a hundred of them.
-const FEW: u32 = 16;
+const FEW: u32 = 128;
 
 /// How many bytes are copied at once.
 const CHUNK_LEN: usize = 16;
