@@ -5,7 +5,9 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
 use dlmalloc::Dlmalloc;
-use rustix::mm::{MapFlags, MremapFlags, ProtFlags, mmap_anonymous, mremap, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap_anonymous, mremap, munmap,
+};
 
 /// What is at least as large is mapped, so that it goes back to the system at once, is zero without a look, and moves
 /// without a copy.
@@ -17,15 +19,65 @@ const PAGE: usize = 4096;
 /// What the heap asks the system for at once, in bytes.
 const STEP: usize = 256 << 10;
 
+/// How much of that it will surely use: these pages come with one call, not with a fault each.
+const FIRST: usize = 64 << 10;
+
 /// The allocator of the program.
 pub(super) struct Heap {
-    small: Mutex<Dlmalloc>,
+    small: Mutex<Dlmalloc<Steps>>,
+}
+
+/// What the heap has from the system.
+struct Steps;
+
+// SAFETY: what is mapped is nobody else's, writable and zero, and stays until it is given back.
+unsafe impl dlmalloc::Allocator for Steps {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        let start = map(size);
+        if !start.is_null() {
+            // SAFETY: the range lies within what was mapped just now, which is zero and stays so.
+            let _ = unsafe { madvise(start.cast(), size.min(FIRST), Advice::LinuxPopulateWrite) };
+        }
+        (start, size, 0)
+    }
+
+    fn remap(&self, start: *mut u8, size: usize, new_size: usize, may_move: bool) -> *mut u8 {
+        let flags = match may_move {
+            true => MremapFlags::MAYMOVE,
+            false => MremapFlags::empty(),
+        };
+        // SAFETY: the heap owns what it hands over, and uses only the address that is returned.
+        let moved = unsafe { mremap(start.cast(), size, new_size, flags) };
+        moved.map_or(null_mut(), |start| start.cast())
+    }
+
+    fn free_part(&self, start: *mut u8, size: usize, new_size: usize) -> bool {
+        // SAFETY: the heap owns all `size` bytes, and gives up those behind the first `new_size`.
+        unsafe { munmap(start.add(new_size).cast(), size.wrapping_sub(new_size)) }.is_ok()
+    }
+
+    fn free(&self, start: *mut u8, size: usize) -> bool {
+        // SAFETY: the heap owns these bytes, and gives them up.
+        unsafe { munmap(start.cast(), size) }.is_ok()
+    }
+
+    fn can_release_part(&self, _flags: u32) -> bool {
+        true
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        PAGE
+    }
 }
 
 impl Heap {
     /// One that has no memory yet.
     pub(super) const fn new() -> Self {
-        let mut small = Dlmalloc::new();
+        let mut small = Dlmalloc::new_with_allocator(Steps);
         small.set_granularity(STEP);
         Self {
             small: Mutex::new(small),
@@ -33,7 +85,7 @@ impl Heap {
     }
 
     /// Calls `operation` with the heap, which nobody else uses meanwhile.
-    fn with_small<T>(&self, operation: impl FnOnce(&mut Dlmalloc) -> T) -> T {
+    fn with_small<T>(&self, operation: impl FnOnce(&mut Dlmalloc<Steps>) -> T) -> T {
         operation(&mut self.small.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
