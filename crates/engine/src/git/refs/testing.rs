@@ -83,6 +83,10 @@ impl Sandbox {
         command.env("HOME", self.dir.path());
         for (name, value) in [
             ("GIT_CONFIG_NOSYSTEM", "1"),
+            // Upkeep in the background would replace packs while a test reads them.
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "maintenance.auto"),
+            ("GIT_CONFIG_VALUE_0", "false"),
             ("GIT_AUTHOR_NAME", "A"),
             ("GIT_AUTHOR_EMAIL", "a@example.com"),
             ("GIT_AUTHOR_DATE", "1700000000 +0000"),
