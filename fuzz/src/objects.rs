@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use vigil_engine::fuzzing;
 use vigil_engine::git::staged::{self, SourceError, TreeSource};
-use vigil_engine::status::ChangeKind;
+use vigil_model::change::ChangeKind;
 use vigil_model::index::Index;
 use vigil_model::{HashKind, ObjectId, oid};
 

@@ -4,21 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::quote::append_shell_quoted;
 
 const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
-
-/// Appends `text` in single quotes, as git quotes for a shell.
-pub(crate) fn quote(text: &[u8], quoted: &mut BString) {
-    quoted.push(b'\'');
-    for byte in text {
-        if matches!(byte, b'\'' | b'!') {
-            quoted.extend_from_slice(&[b'\'', b'\\', *byte, b'\'']);
-        } else {
-            quoted.push(*byte);
-        }
-    }
-    quoted.push(b'\'');
-}
 
 /// Environment variables and the working directory, as one value: the engine looks at nothing else.
 #[derive(Clone, Debug, Default)]
@@ -94,10 +82,10 @@ impl Environment {
         if !list.is_empty() {
             list.push(b' ');
         }
-        quote(key, &mut list);
+        append_shell_quoted(key, &mut list);
         list.push(b'=');
         if let Some(value) = value {
-            quote(value, &mut list);
+            append_shell_quoted(value, &mut list);
         }
         self.set(CONFIG_PARAMETERS, list);
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
-use crate::environment::{self, Environment};
+use crate::environment::Environment;
 use crate::file::Contents;
 use crate::git::attributes::Messages;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::commits;
-use crate::git::config::{parameters, parse, value};
+use crate::git::config::{parameters, parse};
 use crate::git::convert::conversation::{Conversation, Outcome};
 use crate::git::convert::shell::Input;
 use crate::git::convert::{eol, ident};
@@ -26,6 +26,7 @@ use crate::object_store::short::{Extent, Short};
 use crate::objects::Commit;
 use crate::objects::commit;
 pub use crate::state_store::image::{appended, rewritten, state};
+use vigil_model::config_value;
 
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);
@@ -48,18 +49,18 @@ pub fn config_parameters(environment: &Environment) -> Result<Vec<Pair>, String>
 
 /// The number that a configuration value means.
 pub fn config_number(value: &BStr, max: i64) -> Option<i64> {
-    value::number(Some(value), max).ok()
+    config_value::number(Some(value), max).ok()
 }
 
 /// The boolean that a configuration value means.
 pub fn config_boolean(value: &BStr) -> Option<bool> {
-    value::boolean(Some(value))
+    config_value::boolean(Some(value))
 }
 
 /// `text` in single quotes.
 pub fn shell_quoted(text: &[u8]) -> BString {
     let mut quoted = BString::default();
-    environment::quote(text, &mut quoted);
+    vigil_model::quote::append_shell_quoted(text, &mut quoted);
     quoted
 }
 

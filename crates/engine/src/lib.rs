@@ -9,7 +9,6 @@ mod file;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod git;
-mod id_hasher;
 pub mod object_store;
 pub mod objects;
 pub mod progress;

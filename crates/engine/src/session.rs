@@ -48,6 +48,7 @@ use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, IndexFile};
 use crate::git::operation::under_way;
 use crate::git::pathspec::{self, Pathspec};
+use crate::git::refs::Head;
 use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
 use crate::git::repository::{self, Repository};
@@ -57,8 +58,9 @@ use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
 use crate::stamp::now;
 use crate::state::{Compared, HeadTree, State};
-use crate::status::{Head, IgnoredMode, Status, StatusRequest, UntrackedMode};
+use crate::status::{Status, StatusRequest};
 use crate::trust;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,6 @@
 //! saw (docs/state-file.md). It saves work and is never needed: whatever is wrong with it, there is an answer without.
 
 mod blocks;
-pub(crate) mod bytes;
 mod head_tree;
 pub(crate) mod origin;
 mod place;

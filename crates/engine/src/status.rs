@@ -3,102 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::BString;
 use gix_hash::ObjectId;
+use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
+use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use crate::git::config;
+use crate::git::branch::{BranchStatus, ComparedBranch};
 use crate::git::operation::under_way::UnderWay;
 use crate::progress::Progress;
-
-/// Which untracked files are reported (`--untracked-files`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum UntrackedMode {
-    /// None.
-    No,
-    /// Files, and directories without tracked files as one name.
-    #[default]
-    Normal,
-    /// Every file.
-    All,
-}
-
-impl UntrackedMode {
-    /// The mode that git calls `value`, which may be a boolean.
-    pub fn named(value: &BStr) -> Option<Self> {
-        match (config::boolean(value), value.as_bytes()) {
-            (Some(true), _) | (_, b"normal") => Some(Self::Normal),
-            (Some(false), _) => Some(Self::No),
-            (None, b"all") => Some(Self::All),
-            _ => None,
-        }
-    }
-}
-
-/// Which ignored files are reported (`--ignored`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum IgnoredMode {
-    /// None.
-    #[default]
-    No,
-    /// Files, and directories in which all is ignored as one name (unless untracked files are all shown).
-    Traditional,
-    /// What an ignore rule matches by itself.
-    Matching,
-}
-
-/// Which changes of submodules are left out (`--ignore-submodules`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum IgnoreSubmodules {
-    /// None: all are reported.
-    #[default]
-    None,
-    /// Untracked files in the submodule.
-    Untracked,
-    /// All but the submodule's commit.
-    Dirty,
-    /// All.
-    All,
-}
-
-impl IgnoreSubmodules {
-    /// What git calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Untracked => "untracked",
-            Self::Dirty => "dirty",
-            Self::All => "all",
-        }
-    }
-
-    /// What git calls `value`.
-    pub fn named(value: &BStr) -> Option<Self> {
-        match value.as_bytes() {
-            b"none" => Some(Self::None),
-            b"untracked" => Some(Self::Untracked),
-            b"dirty" => Some(Self::Dirty),
-            b"all" => Some(Self::All),
-            _ => None,
-        }
-    }
-}
-
-/// How renames are looked for between HEAD and index, and for intent-to-add entries in the working tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RenameRule {
-    /// Whether copies are found too (`status.renames=copies`).
-    pub copies: bool,
-    /// The least similarity, of 60,000 (git's own scale; 30,000 is 50 %).
-    pub min_score: u32,
-    /// How many candidates each side may have before inexact detection is skipped; 0 is no limit.
-    pub limit: usize,
-}
-
-impl RenameRule {
-    /// The similarity from which git takes two files for one that was renamed: half.
-    pub const MIN_SCORE: u32 = 30_000;
-}
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -129,40 +42,6 @@ pub struct StatusRequest {
     pub progress: Option<Arc<Progress>>,
 }
 
-/// How a path changed between two of HEAD, index and working tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// New on the later side: `A`.
-    Added,
-    /// Other contents or executable bit: `M`.
-    Modified,
-    /// Gone on the later side: `D`.
-    Deleted,
-    /// Another type of file: `T`.
-    TypeChanged,
-    /// Renamed: `R`; the source is beside it.
-    Renamed,
-    /// Copied: `C`; the source is beside it.
-    Copied,
-    /// In conflict, and merged as well: `U`, where nothing else is known.
-    Unmerged,
-}
-
-impl ChangeKind {
-    /// The letter in git's short formats.
-    pub fn letter(self) -> u8 {
-        match self {
-            Self::Added => b'A',
-            Self::Modified => b'M',
-            Self::Deleted => b'D',
-            Self::TypeChanged => b'T',
-            Self::Renamed => b'R',
-            Self::Copied => b'C',
-            Self::Unmerged => b'U',
-        }
-    }
-}
-
 /// What is dirty in a submodule (the `S<c><m><u>` field of porcelain v2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubmoduleState {
@@ -172,15 +51,6 @@ pub struct SubmoduleState {
     pub modified: bool,
     /// It has untracked files.
     pub untracked: bool,
-}
-
-/// Where a renamed or copied path came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenameSource {
-    /// The former path.
-    pub path: BString,
-    /// The similarity in percent, as printed after `R` or `C`.
-    pub score_percent: u8,
 }
 
 /// A tracked path that differs between HEAD and index, between index and working tree, or both.
@@ -254,71 +124,6 @@ pub enum Change {
     Tracked(TrackedChange),
     /// In conflict.
     Unmerged(UnmergedChange),
-}
-
-/// Where HEAD points.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Head {
-    /// To a branch, by its full reference name (`refs/heads/main`), which may not exist yet (unborn).
-    Branch {
-        /// The full reference name.
-        name: BString,
-        /// The commit; `None` on an unborn branch.
-        id: Option<ObjectId>,
-    },
-    /// To a commit.
-    Detached(ObjectId),
-}
-
-/// How far a branch is from its upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
-    /// The upstream is configured, but its reference does not exist.
-    Gone,
-    /// Both are one commit.
-    Equal,
-    /// They differ, and nobody asked by how much.
-    Different,
-    /// Commits only here, and only there.
-    Counted {
-        /// Commits of the branch that the upstream lacks.
-        ahead: usize,
-        /// Commits of the upstream that the branch lacks.
-        behind: usize,
-    },
-}
-
-/// The upstream of the current branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstream {
-    /// The full reference name (`refs/remotes/origin/main`).
-    pub reference: BString,
-    /// The name as git prints it (`origin/main`).
-    pub short_name: BString,
-    /// How far the branch is from it.
-    pub distance: Distance,
-}
-
-/// The current branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BranchStatus {
-    /// Where HEAD points.
-    pub head: Head,
-    /// The upstream, if one is configured.
-    pub upstream: Option<Upstream>,
-}
-
-/// A branch with which the current one is compared (`status.compareBranches`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ComparedBranch {
-    /// The name as git prints it (`origin/main`).
-    pub short_name: BString,
-    /// How far the current branch is from it.
-    pub distance: Distance,
-    /// It is the upstream: commits are pulled from it.
-    pub is_upstream: bool,
-    /// It is where commits are pushed to.
-    pub is_push: bool,
 }
 
 /// How much of a sparse checkout is there.

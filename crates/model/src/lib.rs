@@ -1,18 +1,24 @@
 //! Vigil's values and rules. Nothing here touches files, the clock, threads or the environment.
 
+pub mod bytes;
+pub mod change;
 pub mod clock;
+pub mod config_value;
 pub mod facts;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod id_hasher;
 pub mod index;
 pub mod mode;
 pub mod path;
 pub mod quote;
+pub mod request;
 pub mod seen;
 pub mod state_layout;
 pub mod timestamp;
 pub mod tracked;
 pub mod verdict;
+pub mod white_space;
 
 pub use gix_hash::{Kind as HashKind, ObjectId, oid};

@@ -1,4 +1,4 @@
-//! Paths on one line: git's C-style quoting (`core.quotePath` in git-config(1)).
+//! Text in quotes: paths on one line in git's C style (`core.quotePath` in git-config(1)), and words for a shell.
 
 use bstr::BStr;
 
@@ -32,6 +32,19 @@ pub fn append_quoted(out: &mut Vec<u8>, path: &BStr, rule: QuoteRule) {
         }
     }
     out.push(b'"');
+}
+
+/// Appends `text` in single quotes, as git quotes for a shell.
+pub fn append_shell_quoted(text: &[u8], quoted: &mut Vec<u8>) {
+    quoted.push(b'\'');
+    for byte in text {
+        if matches!(byte, b'\'' | b'!') {
+            quoted.extend_from_slice(&[b'\'', b'\\', *byte, b'\'']);
+        } else {
+            quoted.push(*byte);
+        }
+    }
+    quoted.push(b'\'');
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

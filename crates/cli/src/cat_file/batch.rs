@@ -3,6 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::git::revision;
 use vigil_engine::git::revision::Outcome;
+use vigil_model::config_value;
 
 use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
@@ -123,7 +124,7 @@ impl<'a> Lines<'a> {
             Command::Contents(name) => self.one(name, None, What::Contents),
             Command::Info(name) => self.one(name, None, What::Info),
             Command::Mailmap(value) => {
-                let is_used = vigil_engine::git::config::boolean(value).ok_or_else(|| {
+                let is_used = config_value::boolean(Some(value)).ok_or_else(|| {
                     let complaint = bytes!["mailmap: invalid boolean '", value, "'"];
                     Reply::fatal(complaint)
                 })?;

@@ -1,7 +1,7 @@
 //! The values that options take.
 
 use bstr::BStr;
-use vigil_engine::git::config::{self, BadNumber};
+use vigil_model::config_value::{self, BadNumber};
 
 use crate::bytes;
 use crate::reply::Reply;
@@ -15,7 +15,7 @@ pub(crate) fn integer(name: &str, value: &BStr) -> Result<i32, Reply> {
     if value.is_empty() {
         return Err(expected("a numerical value"));
     }
-    config::int(value).map_err(|reason| match reason {
+    config_value::int(value).map_err(|reason| match reason {
         BadNumber::InvalidUnit => expected("an integer value with an optional k/m/g suffix"),
         BadNumber::OutOfRange => {
             let range = format!("not in range [{},{}]", i32::MIN, i32::MAX);

@@ -2,11 +2,11 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use serde::{Serialize, Serializer};
-use vigil_engine::status::{
-    BranchStatus, Change, ChangeKind, Distance, Head, RenameSource, Status, SubmoduleState,
-    TrackedChange, UnmergedSide, Upstream,
-};
+use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
+use vigil_engine::git::refs::Head;
+use vigil_engine::status::{Change, Status, SubmoduleState, TrackedChange, UnmergedSide};
 use vigil_model::ObjectId;
+use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 
 use super::Presentation;

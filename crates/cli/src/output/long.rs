@@ -10,7 +10,9 @@ mod summary;
 mod width;
 
 use bstr::{BStr, BString};
-use vigil_engine::status::{Change, ChangeKind, Head, LongStatus, Status};
+use vigil_engine::git::refs::Head;
+use vigil_engine::status::{Change, LongStatus, Status};
+use vigil_model::change::ChangeKind;
 
 use self::columns::Columns;
 use self::lines::Lines;

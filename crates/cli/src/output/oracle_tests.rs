@@ -8,11 +8,13 @@ use std::process::Command;
 
 use bstr::{BString, ByteSlice};
 use tempfile::TempDir;
+use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
+use vigil_engine::git::refs::Head;
 use vigil_engine::status::{
-    BranchStatus, Change, ChangeKind, Distance, Head, RenameSource, Status, SubmoduleState,
-    TrackedChange, UnmergedChange, UnmergedSide, Upstream,
+    Change, Status, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
 };
 use vigil_model::ObjectId;
+use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 
 use super::color::Palette;

@@ -1,10 +1,10 @@
 //! `--short`: two letters and a path (git-status(1), "Short Format").
 
 use bstr::{BStr, BString};
-use vigil_engine::status::{
-    BranchStatus, Change, ChangeKind, Distance, Head, Status, TrackedChange, UnmergedChange,
-    Upstream,
-};
+use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
+use vigil_engine::git::refs::Head;
+use vigil_engine::status::{Change, Status, TrackedChange, UnmergedChange};
+use vigil_model::change::ChangeKind;
 
 use super::color::paint;
 use super::{Presentation, branch_name};

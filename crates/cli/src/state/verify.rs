@@ -3,7 +3,8 @@
 use vigil_engine::environment::Environment;
 use vigil_engine::session::SessionError;
 use vigil_engine::session::verify::{Problem, Verdict, verify};
-use vigil_engine::status::{Change, ChangeKind};
+use vigil_engine::status::Change;
+use vigil_model::change::ChangeKind;
 
 use super::why_unkept;
 use super::words::{ignored_name, untracked_name};

@@ -2,7 +2,7 @@
 
 use vigil_engine::state::PublishedReport;
 use vigil_engine::state_store::Table;
-use vigil_engine::status::{IgnoredMode, UntrackedMode};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// The dead share of what is in force, in whole percent, rounded down.
 pub(super) fn dead_percent(state: &PublishedReport) -> u64 {

@@ -8,9 +8,10 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::repository::Repository;
-use vigil_engine::status::{RenameRule, Status};
+use vigil_engine::status::Status;
 use vigil_linux::errno;
 use vigil_model::ObjectId;
+use vigil_model::request::RenameRule;
 
 use crate::config_parameter;
 use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};

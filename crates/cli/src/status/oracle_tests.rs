@@ -5,7 +5,7 @@ use std::process::Command;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::repository::settings::{Renames, Settings};
-use vigil_engine::status::UntrackedMode;
+use vigil_model::request::UntrackedMode;
 
 use super::arguments::{Arguments, TABLE};
 use super::plan::Plan;

@@ -7,9 +7,9 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::config;
 use vigil_engine::git::repository::settings::{Renames, Settings};
-use vigil_engine::status::{
-    IgnoreSubmodules, IgnoredMode, RenameRule, StatusRequest, UntrackedMode,
-};
+use vigil_engine::status::StatusRequest;
+use vigil_model::config_value;
+use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
 use super::arguments::{Arguments, FormatChoice};
 use super::column_style::ColumnUse;
@@ -293,7 +293,10 @@ fn wanted(
 }
 
 fn is_set(environment: &Environment, name: &str) -> bool {
-    environment.get(name).and_then(config::boolean) == Some(true)
+    environment
+        .get(name)
+        .and_then(|value| config_value::boolean(Some(value)))
+        == Some(true)
 }
 
 /// Where text is written.

@@ -7,12 +7,12 @@ use vigil_engine::session::Session;
 use vigil_engine::session::why::{
     Beyond, Contents, Directory, Facts, Found, IgnoreRule, Reason, Tracked, Untracked, Why,
 };
-use vigil_engine::status::{
-    ChangeKind, IgnoreSubmodules, SubmoduleState, TrackedChange, UnmergedChange,
-};
+use vigil_engine::status::{SubmoduleState, TrackedChange, UnmergedChange};
 use vigil_model::ObjectId;
+use vigil_model::change::ChangeKind;
 use vigil_model::facts::{ObservedStat, RecordedStat};
 use vigil_model::mode::FileMode;
+use vigil_model::request::IgnoreSubmodules;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict, worktree_mode};
 

@@ -1,8 +1,9 @@
 //! Advice that git gives on stderr, and that users may turn off (git-config(1), "advice.*").
 
 use bstr::BString;
+use vigil_model::config_value;
 
-use super::config::{self, Error};
+use super::config::Error;
 use super::repository::Repository;
 
 /// One piece of advice.
@@ -25,7 +26,9 @@ impl Advice {
         let wanted = repository
             .config
             .boolean(&format!("advice.{}", self.name))?;
-        if wanted == Some(false) || variable.and_then(config::boolean) == Some(false) {
+        if wanted == Some(false)
+            || variable.and_then(|value| config_value::boolean(Some(value))) == Some(false)
+        {
             return Ok(Vec::new());
         }
         let mut lines: Vec<BString> = self.lines.iter().copied().map(hint).collect();

@@ -4,6 +4,7 @@
 mod compared;
 mod distance;
 pub(crate) mod refspec;
+mod status;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
@@ -12,11 +13,12 @@ use gix_object::Kind;
 pub use self::compared::compared_branches;
 pub use self::distance::count_left_right;
 use self::refspec::Refspec;
+pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use super::config::{self, Config};
 use super::refs::{self, Refs};
 use super::repository::Repository;
+use crate::git::refs::Head;
 use crate::objects::{self, Objects};
-use crate::status::{BranchStatus, Distance, Head, Upstream};
 
 /// Why the branch could not be described. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

@@ -20,9 +20,9 @@ use self::memory::ClosedMemory;
 use self::recorded::Recorded;
 pub(crate) use self::remember::Learned;
 use super::repository::Repository;
-use crate::id_hasher::IdHasher;
 use crate::objects::{Error, MANY, Objects};
 use crate::stamp::now;
+use vigil_model::id_hasher::IdHasher;
 
 /// A commit's place in [`Commits`].
 pub(super) type Number = u32;

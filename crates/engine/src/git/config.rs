@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::config_value::{self, BadNumber};
 
 use self::branch::Branch;
 use self::source::Source;
@@ -16,7 +17,7 @@ pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
 
-pub use self::value::{BadNumber, environment_boolean};
+pub use self::value::environment_boolean;
 
 /// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
 ///
@@ -24,21 +25,6 @@ pub use self::value::{BadNumber, environment_boolean};
 /// What is wrong with them.
 pub fn check_early(environment: &Environment) -> Result<(), Error> {
     load::Reader::new(environment).check_early()
-}
-
-/// `value` as git reads a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit, of which
-/// all but 0 is true. `None` where it is neither.
-pub fn boolean(value: &BStr) -> Option<bool> {
-    value::boolean(Some(value))
-}
-
-/// `value` as git reads a whole number that fits into a C `int`, here and on its command lines (git-config(1), "int").
-///
-/// # Errors
-/// Why it is none.
-pub fn int(value: &BStr) -> Result<i32, BadNumber> {
-    let number = value::number(Some(value), i64::from(i32::MAX))?;
-    i32::try_from(number).map_err(|_| BadNumber::OutOfRange)
 }
 
 /// Why the configuration could not be used. The text is git's own, without "fatal: ".
@@ -110,7 +96,7 @@ pub struct Entry<'a> {
 impl Entry<'_> {
     /// The value as a boolean.
     pub fn boolean(&self) -> Result<bool, Error> {
-        value::boolean(self.value).ok_or_else(|| {
+        config_value::boolean(self.value).ok_or_else(|| {
             Error::Bad(format!(
                 "bad boolean config value '{}' for '{}'",
                 self.value.unwrap_or_default(),
@@ -140,7 +126,7 @@ impl Entry<'_> {
 
     /// The value as a boolean if it is a word for one, else as an integer.
     pub fn bool_or_int(&self) -> Result<BoolOrInt, Error> {
-        match value::boolean_word(self.value) {
+        match config_value::boolean_word(self.value) {
             Some(boolean) => Ok(BoolOrInt::Bool(boolean)),
             None => self.int().map(BoolOrInt::Int),
         }
@@ -172,7 +158,7 @@ impl Entry<'_> {
     }
 
     fn number(&self, max: i64) -> Result<i64, Error> {
-        value::number(self.value, max).map_err(|bad| self.bad_number(bad))
+        config_value::number(self.value, max).map_err(|bad| self.bad_number(bad))
     }
 
     fn bad_number(&self, bad: BadNumber) -> Error {

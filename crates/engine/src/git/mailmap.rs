@@ -14,11 +14,12 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::errno;
 
 use self::ident::Ident;
+use super::config;
 use super::refs::Refs;
 use super::repository::Repository;
 use super::revision::{self, Options, Outcome, StagedPaths, resolve_in_context};
-use super::{config, space};
 use crate::objects::{self, Objects};
+use vigil_model::white_space;
 
 /// git reads files in lines of so many bytes: what is longer counts as several.
 const LINE_MAX: usize = 1023;
@@ -301,7 +302,7 @@ impl<'a> Contact<'a> {
         if email.is_empty() && !may_have_no_email {
             return None;
         }
-        let name = space::trim(name);
+        let name = white_space::trim(name);
         let name = (!name.is_empty()).then_some(name);
         Some((Self { name, email }, rest))
     }

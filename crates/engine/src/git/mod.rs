@@ -17,7 +17,6 @@ pub mod reftable;
 pub mod renames;
 pub mod repository;
 pub mod revision;
-pub(crate) mod space;
 pub mod sparse;
 pub mod staged;
 pub mod tags;

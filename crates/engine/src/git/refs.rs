@@ -23,6 +23,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
+pub use self::head::Head;
 use self::head::KnownHead;
 use self::listing::Held;
 pub(crate) use self::listing::{Detail, Listing, Peeled};
@@ -37,7 +38,6 @@ use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use crate::stamp::{Observation, now};
-use crate::status::Head;
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

@@ -20,7 +20,8 @@ use vigil_model::path::file_name;
 use self::compare::{Desk, Reader, in_order};
 use self::similarity::{SCORE_MAX, Spans};
 use super::staged::{SourceError, StagedChange, UnmergedPath};
-use crate::status::{ChangeKind, RenameRule, RenameSource};
+use vigil_model::change::{ChangeKind, RenameSource};
+use vigil_model::request::RenameRule;
 
 /// Which side of a comparison a file is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

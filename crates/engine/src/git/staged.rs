@@ -16,7 +16,7 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
 use self::walk::{Stop, Walker};
-use crate::status::{ChangeKind, RenameSource};
+use vigil_model::change::{ChangeKind, RenameSource};
 
 /// Why an object could not be had, in its source's own words.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;

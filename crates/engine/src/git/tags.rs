@@ -7,8 +7,8 @@ use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
 use super::refs::{self, Detail, Raw, Refs, Sources};
-use crate::id_hasher::IdHasher;
 use crate::objects::{self, Objects};
+use vigil_model::id_hasher::IdHasher;
 
 /// Why tags could not be read.
 #[derive(Debug, thiserror::Error)]

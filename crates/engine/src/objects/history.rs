@@ -15,7 +15,7 @@ use super::Error;
 use crate::git::advice::Advice;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
-use crate::git::space;
+use vigil_model::white_space;
 
 const GRAFTS_ARE_DEPRECATED: Advice = Advice {
     name: "graftFileDeprecated",
@@ -117,7 +117,7 @@ impl History {
 
     /// Takes one line of the grafts.
     fn graft(&mut self, line: &[u8], repo: &Repository) {
-        let line = space::trim_end(line);
+        let line = white_space::trim_end(line);
         if line.is_empty() || line.starts_with(b"#") {
             return;
         }
@@ -205,7 +205,7 @@ fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 
 /// A commit and its parents' ids; a bad line is nothing.
 fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
-    let mut ids = line.split(|byte| space::is_space(*byte)).map(|hex| {
+    let mut ids = line.split(|byte| white_space::is_space(*byte)).map(|hex| {
         ObjectId::from_hex(hex)
             .ok()
             .filter(|id| id.kind() == repo.hash)

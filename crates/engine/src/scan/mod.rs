@@ -30,13 +30,13 @@ use vigil_model::verdict::StatRules;
 
 use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
-use crate::status::{IgnoredMode, UntrackedMode};
 pub use cache::{ScanMemory, SeenBlocks};
 pub(crate) use entries::observed;
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
 pub(crate) use rules::{read_ignore_file, recorded_rules_hold};
 pub use surroundings::{ContentError, Surroundings};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// One scan: what is asked, and all that is needed to answer.
 pub struct Scan<'a> {

@@ -1,6 +1,6 @@
 //! The numbers of questions about untracked and ignored files, under which listings are remembered.
 
-use crate::status::{IgnoredMode, UntrackedMode};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 const UNTRACKED: [UntrackedMode; 3] =
     [UntrackedMode::No, UntrackedMode::Normal, UntrackedMode::All];

@@ -21,7 +21,7 @@ use super::pool::Local;
 use super::rules::Rules;
 use super::walk::{Task, Walk, Worker};
 use crate::stamp::Stamp;
-use crate::status::{IgnoredMode, UntrackedMode};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// What a path beside the tracked files is; of several, the greatest counts for the directory above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

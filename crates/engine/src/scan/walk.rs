@@ -25,7 +25,7 @@ use super::spot::{Here, Spot};
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
 use crate::stamp::now;
-use crate::status::{IgnoredMode, UntrackedMode};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// Trees with fewer entries are begun by the calling thread alone.
 const ENTRIES_FOR_THREADS: usize = 600;

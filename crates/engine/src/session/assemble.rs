@@ -9,6 +9,7 @@ use std::time::Instant;
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
+use vigil_model::config_value;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
@@ -17,8 +18,9 @@ use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion};
 use super::*;
 use crate::git::advice::Advice;
+use crate::git::branch::BranchStatus;
 use crate::scan::{Focus, PathFilter};
-use crate::status::{BranchStatus, Change, CutShort};
+use crate::status::{Change, CutShort};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -305,12 +307,13 @@ impl Session {
             && request.ignored == IgnoredMode::No
             && request.pathspecs.is_empty();
         let configured = repository.config.string("core.untrackedCache");
-        let is_kept = configured.is_none_or(|value| config::boolean(value.as_bstr()).is_none())
+        let is_kept = configured
+            .is_none_or(|value| config_value::boolean(Some(value.as_bstr())).is_none())
             && repository.config.boolean("feature.manyFiles")? != Some(true);
         let is_off = repository
             .environment
             .get("GIT_DISABLE_UNTRACKED_CACHE")
-            .and_then(config::boolean)
+            .and_then(|value| config_value::boolean(Some(value)))
             == Some(true);
         let here = [b"Location ", top.as_os_str().as_bytes(), b", system Linux"].concat();
         Ok(!is_asked || !is_kept || is_off || *origin == here)

@@ -9,9 +9,8 @@ use vigil_model::tracked::{Tracked, TrackedEntry};
 
 use super::conflicts::{Conflict, without_stages};
 use crate::git::staged::StagedChange;
-use crate::status::{
-    Change, ChangeKind, RenameSource, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
-};
+use crate::status::{Change, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide};
+use vigil_model::change::{ChangeKind, RenameSource};
 
 /// An index entry as it differs from the working tree.
 pub(super) struct Unstaged {

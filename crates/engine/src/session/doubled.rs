@@ -11,7 +11,8 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
 use super::conflicts::{Conflict, without_stages};
-use crate::status::{Change, ChangeKind, TrackedChange, UnmergedChange};
+use crate::status::{Change, TrackedChange, UnmergedChange};
+use vigil_model::change::ChangeKind;
 
 /// Makes one change of each path, where `changes` are sorted by path, those of merged entries first.
 pub(super) fn join(

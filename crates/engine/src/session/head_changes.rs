@@ -13,7 +13,7 @@ use super::surroundings::RenameBlobs;
 use super::*;
 use crate::git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 use crate::scan::PathFilter;
-use crate::status::IgnoreSubmodules;
+use vigil_model::request::IgnoreSubmodules;
 
 impl Session {
     /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least

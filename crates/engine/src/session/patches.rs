@@ -13,7 +13,8 @@ use vigil_model::tracked::{Tracked, TrackedFile};
 use super::submodules::{SubmoduleRules, state};
 use super::{Session, SessionError, head_changes};
 use crate::git::staged::{DEPTH_MAX, StagedDiff};
-use crate::status::{Change, IgnoreSubmodules, PatchRules, StatusRequest};
+use crate::status::{Change, PatchRules, StatusRequest};
+use vigil_model::request::IgnoreSubmodules;
 
 /// A submodule of the index.
 struct Gitlink {

@@ -14,7 +14,7 @@ use crate::git::repository::RefFormat;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use crate::scan::Focus;
 use crate::stamp::Observation;
-use crate::status::ChangeKind;
+use vigil_model::change::ChangeKind;
 
 /// What prompts remember beside what the session does.
 #[derive(Default)]

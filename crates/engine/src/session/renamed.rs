@@ -9,7 +9,7 @@ use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
 use crate::git::staged::StagedChange;
-use crate::status::ChangeKind;
+use vigil_model::change::ChangeKind;
 
 impl Session {
     /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have

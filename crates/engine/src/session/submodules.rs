@@ -11,9 +11,8 @@ use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository, submodule, submodule_references};
 use crate::objects::Objects;
 use crate::state_store::NoSteps;
-use crate::status::{
-    Change, IgnoreSubmodules, Status, StatusRequest, SubmoduleState, UntrackedMode,
-};
+use crate::status::{Change, Status, StatusRequest, SubmoduleState};
+use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
 /// What `.gitmodules` says, and what the configuration says over it.
 pub(super) struct SubmoduleRules {

@@ -8,7 +8,8 @@ use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
 use crate::git::repository::submodule as submodule_repository;
 use crate::scan::Observed;
-use crate::status::{ChangeKind, SubmoduleState};
+use crate::status::SubmoduleState;
+use vigil_model::change::ChangeKind;
 
 impl Session {
     /// What the scan found, with submodules asked.

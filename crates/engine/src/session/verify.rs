@@ -8,7 +8,8 @@ use vigil_model::tracked::TrackedEntry;
 
 use super::{Session, SessionError};
 use crate::stamp::Stamp;
-use crate::status::{Change, IgnoredMode, Status, StatusRequest, UntrackedMode};
+use crate::status::{Change, Status, StatusRequest};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// How often an answer that differs is asked for: the working copy may change between two looks.
 const ASKED_MAX: usize = 3;

@@ -19,10 +19,9 @@ pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
 use crate::git::convert::Step;
 use crate::git::pathspec;
-use crate::status::{
-    Change, ChangeKind, IgnoreSubmodules, Status, StatusRequest, TrackedChange, UnmergedChange,
-    UntrackedMode,
-};
+use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
+use vigil_model::change::ChangeKind;
+use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
 /// What is known of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]

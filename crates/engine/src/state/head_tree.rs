@@ -2,9 +2,9 @@
 
 use gix_hash::ObjectId;
 
-use super::bytes::{Reader, Writer};
 use super::origin::{read_seen, write_seen};
 use crate::git::index_file::SeenFile;
+use vigil_model::bytes::{Reader, Writer};
 
 /// A commit, its tree, and the files on which it rests that both are there.
 #[derive(Clone, Debug, PartialEq, Eq)]

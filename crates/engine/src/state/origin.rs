@@ -7,9 +7,9 @@ use std::path::Path;
 use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
-use super::bytes::{Reader, Writer};
 use crate::git::index_file::{IndexFile, SeenFile};
 use crate::stamp::Stamp;
+use vigil_model::bytes::{Reader, Writer};
 
 /// Writes the block.
 pub(super) fn write(file: &IndexFile) -> Vec<u8> {

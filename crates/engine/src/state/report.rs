@@ -16,8 +16,8 @@ use super::blocks::Published;
 use super::{HEAD_TREE, ORIGIN, STAGED, Standing, State, head_tree, origin, staged};
 use crate::git::index_file::IndexFile;
 use crate::state_store::{Damaged, NoState, Snapshot, Table};
-use crate::status::{IgnoredMode, UntrackedMode};
 use crate::trust::FileSystemTrust;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// Where a state is looked for, and what is there.
 #[derive(Debug)]
@@ -296,7 +296,7 @@ fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
         Table::General if key == ORIGIN => origin::read(bytes).is_some(),
         Table::General if key == STAGED => {
             // It may be one for an older index.
-            let origin = super::bytes::Reader(bytes).bytes();
+            let origin = vigil_model::bytes::Reader(bytes).bytes();
             origin.is_some_and(|origin| staged::read(bytes, &origin).is_some())
         }
         Table::General if key == HEAD_TREE => head_tree::read(bytes).is_some(),

@@ -3,9 +3,9 @@
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
-use super::bytes::{Reader, Writer};
 use crate::git::staged::{StagedChange, StagedDiff, UnmergedPath};
-use crate::status::ChangeKind;
+use vigil_model::bytes::{Reader, Writer};
+use vigil_model::change::ChangeKind;
 
 const KINDS: [ChangeKind; 4] = [
     ChangeKind::Added,

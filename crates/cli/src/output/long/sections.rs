@@ -1,7 +1,8 @@
 //! The tracked files that differ: staged, in conflict, not staged.
 
 use bstr::BString;
-use vigil_engine::status::{Change, ChangeKind, SubmoduleState, UnmergedChange};
+use vigil_engine::status::{Change, SubmoduleState, UnmergedChange};
+use vigil_model::change::ChangeKind;
 
 use super::{Patches, SubmoduleCommits, Writer, listed, unstaged_kinds};
 use crate::bytes;

@@ -5,11 +5,11 @@ use gix_hash::ObjectId;
 
 use super::refspec::{self, Refspec};
 use super::{BranchRemotes, Error, distance, values};
+use crate::git::branch::ComparedBranch;
 use crate::git::config::Config;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
 use crate::objects::Objects;
-use crate::status::ComparedBranch;
 
 const UPSTREAM: &str = "@{upstream}";
 const PUSH: &str = "@{push}";

@@ -14,11 +14,11 @@ use super::{GENERATION_UNKNOWN, first_bytes};
 use crate::git::index_file::SeenFile;
 use crate::git::repository::Repository;
 use crate::stamp::Stamp;
-use crate::state::bytes::{Reader, Writer};
 use crate::state::origin::{read_seen, write_seen};
 use crate::state::{commits_folder, commits_store};
 use crate::state_store::{Snapshot, Table};
 use crate::trust::{self, FileSystem};
+use vigil_model::bytes::{Reader, Writer};
 
 /// The block of what the others rest on, and how many there are.
 pub(super) const HEAD: u32 = 0;

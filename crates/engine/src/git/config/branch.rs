@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice};
 
 use crate::git::repository::RefFormat;
 use crate::git::repository::paths::{bytes_of, path_of};
-use crate::git::space;
+use vigil_model::white_space;
 
 /// How many symbolic references git follows.
 const DEPTH_MAX: usize = 5;
@@ -57,6 +57,6 @@ fn symbolic_target(path: &Path) -> Option<BString> {
         return Some(bytes_of(&target).to_owned()).filter(|target| target.starts_with(b"refs/"));
     }
     let contents = crate::file::read(path).ok()?;
-    let target = space::trim(contents.strip_prefix(b"ref:")?);
+    let target = white_space::trim(contents.strip_prefix(b"ref:")?);
     (target.starts_with(b"refs/") && !target.contains_str("..")).then(|| target.into())
 }

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::parse::is_key_byte;
 use crate::environment::Environment;
-use crate::git::space::{self, is_space};
+use vigil_model::white_space::{self, is_space};
 
 /// A key in its canonical form, and its value if there is an `=`.
 type Pair = (BString, Option<BString>);
@@ -85,7 +85,7 @@ fn read_quoted(list: &BStr, pairs: &mut Vec<Pair>) -> Result<(), String> {
             }
             Some(_) => return Err(BOGUS.into()),
         }
-        rest = space::trim_start(rest);
+        rest = white_space::trim_start(rest);
     }
     Ok(())
 }

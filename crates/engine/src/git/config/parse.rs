@@ -6,7 +6,7 @@
 
 use bstr::{BString, ByteSlice};
 
-use crate::git::space::is_space;
+use vigil_model::white_space::is_space;
 
 /// One `name = value` line.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use gix_object::{Kind, TreeRefIter};
 use super::walk::SEEN;
 use super::{Describer, Error};
 use crate::git::commits::{Commits, Number, Queue};
-use crate::id_hasher::IdHasher;
 use crate::objects::Objects;
+use vigil_model::id_hasher::IdHasher;
 
 /// In git, walks through history and the search for names note their findings in the same bits, and some of one are left
 /// when the next begins. This one leaves a commit and all its history out.

@@ -9,7 +9,9 @@ use crate::git::config;
 use crate::git::repository::Repository;
 use crate::git::repository::settings::Settings;
 use crate::session::{Session, SessionError};
-use crate::status::{Change, ChangeKind, IgnoreSubmodules, StatusRequest, UntrackedMode};
+use crate::status::{Change, StatusRequest};
+use vigil_model::change::ChangeKind;
+use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
 /// The settings with which a session must be opened for [`look_at_worktree`]: untracked files in submodules do not
 /// count, unless the submodule's own configuration says so.

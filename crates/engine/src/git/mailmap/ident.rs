@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
-use crate::git::space;
+use vigil_model::white_space;
 
 /// Where name and address are in a text.
 pub(super) struct Ident {
@@ -18,7 +18,7 @@ impl Ident {
         let open = text.find_byte(b'<')?;
         let start = open.saturating_add(1);
         let len = text.get(start..)?.find_byte(b'>')?;
-        let name = space::trim_end(text.get(..open)?);
+        let name = white_space::trim_end(text.get(..open)?);
         Some(Self {
             name: 0..name.len(),
             email: start..start.saturating_add(len),

@@ -7,8 +7,8 @@ use super::under_way::Error;
 use crate::git::config::Config;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
-use crate::git::space;
 use crate::objects::Objects;
+use vigil_model::white_space;
 
 /// How many commands the long format shows of each list.
 const SHOWN: usize = 2;
@@ -65,7 +65,7 @@ pub(super) fn read_todo(
 pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
     text.lines()
         .filter(|line| !line.starts_with(comment))
-        .map(space::trim)
+        .map(white_space::trim)
         .filter(|line| !line.is_empty())
 }
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
+use vigil_model::config_value;
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
 use crate::environment::Environment;
-use crate::git::config;
 use crate::git::wildmatch;
 
 /// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
@@ -130,7 +130,7 @@ impl Settings {
     pub fn from_environment(environment: &Environment) -> Result<Self, Error> {
         let is_on = |name: &'static str| match environment.get(name) {
             None => Ok(false),
-            Some(value) => config::boolean(value).ok_or_else(|| Error::BadSetting {
+            Some(value) => config_value::boolean(Some(value)).ok_or_else(|| Error::BadSetting {
                 value: value.to_owned(),
                 name,
             }),

@@ -24,7 +24,7 @@ use crate::git::commits::ById;
 use crate::git::reftable::Record;
 use crate::git::repository::Repository;
 use crate::stamp::Stamp;
-use crate::state::bytes::{Reader, Writer};
+use vigil_model::bytes::{Reader, Writer};
 
 /// The references that are condensed, by the beginning of their names, and the block that holds them.
 pub(super) const KEYS: [(&str, u32); 2] = [(TAGS, 3), ("refs/", 4)];

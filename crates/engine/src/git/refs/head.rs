@@ -4,14 +4,28 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use bstr::BStr;
+use bstr::{BStr, BString};
+use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 use vigil_model::timestamp::Timestamp;
 
 use super::loose::{self, Loose};
 use super::{Raw, Refs, Store};
 use crate::stamp::Stamp;
-use crate::status::Head;
+
+/// Where HEAD points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// To a branch, by its full reference name (`refs/heads/main`), which may not exist yet (unborn).
+    Branch {
+        /// The full reference name.
+        name: BString,
+        /// The commit; `None` on an unborn branch.
+        id: Option<ObjectId>,
+    },
+    /// To a commit.
+    Detached(ObjectId),
+}
 
 /// Where HEAD points, and the files that say so: HEAD itself and the loose reference of its branch.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ pub(crate) use self::memory::Memory;
 pub(super) use self::reader::{LooseRef, LooseRefs, read_under};
 pub(super) use self::remember::{Block, Peel, publish};
 use super::{Raw, is_per_worktree, name};
-use crate::git::space;
+use vigil_model::white_space;
 
 /// More than any reference holds; what is longer is not one.
 const LENGTH_MAX: u64 = 64 * 1024;
@@ -112,18 +112,18 @@ fn link_target(folder: BorrowedFd<'_>, path: &Path) -> Option<BString> {
 
 /// Parses the contents of a loose reference.
 pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
-    let content = space::trim_end(content);
+    let content = white_space::trim_end(content);
     // git reads the contents as a C string.
     let content = content.split(|byte| *byte == 0).next().unwrap_or_default();
     if let Some(target) = content.strip_prefix(b"ref:") {
-        return Raw::Symbolic(space::trim_start(target).into());
+        return Raw::Symbolic(white_space::trim_start(target).into());
     }
     // FETCH_HEAD and its like have more after the id.
     let Some((id, rest)) = content.split_at_checked(hash.len_in_hex()) else {
         return Raw::Broken;
     };
     match ObjectId::from_hex(id) {
-        Ok(id) if rest.first().is_none_or(|byte| space::is_space(*byte)) => Raw::Direct(id),
+        Ok(id) if rest.first().is_none_or(|byte| white_space::is_space(*byte)) => Raw::Direct(id),
         _ => Raw::Broken,
     }
 }

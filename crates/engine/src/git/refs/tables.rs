@@ -19,8 +19,8 @@ use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
-use crate::state::bytes::{Reader, Writer};
 use crate::trust::FileSystem;
+use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds all.
 pub(super) const KEY: u32 = 2;

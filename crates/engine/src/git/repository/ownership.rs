@@ -9,9 +9,10 @@ use vigil_linux::stat::lstat_path;
 
 use super::Error;
 use super::paths::{bytes_of, real_path};
-use crate::environment::{Environment, quote};
+use crate::environment::Environment;
 use crate::git::config::load::Reader;
 use crate::git::config::value::environment_boolean;
+use vigil_model::quote::append_shell_quoted;
 
 /// Refuses a repository of which one of `gitfile`, `work_tree` and `git_dir` belongs to someone else, unless the user's
 /// own configuration says that it is safe. `directory` is where it was found, `cwd` the caller's.
@@ -142,6 +143,6 @@ fn quoted_if_needed(text: &[u8]) -> BString {
         return text.into();
     }
     let mut quoted = BString::default();
-    quote(text, &mut quoted);
+    append_shell_quoted(text, &mut quoted);
     quoted
 }

@@ -10,7 +10,7 @@ use super::checks;
 use super::paths::path_of;
 use crate::git::config::value::xdg_config;
 use crate::git::config::{BoolOrInt, Entry, Error};
-use crate::status::{IgnoreSubmodules, RenameRule, UntrackedMode};
+use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 
 /// How many candidates git compares if nothing is configured.
 const RENAME_LIMIT: usize = 1000;

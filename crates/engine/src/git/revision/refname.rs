@@ -10,9 +10,9 @@ use super::reflog::Log;
 use crate::git::advice::Advice;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::config::Config;
+use crate::git::refs::Head;
 use crate::git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use crate::git::repository::Repository;
-use crate::status::Head;
 
 /// What git says where a reference has the name of an id.
 const REFERENCE_LIKE_AN_ID: Advice = Advice {

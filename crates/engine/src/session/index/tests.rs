@@ -11,7 +11,8 @@ use crate::git::pathspec::Pathspec;
 use crate::git::repository::discover;
 use crate::stamp::tick;
 use crate::state_store::NoSteps;
-use crate::status::{Change, SparseState, StatusRequest, UntrackedMode};
+use crate::status::{Change, SparseState, StatusRequest};
+use vigil_model::request::UntrackedMode;
 
 fn repository() -> Oracle {
     let oracle = Oracle::new();
@@ -117,7 +118,7 @@ fn a_state_is_not_where_the_status_would_show_it() {
 fn answer(oracle: &Oracle) -> (Vec<String>, Published, Session) {
     let mut session = session(oracle);
     let status = session.status(&StatusRequest::default()).unwrap();
-    let letter = |kind: Option<crate::status::ChangeKind>| {
+    let letter = |kind: Option<vigil_model::change::ChangeKind>| {
         kind.map_or(' ', |kind| char::from(kind.letter()))
     };
     let changes = status.changes.iter().map(|(path, change)| match change {

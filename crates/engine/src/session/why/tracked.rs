@@ -11,7 +11,8 @@ use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_
 use crate::scan::observed;
 use crate::session::submodules::checked_out;
 use crate::stamp::Stamp;
-use crate::status::{Change, ChangeKind};
+use crate::status::Change;
+use vigil_model::change::ChangeKind;
 
 impl Session {
     /// Why the path of `entry`, of which a status says `change`, is taken for changed or not.

@@ -4,7 +4,7 @@
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::state_layout::checksum;
 
-use crate::state::bytes::{Reader, Writer};
+use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds them.
 pub(super) const KEY: u32 = 1;

@@ -18,10 +18,10 @@ use vigil_model::timestamp::Timestamp;
 use super::best::{self, BestTag};
 use crate::git::repository::Repository;
 use crate::stamp::{Stamp, now};
-use crate::state::bytes::{Reader, Writer};
 use crate::state::{refs_folder, refs_store};
 use crate::state_store::{Snapshot, Table};
 use crate::trust::{self, FileSystem};
+use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds all.
 pub(super) const KEY: u32 = 0;

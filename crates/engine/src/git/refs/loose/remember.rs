@@ -18,10 +18,10 @@ use crate::git::refs::{condensed, tables};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
 use crate::stamp::Stamp;
-use crate::state::bytes::Writer;
 use crate::state::{make_way, refs_store};
 use crate::state_store::{Changes, NoSteps, Table};
 use crate::trust::FileSystem;
+use vigil_model::bytes::Writer;
 
 /// The blocks that are believed because of stamps in them.
 const STAMPED: [u32; 4] = [KEY, tables::KEY, condensed::KEYS[0].1, condensed::KEYS[1].1];

@@ -3,7 +3,7 @@
 use bstr::BStr;
 
 use super::sandbox::{Sandbox, same_as_git};
-use crate::status::{IgnoreSubmodules, RenameRule, UntrackedMode};
+use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 
 #[test]
 fn settings_are_those_of_git() {

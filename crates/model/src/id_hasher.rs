@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 /// Ids are evenly spread already: their first bytes are hash enough.
 #[derive(Default)]
-pub(crate) struct IdHasher(u64);
+pub struct IdHasher(u64);
 
 impl Hasher for IdHasher {
     fn finish(&self) -> u64 {

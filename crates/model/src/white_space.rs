@@ -3,22 +3,22 @@
 use bstr::ByteSlice;
 
 /// Whether `byte` is white space.
-pub(crate) fn is_space(byte: u8) -> bool {
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// `text` without white space at its start.
-pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
+pub fn trim_start(text: &[u8]) -> &[u8] {
     text.trim_start_with(|c| u8::try_from(c).is_ok_and(is_space))
 }
 
 /// `text` without white space at its end.
-pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
+pub fn trim_end(text: &[u8]) -> &[u8] {
     text.trim_end_with(|c| u8::try_from(c).is_ok_and(is_space))
 }
 
 /// `text` without white space at either end.
-pub(crate) fn trim(text: &[u8]) -> &[u8] {
+pub fn trim(text: &[u8]) -> &[u8] {
     trim_start(trim_end(text))
 }
 
