@@ -10,7 +10,7 @@ use vigil_engine::model::HashKind;
 use vigil_engine::model::index::Index;
 use vigil_engine::model::seen::SeenBlock;
 use vigil_engine::model::tracked::{self, Damaged, DirNumber, Tracked};
-use vigil_engine::state_store::{Changes, Snapshot, Table};
+use vigil_store::{Changes, Snapshot, Table};
 
 use crate::input::Input;
 

@@ -25,7 +25,7 @@ use bstr::{BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_engine::environment::Environment;
 use vigil_engine::git::config;
-use vigil_engine::state_store::NoSteps;
+use vigil_store::NoSteps;
 
 use reply::Reply;
 

@@ -7,7 +7,7 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
 use crate::environment::Environment;
-use crate::file::Contents;
+use vigil_stamp::file::Contents;
 use crate::git::attributes::Messages;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::commits;
@@ -25,7 +25,7 @@ use crate::git::staged::tree::TreeEntry;
 use crate::object_store::short::{Extent, Short};
 use crate::objects::Commit;
 use crate::objects::commit;
-pub use crate::state_store::image::{appended, rewritten, state};
+pub use vigil_store::image::{appended, rewritten, state};
 use vigil_model::config_value;
 
 /// A key and its value, if it has one.

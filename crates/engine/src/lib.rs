@@ -4,7 +4,6 @@
 //! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
 
 pub mod environment;
-mod file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -16,11 +15,7 @@ pub mod prompt;
 pub mod scan;
 pub mod session;
 mod shares;
-pub mod stamp;
 pub mod state;
-pub mod state_store;
 pub mod status;
-pub mod trust;
-mod watch;
 
 pub use vigil_model as model;

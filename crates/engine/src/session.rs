@@ -56,10 +56,10 @@ use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
-use crate::stamp::now;
+use vigil_stamp::now;
 use crate::state::{Compared, HeadTree, State};
 use crate::status::{Status, StatusRequest};
-use crate::trust;
+use vigil_stamp::trust;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".

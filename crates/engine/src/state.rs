@@ -25,8 +25,8 @@ use crate::git::index_file::{IndexFile, SeenFile};
 use crate::git::repository::Repository;
 use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
-use crate::state_store::{self, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
-use crate::trust::{FileSystem, FileSystemTrust};
+use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
+use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 
 pub(crate) use head_tree::HeadTree;
 pub use place::{
@@ -255,7 +255,7 @@ impl State {
         &mut self,
         save: &ToSave<'_>,
         steps: &dyn Steps,
-    ) -> Result<state_store::Published, StoreError> {
+    ) -> Result<vigil_store::Published, StoreError> {
         let is_whole = save.moved.is_none()
             || self.snapshot.is_none()
             || self.distrusted_from.is_some()
@@ -283,8 +283,8 @@ impl State {
         }
         let published = published?;
         match published {
-            state_store::Published::Superseded => self.is_superseded = true,
-            state_store::Published::Appended { .. } | state_store::Published::Rewritten { .. } => {
+            vigil_store::Published::Superseded => self.is_superseded = true,
+            vigil_store::Published::Appended { .. } | vigil_store::Published::Rewritten { .. } => {
                 if let Some(memory) = save.memory {
                     memory.settle();
                 }
@@ -316,9 +316,9 @@ impl State {
         is_whole: bool,
         mark: [u8; ClockMark::LEN],
         steps: &dyn Steps,
-    ) -> Result<state_store::Published, StoreError> {
+    ) -> Result<vigil_store::Published, StoreError> {
         let Some(store) = self.stores.get(self.chosen) else {
-            return Ok(state_store::Published::Unchanged);
+            return Ok(vigil_store::Published::Unchanged);
         };
         match (&self.snapshot, is_whole) {
             (Some(base), true) => store.replace(base, changes, mark, steps),

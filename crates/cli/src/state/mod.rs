@@ -8,7 +8,7 @@ mod words;
 use bstr::BString;
 use vigil_engine::environment::Environment;
 use vigil_engine::state::{Unkept, places_whether_off_or_not, shared_stores_whether_off_or_not};
-use vigil_engine::state_store::{Dropped, Store};
+use vigil_store::{Dropped, Store};
 
 use crate::bytes;
 use crate::inside;

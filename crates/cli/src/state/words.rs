@@ -1,7 +1,7 @@
 //! Words and figures that all forms of a report share.
 
 use vigil_engine::state::PublishedReport;
-use vigil_engine::state_store::Table;
+use vigil_store::Table;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// The dead share of what is in force, in whole percent, rounded down.

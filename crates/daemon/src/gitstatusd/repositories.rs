@@ -9,7 +9,7 @@ use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::repository::{self, Location};
 use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
-use vigil_engine::state_store::NoSteps;
+use vigil_store::NoSteps;
 
 use super::options::Options;
 use super::panics;

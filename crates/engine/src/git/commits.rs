@@ -21,7 +21,7 @@ use self::recorded::Recorded;
 pub(crate) use self::remember::Learned;
 use super::repository::Repository;
 use crate::objects::{Error, MANY, Objects};
-use crate::stamp::now;
+use vigil_stamp::now;
 use vigil_model::id_hasher::IdHasher;
 
 /// A commit's place in [`Commits`].

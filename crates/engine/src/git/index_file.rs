@@ -21,7 +21,7 @@ use vigil_model::index::{
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked};
 
-use crate::stamp::{self, Stamp};
+use vigil_stamp::{self, Stamp};
 
 pub use seen::{IndexFile, SeenFile};
 
@@ -236,13 +236,13 @@ impl<'a> Reader<'a> {
             shown_from,
             hash,
             // The clock before the file: a later change bears a later stamp.
-            read_at: stamp::now(),
+            read_at: vigil_stamp::now(),
         }
     }
 
     /// The index itself, if there is one.
     fn open_own(&self) -> Result<Option<File>, Error> {
-        match crate::file::open(self.path) {
+        match vigil_stamp::file::open(self.path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.open_failed(self.path, &error)),
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
             Ok(_) => in_git_dir.clone(),
             Err(_) => self.path.with_file_name(&name),
         };
-        let file = crate::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
+        let file = vigil_stamp::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
         let join = |promise| Join::new(&split.index, link, promise, take);
         let (shared, joined, stat) = self.read(&path, &file, join)?;
         seen.notice(&shared);

@@ -23,5 +23,3 @@ pub mod tags;
 pub mod textconv;
 pub mod wildmatch;
 
-#[cfg(test)]
-pub(crate) mod oracle;

@@ -153,7 +153,7 @@ impl Operation {
 /// The first word in a small file; `None` where there is none.
 fn first_word(path: &Path) -> Option<BString> {
     let mut content = Vec::new();
-    crate::file::open(path)
+    vigil_stamp::file::open(path)
         .ok()?
         .take(64)
         .read_to_end(&mut content)

@@ -37,7 +37,7 @@ use super::config;
 use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
-use crate::stamp::{Observation, now};
+use vigil_stamp::{Observation, now};
 
 /// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

@@ -19,7 +19,7 @@ pub(crate) use self::merged::Merged;
 pub(crate) use self::table::Record;
 use self::table::Table;
 use super::refs::Raw;
-use crate::stamp::Observation;
+use vigil_stamp::Observation;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -165,7 +165,7 @@ impl Stack {
                 Observation::of(&self.list_path).map_err(|error| failed(error.into()))?;
             // A repository without any reference may have no list yet.
             let list = if observation.exists() {
-                crate::file::read(&self.list_path).map_err(failed)?
+                vigil_stamp::file::read(&self.list_path).map_err(failed)?
             } else {
                 Vec::new()
             };
@@ -191,7 +191,7 @@ impl Stack {
                 tables.push(Arc::clone(table));
                 continue;
             }
-            match crate::file::read(&path) {
+            match vigil_stamp::file::read(&path) {
                 Ok(bytes) => tables.push(Arc::new(Table::parse(path, bytes, self.hash)?)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(Error::Read { path, source }),

@@ -291,7 +291,7 @@ mod tests {
     use bstr::{BStr, ByteSlice};
 
     use super::{AbsentPaths, SparseCheckout, percent_present};
-    use crate::git::oracle::{Chance, Oracle};
+    use vigil_testkit::oracle::{Chance, Oracle};
 
     #[test]
     fn a_percentage_is_that_of_git() {

@@ -13,9 +13,9 @@ use vigil_model::quote::unquote;
 
 use super::Places;
 use super::source::{ALTERNATES, Source};
-use crate::file;
+use vigil_stamp::file;
 use crate::git::repository::paths::{bytes_of, path_of, real_path};
-use crate::stamp::{Observation, now};
+use vigil_stamp::{Observation, now};
 
 /// The longest list of alternates that is read, in bytes.
 const LIST_LEN_MAX: u64 = 1 << 24;

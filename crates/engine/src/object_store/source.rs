@@ -20,7 +20,7 @@ use super::midx::{self, Midx};
 use super::pack::Pack;
 use super::table::Table;
 use super::{Packs, Place, Reason};
-use crate::stamp::{Observation, now};
+use vigil_stamp::{Observation, now};
 
 /// Where a folder of objects names others.
 pub(super) const ALTERNATES: &str = "info/alternates";

@@ -9,7 +9,7 @@ use vigil_model::timestamp::Timestamp;
 
 use super::Objects;
 use crate::git::index_file::SeenFile;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 /// With more files of packs, to look at each costs more than to read an object.
 const PACK_FILES_MAX: usize = 8;
@@ -87,9 +87,7 @@ impl Objects {
         let known = files.iter().map(|file| file.path.as_path());
         self.is_plain()
             && fixed.iter().map(PathBuf::as_path).eq(known.take(2))
-            && files
-                .iter()
-                .all(|file| Stamp::of(&file.path).is_ok_and(|now| now == file.stamp))
+            && files.iter().all(SeenFile::is_same)
     }
 
     /// Whether objects are those of one folder, as they are recorded there.

@@ -193,7 +193,7 @@ impl History {
 }
 
 fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match crate::file::read(path) {
+    match vigil_stamp::file::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Read {

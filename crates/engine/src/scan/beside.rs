@@ -17,7 +17,7 @@ use super::rules::Rules;
 use super::spot::Here;
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 impl Walk<'_> {
     /// Finds what stands beside the tracked files of directory `here`, from memory if that still holds, and sends

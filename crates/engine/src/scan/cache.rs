@@ -14,7 +14,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved};
 
 use super::rules::Rules;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 /// A file whose contents were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use super::cache::Compared;
 use super::surroundings::ContentError;
 use super::walk::unknown;
 use super::{Observed, Scan};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 /// Contents that were compared in one directory: earlier ones, and those of this scan. In order of files, as long as
 /// files are asked for in order.

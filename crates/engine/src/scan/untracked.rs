@@ -20,7 +20,7 @@ use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::rules::Rules;
 use super::walk::{Task, Walk, Worker};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// What a path beside the tracked files is; of several, the greatest counts for the directory above.

@@ -24,7 +24,7 @@ use super::rules::Rules;
 use super::spot::{Here, Spot};
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
-use crate::stamp::now;
+use vigil_stamp::now;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 /// Trees with fewer entries are begun by the calling thread alone.

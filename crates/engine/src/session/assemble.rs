@@ -267,7 +267,7 @@ impl Session {
             }
             Change::Unmerged(_) => true,
         });
-        match crate::file::read(&self.top()?.join(name)) {
+        match vigil_stamp::file::read(&self.top()?.join(name)) {
             Err(error) if is_compared => {
                 let (name, reason) = (name.display(), errno::text_of(&error));
                 let text = format!("failed to read orderfile '{name}': {reason}");

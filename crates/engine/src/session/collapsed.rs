@@ -66,7 +66,7 @@ impl Session {
             return Ok(None);
         }
         let path = self.repository.git_dir.join("info/sparse-checkout");
-        let Ok(rules) = crate::file::read(&path) else {
+        let Ok(rules) = vigil_stamp::file::read(&path) else {
             return Ok(None);
         };
         let checkout = SparseCheckout::parse(&rules, true, self.settings.ignore_case);

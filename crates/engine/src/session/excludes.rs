@@ -10,7 +10,7 @@ use vigil_linux::errno;
 
 use crate::git::ignore::{GlobalSources, IgnoreRules};
 use crate::git::repository::{Repository, settings::Settings};
-use crate::stamp::Observation;
+use vigil_stamp::Observation;
 
 /// The rules, and the files that they came from.
 pub(super) struct Excludes {
@@ -88,7 +88,7 @@ impl Source {
         }
         let is_first = self.seen.is_none();
         self.seen = Observation::of(&self.path).ok();
-        let (contents, complaint) = match crate::file::read(&self.path) {
+        let (contents, complaint) = match vigil_stamp::file::read(&self.path) {
             Ok(contents) => (Some(contents), None),
             Err(error) if is_silent(&error) => (None, None),
             Err(error) => {

@@ -21,8 +21,8 @@ use crate::git::staged::{self, StagedDiff};
 use crate::objects::Objects;
 use crate::scan::ScanMemory;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
-use crate::state_store::{Published, Steps, StoreError};
-use crate::trust;
+use vigil_store::{Published, Steps, StoreError};
+use vigil_stamp::trust;
 
 /// An index and what was made of it.
 pub(super) struct IndexState {

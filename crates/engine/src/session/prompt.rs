@@ -13,7 +13,7 @@ use crate::git::operation::Operation;
 use crate::git::repository::RefFormat;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use crate::scan::Focus;
-use crate::stamp::Observation;
+use vigil_stamp::Observation;
 use vigil_model::change::ChangeKind;
 
 /// What prompts remember beside what the session does.

@@ -7,7 +7,7 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 use super::ignoring::RulesIn;
 use super::{Session, SessionError};
 use crate::scan::question;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::state::standing::Ground;
 use crate::state::{self, DirectoryReport, ListingReport, StateReport, Unkept};
 

@@ -10,7 +10,7 @@ use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository, submodule, submodule_references};
 use crate::objects::Objects;
-use crate::state_store::NoSteps;
+use vigil_store::NoSteps;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
@@ -186,7 +186,7 @@ fn read_gitmodules(
     objects: &Objects,
 ) -> Option<(Vec<u8>, String)> {
     let path = repository.work_tree.as_deref()?.join(".gitmodules");
-    if let Ok(text) = crate::file::read(&path) {
+    if let Ok(text) = vigil_stamp::file::read(&path) {
         return Some((text, format!("file {}", path.display())));
     }
     let entry = tracked.find(BStr::new(".gitmodules"), 0)?;

@@ -7,7 +7,7 @@ use bstr::BString;
 use vigil_model::tracked::TrackedEntry;
 
 use super::{Session, SessionError};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::status::{Change, Status, StatusRequest};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 

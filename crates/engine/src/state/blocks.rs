@@ -3,7 +3,7 @@
 use vigil_model::tracked::{Blocks, Damaged, DirNumber};
 
 use crate::scan::SeenBlocks;
-use crate::state_store::{Snapshot, Table};
+use vigil_store::{Snapshot, Table};
 
 /// A published state.
 pub(super) struct Published(pub(super) Snapshot);

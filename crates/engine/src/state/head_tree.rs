@@ -45,7 +45,7 @@ pub(super) fn read(block: &[u8]) -> Option<HeadTree> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::Stamp;
+    use vigil_stamp::Stamp;
 
     #[test]
     fn what_is_written_is_read() {

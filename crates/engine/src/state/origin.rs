@@ -8,7 +8,7 @@ use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
 use crate::git::index_file::{IndexFile, SeenFile};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use vigil_model::bytes::{Reader, Writer};
 
 /// Writes the block.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use vigil_linux::stat::stat_path;
 
 use crate::git::repository::Repository;
-use crate::state_store::Store;
+use vigil_store::Store;
 
 /// Changes with what the blocks mean.
 const FORMAT: &[u8] = b"vigil git state 2";

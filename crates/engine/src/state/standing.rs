@@ -8,7 +8,7 @@ use vigil_model::path::join;
 use vigil_model::seen::{ListingRecord, SeenListing};
 use vigil_model::timestamp::Timestamp;
 
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 /// What has become of a recorded listing.
 #[derive(Clone, Debug, PartialEq, Eq)]

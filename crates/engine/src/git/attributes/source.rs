@@ -14,8 +14,8 @@ use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 use super::IndexBlobs;
 use super::messages::{Complaints, bytes};
 use super::parse::{Reading, Rules};
-use crate::file::read_to_end;
-use crate::stamp::{Stamp, now};
+use vigil_stamp::file::read_to_end;
+use vigil_stamp::{Stamp, now};
 
 /// Files of this size in bytes, and larger ones, are ignored.
 const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;

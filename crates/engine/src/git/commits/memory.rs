@@ -2,7 +2,7 @@
 //! from its object takes fifty times as long.
 //!
 //! It saves work and is never needed. What a commit says never changes; that it is there, and whole, is believed while the
-//! packs that held it have their stamps ([`crate::trust`]).
+//! packs that held it have their stamps ([`vigil_stamp::trust`]).
 
 use std::cmp::Ordering;
 
@@ -13,11 +13,11 @@ use vigil_model::clock::{ClockMark, distrusted_from};
 use super::{GENERATION_UNKNOWN, first_bytes};
 use crate::git::index_file::SeenFile;
 use crate::git::repository::Repository;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::state::origin::{read_seen, write_seen};
 use crate::state::{commits_folder, commits_store};
-use crate::state_store::{Snapshot, Table};
-use crate::trust::{self, FileSystem};
+use vigil_store::{Snapshot, Table};
+use vigil_stamp::trust::{self, FileSystem};
 use vigil_model::bytes::{Reader, Writer};
 
 /// The block of what the others rest on, and how many there are.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::memory::{Block, BlockWriter};
 use super::*;
 use crate::git::refs::testing::Sandbox;
-use crate::stamp::tick;
+use vigil_testkit::clock::tick;
 
 /// How many commits a history has here: more than are read before it is worth to remember them.
 const COUNT: usize = 1500;

@@ -56,7 +56,7 @@ fn symbolic_target(path: &Path) -> Option<BString> {
     if let Ok(target) = std::fs::read_link(path) {
         return Some(bytes_of(&target).to_owned()).filter(|target| target.starts_with(b"refs/"));
     }
-    let contents = crate::file::read(path).ok()?;
+    let contents = vigil_stamp::file::read(path).ok()?;
     let target = white_space::trim(contents.strip_prefix(b"ref:")?);
     (target.starts_with(b"refs/") && !target.contains_str("..")).then(|| target.into())
 }

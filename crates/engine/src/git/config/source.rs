@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
-use crate::stamp::{Stamp, now};
+use vigil_stamp::{Stamp, now};
 
 /// The most bytes of one file that are read: far above any real configuration.
 const SIZE_MAX: u64 = 64 << 20;
@@ -101,7 +101,7 @@ fn open(path: &Path) -> Result<File, Errno> {
 
 fn read_all(file: File, stat: &Stat) -> Result<Vec<u8>, Errno> {
     let regular_len = stat.is_file().then_some(stat.size);
-    match crate::file::read_to_end(file, regular_len, SIZE_MAX + 1) {
+    match vigil_stamp::file::read_to_end(file, regular_len, SIZE_MAX + 1) {
         Ok(bytes) if bytes.len() as u64 > SIZE_MAX => Err(Errno::FBIG),
         Ok(bytes) => Ok(bytes),
         Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),

@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::git::convert::FilterStderr;
-use crate::git::oracle::Chance;
+use vigil_testkit::oracle::Chance;
 use crate::git::refs::Peeled;
 use crate::git::refs::testing::{FORMATS, Sandbox};
 use crate::git::repository::RefFormat;
@@ -367,7 +367,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
         }
     };
     check("loose");
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     describe_and_save(&sandbox);
     check("remembered");
     sandbox.git(&["pack-refs", "--all"]);
@@ -668,14 +668,14 @@ fn where_references_of_tables_lead_is_remembered() {
         );
     }
     make_plain(&sandbox, "plain.ref");
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
     describe_and_save(&sandbox);
     assert_eq!((remembered(), ask()), ((300, 2), expected.clone()));
     // Another table, of which nothing is known.
     make_plain(&sandbox, "plain2.ref");
     assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     describe_and_save(&sandbox);
     assert_eq!((remembered(), ask()), ((300, 2), expected));
     // And one on top, by git. It is too small to be worth anything.
@@ -737,7 +737,7 @@ fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
     sandbox.git_with_input(&["update-ref", "--stdin"], many.as_bytes());
     sandbox.commit("two");
     sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     describe_and_save(&sandbox);
     assert!(sandbox.git_dir().join("vigil/refs/state").exists());
     for (options, name) in [
@@ -787,7 +787,7 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
     };
     let many: String = (0..300).map(tag).collect();
     sandbox.git_with_input(&["fast-import", "--quiet"], many.as_bytes());
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     let remembered = || {
         let listed = sandbox.git(&["for-each-ref", "--format=%(objectname)", "refs/tags"]);
         let tags = listed.lines().map(|id| ObjectId::from_hex(id.as_bytes()));
@@ -856,7 +856,7 @@ fn tips_that_are_many_are_named_as_by_git() {
     };
     let steps: String = (1..=300).map(step).collect();
     sandbox.git_with_input(&["fast-import", "--quiet", "--force"], steps.as_bytes());
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     let check = |remark: &str| {
         for name in ["HEAD", "HEAD~7", "HEAD~290"] {
             for options in [&["--contains"][..], &["--contains", "--all"]] {

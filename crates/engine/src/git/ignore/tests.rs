@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{Error, FILE_SIZE_MAX, GlobalSources, IgnoreRules, check_size};
-use crate::git::oracle::{Chance, Oracle};
+use vigil_testkit::oracle::{Chance, Oracle};
 
 fn rules(contents: &[u8]) -> Arc<IgnoreRules> {
     IgnoreRules::root(GlobalSources::default()).with_file(BStr::new(""), contents)

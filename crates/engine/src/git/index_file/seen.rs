@@ -1,29 +1,11 @@
 //! The files of an index as they were when they were read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
-use crate::stamp::Stamp;
-
-/// A file as it was when it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Its stamp when it was open; `None` where there was none.
-    pub stamp: Option<Stamp>,
-}
-
-impl SeenFile {
-    fn is_current(&self, read_at: Timestamp) -> bool {
-        let is_young = self
-            .stamp
-            .is_some_and(|stamp| stamp.is_written_since(read_at));
-        !is_young && Stamp::of(&self.path).is_ok_and(|now| now == self.stamp)
-    }
-}
+pub use vigil_stamp::SeenFile;
 
 /// The files that an index was read from, and what they say beside the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use super::{AttributeLookup, AttributeState, Error, Pathspec, Relation, Settings, parse};
 use crate::environment::Environment;
 use crate::git::ignore::{GlobalSources, IgnoreRules};
-use crate::git::oracle::{Chance, Oracle};
+use vigil_testkit::oracle::{Chance, Oracle};
 
 fn parsed(specs: &[&str], prefix: &str) -> Result<Pathspec, Error> {
     let specs: Vec<_> = specs.iter().map(|&spec| BString::from(spec)).collect();

@@ -2,7 +2,7 @@
 //! Where thousands lead to few objects, they are remembered so (docs/state-file.md), as the text of a `packed-refs` file.
 //!
 //! It saves work and is never needed. It counts while each file that they were read from has the stamp recorded
-//! ([`crate::trust`]).
+//! ([`vigil_stamp::trust`]).
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use super::loose::{Block, Memory};
 use super::name;
 use super::packed::Packed;
 use super::tables::TableRefs;
-use crate::file::Contents;
+use vigil_stamp::file::Contents;
 use crate::git::commits::ById;
 use crate::git::reftable::Record;
 use crate::git::repository::Repository;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use vigil_model::bytes::{Reader, Writer};
 
 /// The references that are condensed, by the beginning of their names, and the block that holds them.

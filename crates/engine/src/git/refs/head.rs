@@ -11,7 +11,7 @@ use vigil_model::timestamp::Timestamp;
 
 use super::loose::{self, Loose};
 use super::{Raw, Refs, Store};
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::git::refs::testing::Sandbox;
-    use crate::stamp::now;
+    use vigil_stamp::now;
 
     type Change = fn(&Sandbox);
 

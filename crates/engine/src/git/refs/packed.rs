@@ -9,7 +9,7 @@ use gix_hash::{Kind, ObjectId};
 
 pub(crate) use self::skim::{Next, Skim, Skimmed};
 use super::Error;
-use crate::file::{self, Contents};
+use vigil_stamp::file::{self, Contents};
 
 /// How far the file tells what annotated tags point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::Error;
 /// The number of well-formed records in the log `path`; git skips the others without a word.
 pub(super) fn count(path: &Path, hash: Kind) -> usize {
     // As for git, a log that cannot be read has no records.
-    count_in(&crate::file::read(path).unwrap_or_default(), hash)
+    count_in(&vigil_stamp::file::read(path).unwrap_or_default(), hash)
 }
 
 /// The number of well-formed records in `log`.
@@ -28,7 +28,7 @@ pub(super) fn newest_first(
     mut found: impl FnMut(&oid, &BStr) -> bool,
 ) -> Result<(), Error> {
     use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    let text = match crate::file::read(path) {
+    let text = match vigil_stamp::file::read(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
             return Ok(());

@@ -2,7 +2,7 @@
 //! (docs/state-file.md): else each object would have to be looked at.
 //!
 //! It saves work and is never needed. It counts while the stamp of the table's file is the one recorded
-//! ([`crate::trust`]); a table never changes once it is written.
+//! ([`vigil_stamp::trust`]); a table never changes once it is written.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -18,8 +18,8 @@ use super::loose::{Block, Memory, Peel};
 use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
-use crate::stamp::Stamp;
-use crate::trust::FileSystem;
+use vigil_stamp::Stamp;
+use vigil_stamp::trust::FileSystem;
 use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds all.

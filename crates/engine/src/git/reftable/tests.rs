@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::git::oracle::Chance;
+use vigil_testkit::oracle::Chance;
 use crate::git::refs::testing::Sandbox;
 use crate::git::repository::RefFormat;
 

@@ -9,7 +9,6 @@ use bstr::{BStr, ByteSlice};
 use self::calendar::{DAY_S, Fields, MONTHS, WEEKDAYS};
 use super::zone::Zone;
 use crate::git::repository::Repository;
-use crate::stamp;
 
 /// Numbers in words, from one.
 const NUMBERS: [&str; 10] = [
@@ -32,7 +31,7 @@ pub(super) fn parse(text: &BStr, repository: &Repository) -> Option<i64> {
     // git's tests set the time by this variable.
     let set = environment.get("GIT_TEST_DATE_NOW");
     let set = set.and_then(|now| now.to_str().ok()?.parse().ok());
-    let now_s = set.unwrap_or_else(|| stamp::now().s);
+    let now_s = set.unwrap_or_else(|| vigil_stamp::now().s);
     exact::parse(text, &zone, now_s).or_else(|| Approximate::new(&zone, now_s).parse(text))
 }
 

@@ -47,7 +47,7 @@ impl Log {
     pub(super) fn read(repository: &Repository, name: &BStr) -> Result<Self, Stop> {
         let records = match repository.ref_format {
             RefFormat::Files => {
-                let text = crate::file::read(&path_of(repository, name)).unwrap_or_default();
+                let text = vigil_stamp::file::read(&path_of(repository, name)).unwrap_or_default();
                 let lines = text.lines_with_terminator();
                 let mut records: Vec<Record> = lines
                     .filter_map(|line| parse(line, repository.hash))

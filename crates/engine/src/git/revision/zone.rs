@@ -31,7 +31,7 @@ impl Zone {
                 Path::new(ZONES).join(path_of(name))
             }
         };
-        let bytes = crate::file::read(&path).unwrap_or_default();
+        let bytes = vigil_stamp::file::read(&path).unwrap_or_default();
         Self::parse(&bytes).unwrap_or_default()
     }
 

@@ -6,11 +6,11 @@ use gix_hash::ObjectId;
 use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
-use crate::git::oracle::Oracle;
+use vigil_testkit::oracle::Oracle;
 use crate::git::pathspec::Pathspec;
 use crate::git::repository::discover;
-use crate::stamp::tick;
-use crate::state_store::NoSteps;
+use vigil_testkit::clock::tick;
+use vigil_store::NoSteps;
 use crate::status::{Change, SparseState, StatusRequest};
 use vigil_model::request::UntrackedMode;
 

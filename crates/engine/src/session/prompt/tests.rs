@@ -1,6 +1,6 @@
 use super::*;
 use crate::environment::Environment;
-use crate::git::oracle::Oracle;
+use vigil_testkit::oracle::Oracle;
 
 const DIRS: [&str; 3] = ["a", "b", "b/c"];
 

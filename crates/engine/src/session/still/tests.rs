@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
-use crate::git::oracle::Oracle;
+use vigil_testkit::oracle::Oracle;
 use crate::git::repository::discover;
 use crate::prompt::{Prompt, PromptRequest};
 use crate::session::Session;

@@ -10,7 +10,7 @@ use vigil_model::tracked::{DirNumber, ROOT};
 use super::{Beyond, Directory, Found, Said, Session, Untracked, UntrackedMode, parent};
 use crate::scan::question;
 use crate::session::ignoring::Decision;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::state::Standing;
 use crate::status::Change;
 

@@ -10,7 +10,7 @@ use vigil_model::verdict::{Verdict, compare, signs};
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
 use crate::scan::observed;
 use crate::session::submodules::checked_out;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::status::Change;
 use vigil_model::change::ChangeKind;
 

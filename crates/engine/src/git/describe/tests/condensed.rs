@@ -93,7 +93,7 @@ fn is_whole(sandbox: &Sandbox) -> bool {
 fn lightweight_tags_that_nobody_needs_are_left_out_until_something_changes() {
     for format in [RefFormat::Files, RefFormat::Reftable] {
         let sandbox = sandbox(format);
-        crate::stamp::tick();
+        vigil_testkit::clock::tick();
         ask(&sandbox, "nothing is remembered");
         assert!(is_whole(&sandbox));
         // Of tables, what leads where is remembered first.
@@ -126,7 +126,7 @@ fn lightweight_tags_that_nobody_needs_are_left_out_until_something_changes() {
         assert!(listed_tags(&sandbox, "refs/tags/").len() > COUNT / 2);
         ask(&sandbox, "first tags that are gone");
         sandbox.git(&["pack-refs", "--all"]);
-        crate::stamp::tick();
+        vigil_testkit::clock::tick();
         ask(&sandbox, "packed");
         for options in [&["--tags"][..], &["--tags"], &["--all"], &["--all"]] {
             save(&sandbox, options);
@@ -148,7 +148,7 @@ fn what_cannot_be_told_without_more_is_not_left_out() {
     let records = records.lines().filter(|line| !line.starts_with('^'));
     let packed: String = records.map(|line| format!("{line}\n")).collect();
     std::fs::write(&path, packed).unwrap();
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     for (sandbox, prefix, options) in [
         (&tables, "refs/", &["--all"][..]),
         (&files, "refs/tags/", &["--tags"]),
@@ -156,12 +156,12 @@ fn what_cannot_be_told_without_more_is_not_left_out() {
         save(sandbox, options);
         save(sandbox, options);
         let state = sandbox.git_dir().join("vigil/refs/state");
-        let stamp = crate::stamp::Stamp::of(&state).unwrap();
+        let stamp = vigil_stamp::Stamp::of(&state).unwrap();
         assert!(stamp.is_some());
         assert!(listed_tags(sandbox, prefix).len() >= COUNT);
         ask(sandbox, "nothing is left out");
         save(sandbox, options);
-        let again = crate::stamp::Stamp::of(&state).unwrap();
+        let again = vigil_stamp::Stamp::of(&state).unwrap();
         assert_eq!(again, stamp, "that it is of no use is remembered, too");
     }
 }

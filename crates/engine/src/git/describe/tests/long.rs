@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_history_that_is_remembered_has_the_same_names() {
     let sandbox = Sandbox::with_history(1500);
-    crate::stamp::tick();
+    vigil_testkit::clock::tick();
     let memory = sandbox.git_dir().join("vigil/commits/state");
     // No names, one that does not count without an option, one that does and is far, and one beside the history of others.
     for (at, make) in [

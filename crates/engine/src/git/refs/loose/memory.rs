@@ -2,7 +2,7 @@
 //! see that each is as it was takes a third of the time to read them.
 //!
 //! It saves work and is never needed. A record counts while the stamp of its file is the one recorded
-//! ([`crate::trust`]); that of a folder tells nothing of files in it, which may be written in place.
+//! ([`vigil_stamp::trust`]); that of a folder tells nothing of files in it, which may be written in place.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,10 +17,10 @@ use vigil_model::timestamp::Timestamp;
 
 use super::best::{self, BestTag};
 use crate::git::repository::Repository;
-use crate::stamp::{Stamp, now};
+use vigil_stamp::{Stamp, now};
 use crate::state::{refs_folder, refs_store};
-use crate::state_store::{Snapshot, Table};
-use crate::trust::{self, FileSystem};
+use vigil_store::{Snapshot, Table};
+use vigil_stamp::trust::{self, FileSystem};
 use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds all.

@@ -13,14 +13,14 @@ use super::best::{self, BestTag};
 use super::memory::{KEY, Memory, write_folder, write_record};
 use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
-use crate::file::open_folder;
+use vigil_stamp::file::open_folder;
 use crate::git::refs::{condensed, tables};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
-use crate::stamp::Stamp;
+use vigil_stamp::Stamp;
 use crate::state::{make_way, refs_store};
-use crate::state_store::{Changes, NoSteps, Table};
-use crate::trust::FileSystem;
+use vigil_store::{Changes, NoSteps, Table};
+use vigil_stamp::trust::FileSystem;
 use vigil_model::bytes::Writer;
 
 /// The blocks that are believed because of stamps in them.

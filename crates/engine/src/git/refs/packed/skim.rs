@@ -324,7 +324,7 @@ mod tests {
     use gix_hash::Kind;
 
     use super::*;
-    use crate::file::Contents;
+    use vigil_stamp::file::Contents;
     use crate::git::refs::name;
 
     fn parse(text: &str) -> Packed {

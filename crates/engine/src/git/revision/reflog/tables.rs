@@ -23,7 +23,7 @@ type Updates = BTreeMap<u64, Option<Record>>;
 pub(super) fn read(folder: &Path, name: &BStr, hash: Kind) -> Result<Vec<Record>, Error> {
     let list_path = folder.join("tables.list");
     for _ in 0..ATTEMPTS_MAX {
-        let list = match crate::file::read(&list_path) {
+        let list = match vigil_stamp::file::read(&list_path) {
             Ok(list) => list,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => {
@@ -45,7 +45,7 @@ fn read_all(folder: &Path, list: &[u8], name: &BStr, hash: Kind) -> Result<Optio
     let mut updates = Updates::new();
     for table in list.lines().filter(|table| !table.is_empty()) {
         let path = folder.join(OsStr::from_bytes(table));
-        match crate::file::read(&path) {
+        match vigil_stamp::file::read(&path) {
             Ok(bytes) => add_table(&bytes, name, hash, &mut updates).ok_or(Error::Corrupt {
                 path,
                 reason: "a log makes no sense",

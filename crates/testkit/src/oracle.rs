@@ -1,4 +1,11 @@
-//! For tests: real git in a repository of its own, to compare with, and reproducible chance.
+//! Real git in a repository of its own, to compare with, and reproducible chance: for unit tests, which panic where it fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "only tests call this, and a test that fails may panic"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -8,13 +15,15 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A repository in a temporary directory, out of reach of the user's own configuration.
-pub(crate) struct Oracle {
+#[derive(Debug)]
+pub struct Oracle {
     directory: TempDir,
 }
 
+#[allow(clippy::new_without_default, reason = "it makes folders")]
 impl Oracle {
     /// An empty repository.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let oracle = Self {
             directory: TempDir::new().unwrap(),
         };
@@ -24,19 +33,19 @@ impl Oracle {
     }
 
     /// The top of its working tree.
-    pub(crate) fn top(&self) -> std::path::PathBuf {
+    pub fn top(&self) -> std::path::PathBuf {
         self.directory.path().join("work")
     }
 
     /// Writes a file in the working tree, and the directories it is in.
-    pub(crate) fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+    pub fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
         let path = self.top().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, contents).unwrap();
     }
 
     /// What git prints, called in the directory `subdirectory` of the working tree with `input` to read.
-    pub(crate) fn output(&self, subdirectory: &str, arguments: &[&str], input: &[u8]) -> Output {
+    pub fn output(&self, subdirectory: &str, arguments: &[&str], input: &[u8]) -> Output {
         let mut child = Command::new("git")
             .args(arguments)
             .current_dir(self.top().join(subdirectory))
@@ -65,7 +74,7 @@ impl Oracle {
     }
 
     /// What git prints at the top of the working tree; it must succeed.
-    pub(crate) fn git(&self, arguments: &[&str]) -> Vec<u8> {
+    pub fn git(&self, arguments: &[&str]) -> Vec<u8> {
         let output = self.output("", arguments, b"");
         assert!(
             output.status.success(),
@@ -77,15 +86,17 @@ impl Oracle {
 }
 
 /// Chance that a seed fixes (xorshift).
-pub(crate) struct Chance(u64);
+#[derive(Debug)]
+pub struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The chance of this seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `limit`.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -93,7 +104,7 @@ impl Chance {
     }
 
     /// One of `choices`.
-    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }

@@ -2,11 +2,14 @@
 //! (`docs/state-file.md`). What the blocks mean is not known here.
 //!
 //! Readers take no lock and never wait; one writer at a time appends to the data file, or replaces it.
+//!
+//! May import `stamp`, `model` and `linux`. Never trusts a byte that it reads, and knows nothing of git or Mercurial.
 
 mod changes;
 mod folder;
 #[cfg(feature = "fuzzing")]
-pub(crate) mod image;
+#[doc(hidden)]
+pub mod image;
 mod plan;
 mod publish;
 mod snapshot;

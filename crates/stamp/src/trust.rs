@@ -171,12 +171,12 @@ impl FileSystem {
     }
 
     /// The file system that `folder` is on, without findings.
-    pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
+    pub fn of_folder(folder: &Path) -> Option<Self> {
         Self::of(open_folder(folder).ok()?.as_fd()).ok()
     }
 
     /// What `stamp` may prove where all that is known is this file system: a link may lead to another one.
-    pub(crate) fn trust_in(&self, stamp: &Stamp) -> FileSystemTrust {
+    pub fn trust_in(&self, stamp: &Stamp) -> FileSystemTrust {
         match stamp.device() == self.device {
             true => self.trust(None),
             false => FileSystemTrust::default(),
@@ -185,7 +185,7 @@ impl FileSystem {
 
     /// Whether a file has the contents that it had when `stamp` was recorded, if it has that still: no stamp from
     /// `distrusted_from` on proves that.
-    pub(crate) fn believes(&self, stamp: &Stamp, distrusted_from: Option<Timestamp>) -> bool {
+    pub fn believes(&self, stamp: &Stamp, distrusted_from: Option<Timestamp>) -> bool {
         self.trust_in(stamp).contents && distrusted_from.is_none_or(|time| stamp.is_before(time))
     }
 

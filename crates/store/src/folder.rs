@@ -11,7 +11,7 @@ use vigil_model::state_layout::docket::Docket;
 
 use super::snapshot::Damaged;
 use super::{IoError, NoState};
-use crate::file::read_to_end;
+use vigil_stamp::file::read_to_end;
 
 /// The docket's name.
 pub(super) const DOCKET: &str = "state";

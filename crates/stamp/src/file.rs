@@ -18,20 +18,20 @@ const DEVICE_LEN_MAX: u64 = 1 << 20;
 const AT_ONCE_LEN_MAX: usize = 1 << 30;
 
 /// Opens `path` for reading. A pipe that nobody writes into has nothing to read; git would wait for ever.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
 }
 
 /// Opens the folder `path`, not to be read but to look at what is in it.
-pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+pub fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, path, flags, Mode::empty())
 }
 
 /// The contents of a file.
 #[derive(Debug)]
-pub(crate) enum Contents {
+pub enum Contents {
     /// A copy.
     Read(Vec<u8>),
     /// The file itself.
@@ -54,7 +54,7 @@ const MAPPED_LEN_MIN: usize = 64 * 1024;
 
 /// The contents of the file `path`, for files that are replaced as a whole when they change, never written in place
 /// ([`Map`]).
-pub(crate) fn read_or_map(path: &Path) -> io::Result<Contents> {
+pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     let file = open(path)?;
     let metadata = file.metadata()?;
     let len = usize::try_from(metadata.len()).unwrap_or(0);
@@ -68,7 +68,7 @@ pub(crate) fn read_or_map(path: &Path) -> io::Result<Contents> {
 }
 
 /// Reads the file `path`.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let metadata = file.metadata()?;
     read_open(file, &metadata)
@@ -83,7 +83,7 @@ fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
 
 /// Reads `file`, of which nothing was read yet, to its end, but no more than `len_max` bytes. `regular_len` is how long
 /// it was found to be, of a regular file.
-pub(crate) fn read_to_end(
+pub fn read_to_end(
     file: File,
     regular_len: Option<u64>,
     len_max: u64,

@@ -140,19 +140,19 @@ impl Stamp {
 
 /// A look at a file: what was there, and a time before it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Observation {
+pub struct Observation {
     stamp: Option<Stamp>,
     before: Timestamp,
 }
 
 impl Observation {
     /// Looks at `path`. To be made before the contents are read: a change in between then shows.
-    pub(crate) fn of(path: &Path) -> Result<Self, Errno> {
+    pub fn of(path: &Path) -> Result<Self, Errno> {
         Self::after(now(), path)
     }
 
     /// As [`Self::of`], where something of `path` was read already, but after the time `before`.
-    pub(crate) fn after(before: Timestamp, path: &Path) -> Result<Self, Errno> {
+    pub fn after(before: Timestamp, path: &Path) -> Result<Self, Errno> {
         Ok(Self {
             stamp: Stamp::of(path)?,
             before,
@@ -160,18 +160,18 @@ impl Observation {
     }
 
     /// A look made by others, who saw `stat`, or nothing, after the time `before`.
-    pub(crate) fn at(before: Timestamp, stat: Option<&Stat>) -> Self {
+    pub fn at(before: Timestamp, stat: Option<&Stat>) -> Self {
         let stamp = stat.map(Stamp::from);
         Self { stamp, before }
     }
 
     /// Whether there was anything.
-    pub(crate) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.stamp.is_some()
     }
 
     /// Whether what was read after this look is what `path` holds now. A stamp too young to tell says no.
-    pub(crate) fn holds(&self, path: &Path) -> Result<bool, Errno> {
+    pub fn holds(&self, path: &Path) -> Result<bool, Errno> {
         if self.stamp.is_some_and(|stamp| stamp.is_racy(self.before)) {
             return Ok(false);
         }
@@ -181,7 +181,7 @@ impl Observation {
 
 /// When the contents last changed.
 #[inline]
-pub(crate) fn mtime(stat: &Stat) -> Timestamp {
+pub fn mtime(stat: &Stat) -> Timestamp {
     Timestamp {
         s: stat.mtime_s,
         ns: stat.mtime_ns,
@@ -189,7 +189,7 @@ pub(crate) fn mtime(stat: &Stat) -> Timestamp {
 }
 
 /// The time of the last tick: the clock with which the kernel stamps files.
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     time_by(ClockId::RealtimeCoarse)
 }
 
@@ -198,16 +198,6 @@ fn time_by(clock: ClockId) -> Timestamp {
     Timestamp {
         s: now.tv_sec,
         ns: u32::try_from(now.tv_nsec).unwrap_or_default(),
-    }
-}
-
-/// Waits until whatever was written so far bears a stamp before [`now`]. That may be the exact time (multigrain
-/// timestamps), and the time of a tick that came late is before moments that went by without it.
-#[cfg(test)]
-pub(crate) fn tick() {
-    let written = time_by(ClockId::Realtime);
-    while now() <= written {
-        std::thread::yield_now();
     }
 }
 

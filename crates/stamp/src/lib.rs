@@ -1,0 +1,13 @@
+//! Whether a file or folder is still what was looked at: stamps, observations, and how far clocks and file systems may be
+//! trusted. It also reads small files whole, so that what is read and what is stamped are the same.
+//!
+//! May import `model` and `linux`. Never knows what is in the files, and decides nothing but "the same" or "perhaps not".
+
+pub mod file;
+pub mod quiet;
+pub mod seen;
+pub mod stamp;
+pub mod trust;
+
+pub use self::seen::SeenFile;
+pub use self::stamp::{Observation, Stamp, mtime, now};
