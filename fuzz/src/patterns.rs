@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::attributes::{Attributes, Blobs, IndexBlobs, Settings, Value};
-use vigil_engine::git::ignore::{GlobalSources, IgnoreRules};
-use vigil_engine::git::pathspec::{self, Relation};
-use vigil_engine::git::sparse::SparseCheckout;
-use vigil_engine::git::wildmatch::{self, Flags};
+use vigil_rules::attributes::{AttributeFiles, Attributes, Blobs, IndexBlobs, Value};
+use vigil_rules::ignore::{GlobalSources, IgnoreRules};
+use vigil_rules::pathspec::{self, Relation};
+use vigil_rules::sparse::SparseCheckout;
+use vigil_rules::wildmatch::{self, Flags};
 
 use crate::input::{Input, inside};
 
@@ -206,10 +206,10 @@ impl IndexBlobs for Tree {
 }
 
 fn attributes_of(tree: Tree, fold_case: bool) -> Attributes {
-    let settings = Settings {
+    let settings = AttributeFiles {
         info_file: "/nonexistent/attributes".into(),
         fold_case,
-        ..Settings::default()
+        ..AttributeFiles::default()
     };
     let tree = Arc::new(tree);
     let blobs = Blobs {

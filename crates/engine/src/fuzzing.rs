@@ -7,8 +7,6 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
 use crate::environment::Environment;
-use vigil_stamp::file::Contents;
-use crate::git::attributes::Messages;
 use crate::git::branch::refspec::{self, Refspec};
 use crate::git::commits;
 use crate::git::config::{parameters, parse};
@@ -25,8 +23,10 @@ use crate::git::staged::tree::TreeEntry;
 use crate::object_store::short::{Extent, Short};
 use crate::objects::Commit;
 use crate::objects::commit;
-pub use vigil_store::image::{appended, rewritten, state};
 use vigil_model::config_value;
+use vigil_rules::messages::Messages;
+use vigil_stamp::file::Contents;
+pub use vigil_store::image::{appended, rewritten, state};
 
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);

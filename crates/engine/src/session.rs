@@ -43,11 +43,10 @@ use self::index::IndexState;
 pub use self::still::Still;
 use self::still::Stillness;
 use self::surroundings::{MissedAttributes, SourceOfAttributes};
-use crate::git::attributes::{self, Attributes, Messages, SourceTree};
+use crate::git::attribute_files::{self, SourceTree, attribute_files};
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::index_file::{self, IndexFile};
 use crate::git::operation::under_way;
-use crate::git::pathspec::{self, Pathspec};
 use crate::git::refs::Head;
 use crate::git::refs::Refs;
 use crate::git::repository::settings::Settings;
@@ -56,11 +55,14 @@ use crate::git::tags::{self, TagIndex};
 use crate::git::{branch, config, refs, renames, revision, staged};
 use crate::objects::{self, Objects};
 use crate::scan::{Findings, Scan, ScanError, ScanMemory};
-use vigil_stamp::now;
 use crate::state::{Compared, HeadTree, State};
 use crate::status::{Status, StatusRequest};
-use vigil_stamp::trust;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_rules::attributes::Attributes;
+use vigil_rules::messages::Messages;
+use vigil_rules::pathspec::{self, Pathspec};
+use vigil_stamp::now;
+use vigil_stamp::trust;
 
 /// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +102,7 @@ pub enum SessionError {
     Pathspec(#[from] pathspec::Error),
     /// Attributes.
     #[error(transparent)]
-    Attributes(#[from] attributes::Error),
+    Attributes(#[from] attribute_files::Error),
     /// Contents of the working tree cannot be made what would be recorded.
     #[error(transparent)]
     Contents(#[from] convert::Error),
@@ -229,7 +231,7 @@ impl Session {
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
-            attributes::Settings::of(&repository)?,
+            attribute_files(&repository)?,
             surroundings::blobs(&nothing, &objects, SourceOfAttributes::Index),
             messages.clone(),
         ));

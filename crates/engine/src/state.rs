@@ -25,8 +25,8 @@ use crate::git::index_file::{IndexFile, SeenFile};
 use crate::git::repository::Repository;
 use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
-use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
+use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
 pub use place::{

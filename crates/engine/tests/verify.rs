@@ -17,8 +17,8 @@ use vigil_engine::git::repository::discover;
 use vigil_engine::session::verify::{Problem, Verdict, Verification, verify};
 use vigil_engine::session::{Session, SessionError};
 use vigil_engine::state::places;
-use vigil_store::{Changes, NoSteps, Published, Table};
 use vigil_engine::status::StatusRequest;
+use vigil_store::{Changes, NoSteps, Published, Table};
 
 struct Sandbox(tempfile::TempDir);
 

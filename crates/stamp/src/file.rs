@@ -83,11 +83,7 @@ fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
 
 /// Reads `file`, of which nothing was read yet, to its end, but no more than `len_max` bytes. `regular_len` is how long
 /// it was found to be, of a regular file.
-pub fn read_to_end(
-    file: File,
-    regular_len: Option<u64>,
-    len_max: u64,
-) -> io::Result<Vec<u8>> {
+pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     // Of a file that the system makes up, the length is 0 or that of a page, whatever there is to read.
     if let Some(len) = regular_len.filter(|len| *len > 0 && *len < len_max) {

@@ -8,7 +8,7 @@
 //! - [`action`]: the things that are done to it, as data that can be played, cut down and printed as a shell script.
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
-//! - [`oracle`], [`clock`]: real git, reproducible chance and time for the unit tests of the crates.
+//! - [`oracle`], [`fixture`], [`clock`]: real git, reproducible chance and time for the unit tests of the crates.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
@@ -18,6 +18,7 @@ mod broken_index;
 pub mod campaign;
 pub mod cases;
 pub mod clock;
+pub mod fixture;
 pub mod invocation;
 pub mod long_lived;
 pub mod objects;

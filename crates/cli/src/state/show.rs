@@ -7,8 +7,8 @@ use vigil_engine::environment::Environment;
 use vigil_engine::state::{
     DirectoryReport, IndexRelation, ListingReport, PublishedReport, Standing, StateReport,
 };
-use vigil_store::NoState;
 use vigil_stamp::trust::FileSystemTrust;
+use vigil_store::NoState;
 
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use super::{json, why_unkept};

@@ -1,7 +1,6 @@
 //! Plain sentences.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::attributes::Value;
 use vigil_engine::git::convert;
 use vigil_engine::session::Session;
 use vigil_engine::session::why::{
@@ -15,6 +14,7 @@ use vigil_model::mode::FileMode;
 use vigil_model::request::IgnoreSubmodules;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict, worktree_mode};
+use vigil_rules::attributes::Value;
 
 use crate::bytes;
 use crate::inside;

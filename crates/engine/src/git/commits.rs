@@ -21,8 +21,8 @@ use self::recorded::Recorded;
 pub(crate) use self::remember::Learned;
 use super::repository::Repository;
 use crate::objects::{Error, MANY, Objects};
-use vigil_stamp::now;
 use vigil_model::id_hasher::IdHasher;
+use vigil_stamp::now;
 
 /// A commit's place in [`Commits`].
 pub(super) type Number = u32;

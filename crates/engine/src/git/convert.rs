@@ -40,7 +40,8 @@ use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
 use self::shell::Input;
-use super::attributes::{Attributes, Blobs, Messages, Value, bytes};
+use vigil_rules::attributes::{Attributes, Blobs, Value};
+use vigil_rules::messages::{Messages, bytes};
 
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;

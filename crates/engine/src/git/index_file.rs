@@ -273,7 +273,8 @@ impl<'a> Reader<'a> {
             Ok(_) => in_git_dir.clone(),
             Err(_) => self.path.with_file_name(&name),
         };
-        let file = vigil_stamp::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
+        let file =
+            vigil_stamp::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
         let join = |promise| Join::new(&split.index, link, promise, take);
         let (shared, joined, stat) = self.read(&path, &file, join)?;
         seen.notice(&shared);

@@ -15,12 +15,13 @@ use gix_hash::oid;
 use vigil_linux::errno;
 
 use self::temporary::TemporaryFile;
-use super::attributes::{Attributes, Value, bytes};
 use super::config::{self, Config};
 use super::convert::shell::report_signal;
 use super::convert::{self, Converter};
 use super::refs::Refs;
 use crate::objects::Objects;
+use vigil_rules::attributes::{Attributes, Value};
+use vigil_rules::messages::bytes;
 
 /// The driver of paths that name none, or none that there is.
 const DEFAULT: &str = "default";

@@ -28,7 +28,6 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 use vigil_model::verdict::StatRules;
 
-use crate::git::ignore::IgnoreRules;
 use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
 pub(crate) use entries::observed;
@@ -37,6 +36,7 @@ pub use focus::Focus;
 pub(crate) use rules::{read_ignore_file, recorded_rules_hold};
 pub use surroundings::{ContentError, Surroundings};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_rules::ignore::IgnoreRules;
 
 /// One scan: what is asked, and all that is needed to answer.
 pub struct Scan<'a> {

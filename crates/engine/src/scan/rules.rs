@@ -13,9 +13,9 @@ use vigil_linux::{Errno, errno};
 use vigil_model::tracked::Directory;
 
 use super::walk::{Walk, Worker};
-use vigil_stamp::file::read_to_end;
-use crate::git::ignore::IgnoreRules;
+use vigil_rules::ignore::IgnoreRules;
 use vigil_stamp::Stamp;
+use vigil_stamp::file::read_to_end;
 
 /// The largest ignore file that git reads, in bytes.
 const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;

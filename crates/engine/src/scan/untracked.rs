@@ -20,8 +20,8 @@ use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::rules::Rules;
 use super::walk::{Task, Walk, Worker};
-use vigil_stamp::Stamp;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_stamp::Stamp;
 
 /// What a path beside the tracked files is; of several, the greatest counts for the directory above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

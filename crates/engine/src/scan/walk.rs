@@ -24,8 +24,8 @@ use super::rules::Rules;
 use super::spot::{Here, Spot};
 use super::untracked::UntrackedDir;
 use super::{Findings, Observed, Scan, ScanError};
-use vigil_stamp::now;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_stamp::now;
 
 /// Trees with fewer entries are begun by the calling thread alone.
 const ENTRIES_FOR_THREADS: usize = 600;

@@ -281,7 +281,8 @@ impl Session {
         if specs.is_empty() {
             return Ok(Pathspec::default());
         }
-        let settings = pathspec::Settings::from_environment(&self.repository.environment)?;
+        let settings =
+            pathspec::Settings::from_variables(|name| self.repository.environment.get(name))?;
         let prefix = self.repository.prefix.as_bstr();
         Ok(pathspec::parse(
             specs,

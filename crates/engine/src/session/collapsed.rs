@@ -8,9 +8,9 @@ use vigil_model::tracked::Tracked;
 
 use super::index::IndexState;
 use super::{Session, SessionError, is_present};
-use crate::git::sparse::SparseCheckout;
 use crate::status::StatusRequest;
 use vigil_model::request::UntrackedMode;
+use vigil_rules::sparse::SparseCheckout;
 
 impl Session {
     /// How the index is sparse, if git works with a sparse one all the time.

@@ -10,13 +10,14 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::surroundings::{self, SourceOfAttributes};
-use crate::git::attributes::Messages;
-use crate::git::attributes::{self, Attributes};
+use crate::git::attribute_files::attribute_files;
 use crate::git::convert::{self, Converter, FilterStderr};
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
 use crate::git::textconv::{self, Drivers};
 use crate::objects::Objects;
+use vigil_rules::attributes::Attributes;
+use vigil_rules::messages::Messages;
 
 /// What transforms blobs, with the programs that it runs. They end with it.
 pub struct Contents {
@@ -35,7 +36,7 @@ impl Contents {
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
-            attributes::Settings::of(repository)?,
+            attribute_files(repository)?,
             surroundings::blobs(&nothing, objects, SourceOfAttributes::Index),
             messages.clone(),
         ));

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use vigil_linux::errno;
 
-use crate::git::ignore::{GlobalSources, IgnoreRules};
 use crate::git::repository::{Repository, settings::Settings};
+use vigil_rules::ignore::{GlobalSources, IgnoreRules};
 use vigil_stamp::Observation;
 
 /// The rules, and the files that they came from.

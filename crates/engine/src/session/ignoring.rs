@@ -8,8 +8,8 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::path::join;
 
 use super::Session;
-use crate::git::ignore::{IgnoreRules, Match};
 use crate::scan::{read_ignore_file, recorded_rules_hold};
+use vigil_rules::ignore::{IgnoreRules, Match};
 
 const FILE_NAME: &str = ".gitignore";
 

@@ -21,8 +21,8 @@ use crate::git::staged::{self, StagedDiff};
 use crate::objects::Objects;
 use crate::scan::ScanMemory;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
-use vigil_store::{Published, Steps, StoreError};
 use vigil_stamp::trust;
+use vigil_store::{Published, Steps, StoreError};
 
 /// An index and what was made of it.
 pub(super) struct IndexState {

@@ -10,9 +10,9 @@ use super::{Session, SessionError, is_present};
 use crate::git::branch::compared_branches;
 use crate::git::operation::under_way::UnderWay;
 use crate::git::refs::Head;
-use crate::git::sparse::{AbsentPaths, percent_present};
 use crate::git::staged;
 use crate::status::{LongStatus, SparseState, StatusRequest};
+use vigil_rules::sparse::{AbsentPaths, percent_present};
 
 impl Session {
     /// What only the long format tells of the index that was read last, and of everything else as it is now;

@@ -13,8 +13,8 @@ use crate::git::operation::Operation;
 use crate::git::repository::RefFormat;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use crate::scan::Focus;
-use vigil_stamp::Observation;
 use vigil_model::change::ChangeKind;
+use vigil_stamp::Observation;
 
 /// What prompts remember beside what the session does.
 #[derive(Default)]

@@ -7,9 +7,9 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 use super::ignoring::RulesIn;
 use super::{Session, SessionError};
 use crate::scan::question;
-use vigil_stamp::Stamp;
 use crate::state::standing::Ground;
 use crate::state::{self, DirectoryReport, ListingReport, StateReport, Unkept};
+use vigil_stamp::Stamp;
 
 impl Session {
     /// What there is to tell of the state on disk.

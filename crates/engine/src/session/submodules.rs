@@ -10,9 +10,9 @@ use crate::git::convert::FilterStderr;
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository, submodule, submodule_references};
 use crate::objects::Objects;
-use vigil_store::NoSteps;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
+use vigil_store::NoSteps;
 
 /// What `.gitmodules` says, and what the configuration says over it.
 pub(super) struct SubmoduleRules {

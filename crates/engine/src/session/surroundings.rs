@@ -13,15 +13,16 @@ use vigil_model::tracked::Tracked;
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
 use super::submodules::checked_out;
-use crate::git::attributes::{Attributes, Messages, Value};
-use crate::git::attributes::{Blobs, IndexBlobs};
 use crate::git::convert::{self, Converter};
-use crate::git::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 use crate::git::renames::{Blob, BlobSource, FileSide};
 use crate::git::repository::Repository;
 use crate::git::staged::{SourceError, TreeSource};
 use crate::objects::{self, Objects};
 use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
+use vigil_rules::attributes::{Attributes, Value};
+use vigil_rules::attributes::{Blobs, IndexBlobs};
+use vigil_rules::messages::Messages;
+use vigil_rules::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 
 /// The parts of a session that a scan needs.
 pub(super) struct Host<'a> {

@@ -7,9 +7,9 @@ use bstr::BString;
 use vigil_model::tracked::TrackedEntry;
 
 use super::{Session, SessionError};
-use vigil_stamp::Stamp;
 use crate::status::{Change, Status, StatusRequest};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_stamp::Stamp;
 
 /// How often an answer that differs is asked for: the working copy may change between two looks.
 const ASKED_MAX: usize = 3;

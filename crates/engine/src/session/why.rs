@@ -18,10 +18,10 @@ use vigil_model::verdict::{Sign, Verdict};
 pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
 use crate::git::convert::Step;
-use crate::git::pathspec;
 use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
+use vigil_rules::pathspec;
 
 /// What is known of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]

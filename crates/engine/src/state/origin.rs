@@ -8,8 +8,8 @@ use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
 use crate::git::index_file::{IndexFile, SeenFile};
-use vigil_stamp::Stamp;
 use vigil_model::bytes::{Reader, Writer};
+use vigil_stamp::Stamp;
 
 /// Writes the block.
 pub(super) fn write(file: &IndexFile) -> Vec<u8> {

@@ -13,12 +13,12 @@ use vigil_model::clock::{ClockMark, distrusted_from};
 use super::{GENERATION_UNKNOWN, first_bytes};
 use crate::git::index_file::SeenFile;
 use crate::git::repository::Repository;
-use vigil_stamp::Stamp;
 use crate::state::origin::{read_seen, write_seen};
 use crate::state::{commits_folder, commits_store};
-use vigil_store::{Snapshot, Table};
-use vigil_stamp::trust::{self, FileSystem};
 use vigil_model::bytes::{Reader, Writer};
+use vigil_stamp::Stamp;
+use vigil_stamp::trust::{self, FileSystem};
+use vigil_store::{Snapshot, Table};
 
 /// The block of what the others rest on, and how many there are.
 pub(super) const HEAD: u32 = 0;

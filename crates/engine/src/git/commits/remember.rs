@@ -9,8 +9,8 @@ use super::{Commit, Commits, Number, Source, Told, index, offset};
 use crate::git::repository::Repository;
 use crate::objects::Objects;
 use crate::state::{commits_store, make_way};
-use vigil_store::{Changes, NoSteps, Table};
 use vigil_stamp::trust::{self, FileSystem};
+use vigil_store::{Changes, NoSteps, Table};
 
 /// From how many commits on that were read from their objects it is worth to remember them.
 const MANY: usize = 1024;

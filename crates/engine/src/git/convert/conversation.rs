@@ -10,7 +10,7 @@ use vigil_linux::errno;
 use super::Error;
 use super::settings::Direction;
 use super::shell::Input;
-use crate::git::attributes::Messages;
+use vigil_rules::messages::Messages;
 
 /// The most bytes one packet carries.
 const PACKET_DATA_MAX: usize = 65516;

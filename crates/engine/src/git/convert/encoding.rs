@@ -6,7 +6,7 @@ mod unicode;
 use bstr::{BStr, ByteSlice};
 
 use super::shell::Surroundings;
-use crate::git::attributes::{Messages, bytes};
+use vigil_rules::messages::{Messages, bytes};
 
 /// Whether two names mean one encoding: `UTF8` is `utf-8`.
 pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {

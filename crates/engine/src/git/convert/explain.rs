@@ -4,7 +4,7 @@ use bstr::{BStr, BString};
 
 use super::eol::Action;
 use super::{ATTRIBUTES, Converter, Error};
-use crate::git::attributes::{Place, Value};
+use vigil_rules::attributes::{Place, Value};
 
 /// One step of the conversion of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

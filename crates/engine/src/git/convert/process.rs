@@ -8,7 +8,7 @@ use bstr::BStr;
 use super::Error;
 use super::conversation::{Conversation, Fault, Outcome, Task};
 use super::shell::{Input, Surroundings, report_signal, stop, terminate};
-use crate::git::attributes::{Messages, bytes};
+use vigil_rules::messages::{Messages, bytes};
 
 /// A running filter.
 #[derive(Debug)]

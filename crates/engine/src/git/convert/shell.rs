@@ -15,8 +15,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use vigil_linux::errno;
 
 use crate::environment::Environment;
-use crate::git::attributes::{Messages, bytes};
 use crate::git::repository::Repository;
+use vigil_rules::messages::{Messages, bytes};
 
 /// What happens to what filters write to their standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

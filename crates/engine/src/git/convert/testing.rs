@@ -13,9 +13,10 @@ use gix_hash::{ObjectId, oid};
 
 use super::{Converter, FilterStderr, Settings};
 use crate::environment::Environment;
-use crate::git::attributes::testing::Fixture;
-use crate::git::attributes::{self, Attributes, Blobs, IndexBlobs, Messages};
+use crate::git::attribute_files::attribute_files;
 use crate::git::repository::{Repository, discover};
+use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
+use vigil_rules::messages::Messages;
 
 /// What a run printed, as what it said by itself: the programs it starts may say more.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Run {
         let variables = environment(fixture, variables);
         let environment = Environment::new(variables, &directory);
         let repository = discover(&environment, &directory).unwrap();
-        let settings = attributes::Settings::of(&repository).unwrap();
+        let settings = attribute_files(&repository).unwrap();
         let messages: Arc<Messages> = Arc::default();
         let attributes = Arc::new(Attributes::new(settings, blobs, Arc::clone(&messages)));
         let settings = Settings::of(&repository, FilterStderr::Discard).unwrap();
@@ -185,7 +186,33 @@ fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BSt
     variables
 }
 
+/// A repository, asked for what is recorded of attributes, too.
+pub(in crate::git) struct Fixture(vigil_testkit::fixture::Fixture);
+
+impl std::ops::Deref for Fixture {
+    type Target = vigil_testkit::fixture::Fixture;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
 impl Fixture {
+    pub(in crate::git) fn new() -> Self {
+        Self(vigil_testkit::fixture::Fixture::new())
+    }
+
+    /// What the index records.
+    pub(in crate::git) fn blobs(&self) -> Blobs {
+        Blobs {
+            index: Arc::new(Named {
+                directory: self.path(""),
+                prefix: Some(":0:"),
+            }),
+            tree: None,
+        }
+    }
+
     /// Writes blobs into the object database.
     pub(in crate::git) fn requests<P: Into<String>, C: Into<Vec<u8>>>(
         &self,

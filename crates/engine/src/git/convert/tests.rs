@@ -13,7 +13,8 @@ use std::process::Stdio;
 use gix_hash::Kind;
 
 use super::*;
-use crate::git::attributes::testing::{Fixture, Random};
+use crate::git::convert::testing::Fixture;
+use vigil_testkit::fixture::Random;
 
 impl Fixture {
     /// Settings without configuration, with `drivers` configured in git too.
@@ -56,7 +57,7 @@ impl Fixture {
     }
 
     fn converter(&self, settings: Settings) -> Converter {
-        let places = crate::git::attributes::Settings {
+        let places = vigil_rules::attributes::AttributeFiles {
             work_tree: Some(self.path("")),
             info_file: self.path(".git/info/attributes"),
             info_origin: ".git/info/attributes".into(),

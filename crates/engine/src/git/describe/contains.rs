@@ -12,8 +12,8 @@ use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::git::refs::{self, Detail, Peeled};
-use crate::git::wildmatch::{Flags, wildmatch};
 use crate::objects::{self, MANY, Objects};
+use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.
 const SIDE_STEP: i32 = 65535;

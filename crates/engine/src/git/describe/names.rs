@@ -14,8 +14,8 @@ use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
 use crate::git::refs::{BestTag, Detail, Listing, Next, Peeled, Skim, Skimmed};
-use crate::git::wildmatch::{Flags, wildmatch};
 use crate::objects::MANY;
+use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and the names that they are.
 ///

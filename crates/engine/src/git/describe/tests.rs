@@ -8,11 +8,11 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::git::convert::FilterStderr;
-use vigil_testkit::oracle::Chance;
 use crate::git::refs::Peeled;
 use crate::git::refs::testing::{FORMATS, Sandbox};
 use crate::git::repository::RefFormat;
 use crate::session::Session;
+use vigil_testkit::oracle::Chance;
 
 /// What `git describe` prints, or its error without "fatal: ", and what it says before.
 fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {

@@ -19,12 +19,12 @@ use super::loose::{Block, Memory};
 use super::name;
 use super::packed::Packed;
 use super::tables::TableRefs;
-use vigil_stamp::file::Contents;
 use crate::git::commits::ById;
 use crate::git::reftable::Record;
 use crate::git::repository::Repository;
-use vigil_stamp::Stamp;
 use vigil_model::bytes::{Reader, Writer};
+use vigil_stamp::Stamp;
+use vigil_stamp::file::Contents;
 
 /// The references that are condensed, by the beginning of their names, and the block that holds them.
 pub(super) const KEYS: [(&str, u32); 2] = [(TAGS, 3), ("refs/", 4)];

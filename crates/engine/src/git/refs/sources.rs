@@ -14,8 +14,8 @@ use vigil_model::timestamp::Timestamp;
 use super::Error;
 use super::loose;
 use vigil_stamp::file::open_folder;
-use vigil_stamp::{Observation, Stamp, now};
 use vigil_stamp::quiet::watch;
+use vigil_stamp::{Observation, Stamp, now};
 
 /// Everything that references were read from. To be looked at before they are read: a change in between then shows.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use super::loose::{Block, Memory, Peel};
 use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
+use vigil_model::bytes::{Reader, Writer};
 use vigil_stamp::Stamp;
 use vigil_stamp::trust::FileSystem;
-use vigil_model::bytes::{Reader, Writer};
 
 /// The block that holds all.
 pub(super) const KEY: u32 = 2;

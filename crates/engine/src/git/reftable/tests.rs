@@ -1,9 +1,9 @@
 use std::fs;
 
 use super::*;
-use vigil_testkit::oracle::Chance;
 use crate::git::refs::testing::Sandbox;
 use crate::git::repository::RefFormat;
+use vigil_testkit::oracle::Chance;
 
 fn stack_of(sandbox: &Sandbox) -> Stack {
     Stack::new(sandbox.git_dir().join("reftable"), sandbox.hash)

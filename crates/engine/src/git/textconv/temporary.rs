@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 
-use crate::git::attributes::{Messages, bytes};
 use crate::git::convert::Surroundings;
+use vigil_rules::messages::{Messages, bytes};
 
 /// How many names are tried.
 const ATTEMPTS_MAX: usize = 100;

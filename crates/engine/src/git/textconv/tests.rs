@@ -1,7 +1,7 @@
 //! Against `git cat-file --textconv`.
 
 use super::*;
-use crate::git::attributes::testing::Fixture;
+use crate::git::convert::testing::Fixture;
 use crate::git::convert::testing::{Answer, Request, Run};
 
 /// One run of ours over `requests`.

@@ -6,13 +6,13 @@ use gix_hash::ObjectId;
 use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
-use vigil_testkit::oracle::Oracle;
-use crate::git::pathspec::Pathspec;
 use crate::git::repository::discover;
-use vigil_testkit::clock::tick;
-use vigil_store::NoSteps;
 use crate::status::{Change, SparseState, StatusRequest};
 use vigil_model::request::UntrackedMode;
+use vigil_rules::pathspec::Pathspec;
+use vigil_store::NoSteps;
+use vigil_testkit::clock::tick;
+use vigil_testkit::oracle::Oracle;
 
 fn repository() -> Oracle {
     let oracle = Oracle::new();

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::*;
 use crate::environment::Environment;
 use crate::git::convert::FilterStderr;
-use vigil_testkit::oracle::Oracle;
 use crate::git::repository::discover;
 use crate::prompt::{Prompt, PromptRequest};
 use crate::session::Session;
+use vigil_testkit::oracle::Oracle;
 
 /// A commit on `main` that is tagged, another branch and an upstream.
 fn repository() -> Oracle {

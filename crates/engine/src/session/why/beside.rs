@@ -10,9 +10,9 @@ use vigil_model::tracked::{DirNumber, ROOT};
 use super::{Beyond, Directory, Found, Said, Session, Untracked, UntrackedMode, parent};
 use crate::scan::question;
 use crate::session::ignoring::Decision;
-use vigil_stamp::Stamp;
 use crate::state::Standing;
 use crate::status::Change;
+use vigil_stamp::Stamp;
 
 impl Session {
     /// What is in the directory `number`, at `path`, which has tracked files.

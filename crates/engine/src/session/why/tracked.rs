@@ -10,9 +10,9 @@ use vigil_model::verdict::{Verdict, compare, signs};
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
 use crate::scan::observed;
 use crate::session::submodules::checked_out;
-use vigil_stamp::Stamp;
 use crate::status::Change;
 use vigil_model::change::ChangeKind;
+use vigil_stamp::Stamp;
 
 impl Session {
     /// Why the path of `entry`, of which a status says `change`, is taken for changed or not.

@@ -1,8 +1,8 @@
 //! What is told of a conversion.
 
 use super::*;
-use crate::git::attributes::Value;
 use crate::git::convert::{Reason, Step, Treatment};
+use vigil_rules::attributes::Value;
 
 /// What is told of `f` with its attributes, under settings that differ from the usual ones.
 fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {

@@ -1,9 +1,10 @@
 //! What a checkout would write, against `git cat-file --filters`.
 
 use super::filters::SERVER;
-use crate::git::attributes::Blobs;
-use crate::git::attributes::testing::{Fixture, Random};
+use crate::git::convert::testing::Fixture;
 use crate::git::convert::testing::{Answer, Named, Request, Run};
+use vigil_rules::attributes::Blobs;
+use vigil_testkit::fixture::Random;
 
 use std::sync::Arc;
 

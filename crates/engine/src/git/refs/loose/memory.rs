@@ -17,11 +17,11 @@ use vigil_model::timestamp::Timestamp;
 
 use super::best::{self, BestTag};
 use crate::git::repository::Repository;
-use vigil_stamp::{Stamp, now};
 use crate::state::{refs_folder, refs_store};
-use vigil_store::{Snapshot, Table};
-use vigil_stamp::trust::{self, FileSystem};
 use vigil_model::bytes::{Reader, Writer};
+use vigil_stamp::trust::{self, FileSystem};
+use vigil_stamp::{Stamp, now};
+use vigil_store::{Snapshot, Table};
 
 /// The block that holds all.
 pub(super) const KEY: u32 = 0;

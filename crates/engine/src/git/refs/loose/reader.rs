@@ -12,9 +12,9 @@ use vigil_linux::stat::stat_at_first;
 
 use super::memory::{Memory, Records};
 use super::{Folder, Folders, Loose, Raw, is_per_worktree, list, read, read_at};
-use vigil_stamp::file::open_folder;
 use crate::git::refs::packed::Packed;
 use vigil_stamp::Stamp;
+use vigil_stamp::file::open_folder;
 
 /// From how many references on each thread that reads them is worth its start.
 const NAMES_PER_THREAD_MIN: usize = 256;

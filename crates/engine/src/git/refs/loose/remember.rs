@@ -13,15 +13,15 @@ use super::best::{self, BestTag};
 use super::memory::{KEY, Memory, write_folder, write_record};
 use super::reader::{LooseRef, LooseRefs};
 use super::{Folder, Raw, is_per_worktree};
-use vigil_stamp::file::open_folder;
 use crate::git::refs::{condensed, tables};
 use crate::git::repository::Repository;
 use crate::shares::on_all_cores;
-use vigil_stamp::Stamp;
 use crate::state::{make_way, refs_store};
-use vigil_store::{Changes, NoSteps, Table};
-use vigil_stamp::trust::FileSystem;
 use vigil_model::bytes::Writer;
+use vigil_stamp::Stamp;
+use vigil_stamp::file::open_folder;
+use vigil_stamp::trust::FileSystem;
+use vigil_store::{Changes, NoSteps, Table};
 
 /// The blocks that are believed because of stamps in them.
 const STAMPED: [u32; 4] = [KEY, tables::KEY, condensed::KEYS[0].1, condensed::KEYS[1].1];

@@ -8,11 +8,11 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
 use super::memory::{self, Memory};
 use super::parse;
-use vigil_testkit::oracle::Chance;
 use crate::git::refs::testing::Sandbox;
 use crate::git::refs::{Detail, Peeled, Raw, Refs};
 use vigil_stamp::Stamp;
 use vigil_testkit::clock::tick;
+use vigil_testkit::oracle::Chance;
 
 /// From how many references in a folder on they are remembered.
 const MANY: usize = 256;

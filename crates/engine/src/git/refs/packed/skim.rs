@@ -324,8 +324,8 @@ mod tests {
     use gix_hash::Kind;
 
     use super::*;
-    use vigil_stamp::file::Contents;
     use crate::git::refs::name;
+    use vigil_stamp::file::Contents;
 
     fn parse(text: &str) -> Packed {
         let bytes = Contents::Read(text.as_bytes().to_vec());

@@ -6,8 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::quote::unquote;
 
 use super::Value;
-use super::messages::{Complaints, bytes};
 use super::pattern::Pattern;
+use crate::messages::{Complaints, bytes};
 
 /// Lines of this length in bytes, and longer ones, are ignored.
 const LINE_LENGTH_MAX: usize = 2048;

@@ -8,8 +8,7 @@ use vigil_model::config_value;
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
-use crate::environment::Environment;
-use crate::git::wildmatch;
+use crate::wildmatch;
 
 /// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
 #[derive(Debug, thiserror::Error)]
@@ -126,9 +125,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of `environment`. git looks at them only if there is any pathspec.
-    pub fn from_environment(environment: &Environment) -> Result<Self, Error> {
-        let is_on = |name: &'static str| match environment.get(name) {
+    /// The settings that environment variables make, of which `variable` tells the values. git looks at them only if there
+    /// is any pathspec.
+    ///
+    /// # Errors
+    /// A value that is no boolean.
+    pub fn from_variables<'a>(variable: impl Fn(&str) -> Option<&'a BStr>) -> Result<Self, Error> {
+        let is_on = |name: &'static str| match variable(name) {
             None => Ok(false),
             Some(value) => config_value::boolean(Some(value)).ok_or_else(|| Error::BadSetting {
                 value: value.to_owned(),

@@ -5,8 +5,7 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{AttributeLookup, AttributeState, Error, Pathspec, Relation, Settings, parse};
-use crate::environment::Environment;
-use crate::git::ignore::{GlobalSources, IgnoreRules};
+use crate::ignore::{GlobalSources, IgnoreRules};
 use vigil_testkit::oracle::{Chance, Oracle};
 
 fn parsed(specs: &[&str], prefix: &str) -> Result<Pathspec, Error> {
@@ -91,10 +90,8 @@ fn attributes_are_asked_for() {
 #[test]
 fn settings_hold_for_all() {
     let environment = |pairs: &[(&str, &str)]| {
-        let pairs = pairs
-            .iter()
-            .map(|&(name, value)| (name.into(), value.into()));
-        Settings::from_environment(&Environment::new(pairs, "/top"))
+        let value = |name: &str| pairs.iter().find(|(known, _)| *known == name);
+        Settings::from_variables(|name| value(name).map(|(_, value)| (*value).into()))
     };
     let matches = |pairs: &[(&str, &str)], spec: &str, path: &str| {
         parse(&[spec.into()], "".into(), None, environment(pairs)?)

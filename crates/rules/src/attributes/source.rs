@@ -12,8 +12,8 @@ use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
 use super::IndexBlobs;
-use super::messages::{Complaints, bytes};
 use super::parse::{Reading, Rules};
+use crate::messages::{Complaints, bytes};
 use vigil_stamp::file::read_to_end;
 use vigil_stamp::{Stamp, now};
 

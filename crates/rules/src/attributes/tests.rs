@@ -4,14 +4,55 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
-use super::testing::{Fixture, Random};
 use super::*;
+use std::ffi::{OsStr, OsString};
+use vigil_testkit::fixture::Random;
 
 const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
 
+/// A repository, asked for what is recorded of attributes, too.
+pub(crate) struct Fixture(vigil_testkit::fixture::Fixture);
+
+impl std::ops::Deref for Fixture {
+    type Target = vigil_testkit::fixture::Fixture;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        Self(vigil_testkit::fixture::Fixture::new())
+    }
+
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs {
+            index: Arc::new(GitIndex(self.path(""))),
+            tree: None,
+        }
+    }
+}
+
+/// Reads the index through git.
+struct GitIndex(PathBuf);
+
+impl IndexBlobs for GitIndex {
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        let object = OsString::from_iter([OsStr::new(":0:"), OsStr::from_bytes(path)]);
+        let mut git = std::process::Command::new("git");
+        let git = git
+            .current_dir(&self.0)
+            .args(["cat-file", "blob"])
+            .arg(object);
+        let output = git.output().unwrap();
+        output.status.success().then_some(output.stdout)
+    }
+}
+
 impl Fixture {
     fn attributes(&self, fold_case: bool) -> Attributes {
-        let settings = Settings {
+        let files = AttributeFiles {
             work_tree: Some(self.path("")),
             info_file: self.path(".git/info/attributes"),
             info_origin: ".git/info/attributes".into(),
@@ -19,7 +60,7 @@ impl Fixture {
             system_file: None,
             fold_case,
         };
-        Attributes::new(settings, self.blobs(), Arc::default())
+        Attributes::new(files, self.blobs(), Arc::default())
     }
 
     /// What git says of all `paths`, and what it says on its standard error.

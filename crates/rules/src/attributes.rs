@@ -4,13 +4,9 @@
 //! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
 //! about, kept, and looked at again, once, after each [`Attributes::refresh`].
 
-mod messages;
 mod parse;
 mod pattern;
-mod settings;
 mod source;
-#[cfg(test)]
-pub(in crate::git) mod testing;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,13 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::RwLock;
 
-pub use messages::Messages;
-pub(in crate::git) use messages::bytes;
-pub use settings::{Error, Settings, SourceTree};
-
 use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
 use self::source::{Loaded, Source};
+use crate::messages::{Messages, bytes};
 
 const FILE_NAME: &str = ".gitattributes";
 
@@ -43,8 +36,25 @@ pub trait IndexBlobs: Send + Sync {
 pub struct Blobs {
     /// The index.
     pub index: Arc<dyn IndexBlobs>,
-    /// The tree that [`SourceTree`] names: then no `.gitattributes` file of working tree or index counts.
+    /// The tree that `attr.tree` names: then no `.gitattributes` file of working tree or index counts.
     pub tree: Option<Arc<dyn IndexBlobs>>,
+}
+
+/// Where attributes are read from, all paths absolute.
+#[derive(Clone, Debug, Default)]
+pub struct AttributeFiles {
+    /// The top of the working tree, with the `.gitattributes` files; none in a bare repository.
+    pub work_tree: Option<PathBuf>,
+    /// The repository's own file, which wins over all others.
+    pub info_file: PathBuf,
+    /// How messages name it.
+    pub info_origin: BString,
+    /// The user's file.
+    pub user_file: Option<PathBuf>,
+    /// The system's file.
+    pub system_file: Option<PathBuf>,
+    /// Whether patterns match letters in both cases (`core.ignoreCase`).
+    pub fold_case: bool,
 }
 
 /// The state of an attribute for a path.
@@ -112,7 +122,7 @@ impl fmt::Debug for Attributes {
 
 impl Attributes {
     /// Attributes in the places that `settings` names. What git would say about the files goes to `messages`.
-    pub fn new(settings: Settings, blobs: Blobs, messages: Arc<Messages>) -> Self {
+    pub fn new(files: AttributeFiles, blobs: Blobs, messages: Arc<Messages>) -> Self {
         let outer_source = |(path, origin): (PathBuf, BString)| Source {
             file: Some(path),
             follow: true,
@@ -129,10 +139,10 @@ impl Attributes {
             outer_source((path, origin))
         };
         Self {
-            work_tree: settings.work_tree,
-            fold_case: settings.fold_case,
-            info: outer_source((settings.info_file, settings.info_origin)),
-            fallbacks: [settings.user_file, settings.system_file]
+            work_tree: files.work_tree,
+            fold_case: files.fold_case,
+            info: outer_source((files.info_file, files.info_origin)),
+            fallbacks: [files.user_file, files.system_file]
                 .into_iter()
                 .flatten()
                 .map(named)
@@ -233,13 +243,13 @@ impl Attributes {
     }
 
     /// The blob that the index records for `path`.
-    pub(super) fn index_blob(&self, path: &BStr) -> Option<Vec<u8>> {
+    pub fn index_blob(&self, path: &BStr) -> Option<Vec<u8>> {
         let index = Arc::clone(&self.blobs.read().index);
         index.blob(path)
     }
 
     /// Where messages go.
-    pub(super) fn messages(&self) -> &Arc<Messages> {
+    pub fn messages(&self) -> &Arc<Messages> {
         &self.messages
     }
 

@@ -1,33 +1,19 @@
-//! Repositories for tests, made and asked by real git.
+//! A repository for unit tests, made and asked by real git, which sees none of the user's configuration.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "only tests call this, and a test that fails may panic"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Arc;
-
-use bstr::BStr;
-
-use super::{Blobs, IndexBlobs};
 
 /// A repository in a temporary directory.
-pub(in crate::git) struct Fixture {
+#[derive(Debug)]
+pub struct Fixture {
     top: tempfile::TempDir,
-}
-
-/// Reads the index through git.
-struct GitIndex(PathBuf);
-
-impl IndexBlobs for GitIndex {
-    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let object = OsString::from_iter([OsStr::new(":0:"), OsStr::from_bytes(path)]);
-        let output = git(&self.0)
-            .args(["cat-file", "blob"])
-            .arg(object)
-            .output()
-            .unwrap();
-        output.status.success().then_some(output.stdout)
-    }
 }
 
 fn git(top: &Path) -> Command {
@@ -42,8 +28,10 @@ fn git(top: &Path) -> Command {
     command
 }
 
+#[allow(clippy::new_without_default, reason = "it makes folders")]
 impl Fixture {
-    pub(in crate::git) fn new() -> Self {
+    /// An empty repository.
+    pub fn new() -> Self {
         let fixture = Self {
             top: tempfile::tempdir().unwrap(),
         };
@@ -51,7 +39,8 @@ impl Fixture {
         fixture
     }
 
-    pub(in crate::git) fn path(&self, path: &str) -> PathBuf {
+    /// Where `path` is, from the top of the working tree.
+    pub fn path(&self, path: &str) -> PathBuf {
         if path.is_empty() {
             return self.top.path().into();
         }
@@ -59,50 +48,47 @@ impl Fixture {
     }
 
     /// Writes a file, and the directories it lies in.
-    pub(in crate::git) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
     /// git with these arguments, not yet run.
-    pub(in crate::git) fn git<const N: usize>(&self, arguments: [&str; N]) -> Command {
+    pub fn git<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = git(self.top.path());
         command.args(arguments);
         command
     }
 
     /// Runs git, which must succeed.
-    pub(in crate::git) fn run<const N: usize>(&self, arguments: [&str; N]) -> Output {
+    pub fn run<const N: usize>(&self, arguments: [&str; N]) -> Output {
         let output = self.git(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         output
     }
-
-    pub(in crate::git) fn blobs(&self) -> Blobs {
-        Blobs {
-            index: Arc::new(GitIndex(self.top.path().into())),
-            tree: None,
-        }
-    }
 }
 
 /// A small reproducible generator (xorshift).
-pub(in crate::git) struct Random(pub(in crate::git) u64);
+#[derive(Debug)]
+pub struct Random(pub u64);
 
 impl Random {
-    pub(in crate::git) fn below(&mut self, limit: usize) -> usize {
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 % limit as u64) as usize
     }
 
-    pub(in crate::git) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    /// One of `from`.
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 
-    pub(in crate::git) fn text(&mut self, parts: &[&str], length_max: usize) -> String {
+    /// One to `length_max` of `parts` after one another.
+    pub fn text(&mut self, parts: &[&str], length_max: usize) -> String {
         (0..=self.below(length_max))
             .map(|_| self.pick(parts))
             .collect()

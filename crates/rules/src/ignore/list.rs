@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
-use crate::git::wildmatch::{self, Flags};
+use crate::wildmatch::{self, Flags};
 
 /// The longest ending that is found by its hash (`*.extension`); longer ones are compared one by one.
 const SUFFIX_LEN_MAX: usize = 16;

@@ -7,12 +7,13 @@ use parking_lot::Mutex;
 const LENGTH_MAX: usize = 4096;
 
 /// Bytes put together from anything that is bytes: paths in messages need not be UTF-8.
+#[macro_export]
 macro_rules! bytes {
     ($($part:expr),+ $(,)?) => {
         [$(AsRef::<[u8]>::as_ref(&$part)),+].concat()
     };
 }
-pub(in crate::git) use bytes;
+pub use crate::bytes;
 
 /// Lines for the standard error, collected from many threads in the order in which they arise.
 ///
@@ -53,7 +54,7 @@ impl Messages {
     }
 
     /// Adds lines that were collected apart.
-    pub(crate) fn extend(&self, lines: &[BString]) {
+    pub fn extend(&self, lines: &[BString]) {
         if !lines.is_empty() {
             self.0.lock().extend_from_slice(lines);
         }

@@ -1,9 +1,11 @@
-//! Where attributes are read from.
+//! Where attributes are read from: what environment and configuration say.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
+
+use vigil_rules::attributes::AttributeFiles;
 
 use crate::environment::Environment;
 use crate::git::config;
@@ -12,39 +14,23 @@ use crate::git::repository::Repository;
 /// The system's attributes file, unless `GIT_ATTR_NOSYSTEM` is set.
 const SYSTEM_FILE: &str = "/etc/gitattributes";
 
-/// Where attributes are read from, all paths absolute.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The top of the working tree, with the `.gitattributes` files; none in a bare repository.
-    pub work_tree: Option<PathBuf>,
-    /// The repository's own file, which wins over all others.
-    pub info_file: PathBuf,
-    /// How messages name it.
-    pub info_origin: BString,
-    /// The user's file.
-    pub user_file: Option<PathBuf>,
-    /// The system's file.
-    pub system_file: Option<PathBuf>,
-    /// Whether patterns match letters in both cases (`core.ignoreCase`).
-    pub fold_case: bool,
-}
-
-impl Settings {
-    /// The places that configuration and environment give for `repository`.
-    pub fn of(repository: &Repository) -> Result<Self, Error> {
-        let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
-        Ok(Self {
-            work_tree: repository.work_tree.clone(),
-            info_file: repository.common_dir.join("info/attributes"),
-            info_origin: info_origin(repository),
-            user_file: user_file(repository)?,
-            system_file: (!no_system).then(|| SYSTEM_FILE.into()),
-            fold_case: repository
-                .config
-                .boolean("core.ignorecase")?
-                .unwrap_or(false),
-        })
-    }
+/// The places that configuration and environment give for `repository`.
+///
+/// # Errors
+/// A value of the wrong kind.
+pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error> {
+    let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
+    Ok(AttributeFiles {
+        work_tree: repository.work_tree.clone(),
+        info_file: repository.common_dir.join("info/attributes"),
+        info_origin: info_origin(repository),
+        user_file: user_file(repository)?,
+        system_file: (!no_system).then(|| SYSTEM_FILE.into()),
+        fold_case: repository
+            .config
+            .boolean("core.ignorecase")?
+            .unwrap_or(false),
+    })
 }
 
 /// The tree that attributes are to be read from.
@@ -170,11 +156,11 @@ fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error>
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Result<Settings, Error> {
+    fn of(variables: &[(&str, &str)]) -> Result<AttributeFiles, Error> {
         let variables = variables
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()));
-        Settings::of(&Repository {
+        attribute_files(&Repository {
             git_dir: "/main/.git/worktrees/w".into(),
             git_dir_name: "/main/.git/worktrees/w".into(),
             common_dir: "/main/.git".into(),
