@@ -9,8 +9,8 @@ use bstr::ByteSlice;
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Decompress, FlushDecompress, Status};
 use vigil_engine::fuzzing;
-use vigil_engine::object_store::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
 use vigil_model::{HashKind, ObjectId};
+use vigil_objects::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
 
 use crate::input::Input;
 

@@ -8,13 +8,10 @@ pub mod environment;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod git;
-pub mod object_store;
-pub mod objects;
 pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;
-mod shares;
 pub mod state;
 pub mod status;
 

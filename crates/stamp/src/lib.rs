@@ -4,6 +4,7 @@
 //! May import `model` and `linux`. Never knows what is in the files, and decides nothing but "the same" or "perhaps not".
 
 pub mod file;
+pub mod paths;
 pub mod quiet;
 pub mod seen;
 pub mod stamp;

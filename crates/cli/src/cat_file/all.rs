@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use vigil_engine::object_store::{ObjectStore, Wanted};
 use vigil_model::ObjectId;
+use vigil_objects::{ObjectStore, Wanted};
 
 use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;

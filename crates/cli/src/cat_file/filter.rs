@@ -1,7 +1,7 @@
 //! Which objects a batch leaves out (`--filter`, git-rev-list(1)).
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::object_store::{Facts, Kind, Wanted};
+use vigil_objects::{Facts, Kind, Wanted};
 
 use crate::bytes;
 use crate::reply::{Reply, labelled};

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::object_store::{Facts, Kind, Wanted};
 use vigil_model::mode::FileMode;
 use vigil_model::{HashKind, ObjectId, oid};
+use vigil_objects::{Facts, Kind, Wanted};
 
 use crate::bytes;
 use crate::reply::Reply;

@@ -16,8 +16,8 @@ mod threads;
 use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::textconv::Drivers;
-use vigil_engine::object_store::Reader;
 use vigil_linux::process::cores;
+use vigil_objects::Reader;
 
 use crate::inside;
 use crate::options::{Audience, usage};

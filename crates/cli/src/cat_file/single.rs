@@ -5,9 +5,9 @@ use std::io::Write as _;
 use bstr::{BStr, ByteSlice};
 use vigil_engine::git::revision::{self, Outcome};
 use vigil_engine::git::staged::tree_entries;
-use vigil_engine::object_store::{Kind, Location, Reader, StreamError};
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
+use vigil_objects::{Kind, Location, Reader, StreamError};
 
 use super::arguments::{Single, Transform};
 use super::failure::Failure;

@@ -8,14 +8,15 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::config;
 use vigil_engine::git::mailmap::{Loaded, Mailmap};
+use vigil_engine::git::objects::{Compat, Objects};
+use vigil_engine::git::promisor::Remotes;
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::git::revision::staged::StagedPaths;
 use vigil_engine::git::revision::{self, Answer, Outcome};
-use vigil_engine::object_store::{Kind, ObjectStore, Remotes};
-use vigil_engine::objects::{Compat, Objects};
 use vigil_engine::session::contents::Contents;
 use vigil_model::ObjectId;
+use vigil_objects::{Kind, ObjectStore};
 
 use super::arguments::Transform;
 use super::failure::Failure;

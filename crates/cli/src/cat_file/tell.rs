@@ -1,9 +1,11 @@
 //! What a batch prints of one object.
 
 use bstr::BStr;
-use vigil_engine::object_store::{self, Facts, Info, Kind, Location, Reader, StreamError, Wanted};
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
+use vigil_objects::{
+    self as object_store, Facts, Info, Kind, Location, Reader, StreamError, Wanted,
+};
 
 use super::arguments::{BatchArguments, Transform};
 use super::failure::Failure;

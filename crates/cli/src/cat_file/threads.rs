@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::IoSlice;
-use vigil_engine::object_store::{self, Location, ObjectStore, PackOrder, Reader, Sorted};
+use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Reader, Sorted};
 
 use super::arguments::BatchArguments;
 use super::failure::Failure;
@@ -420,7 +420,7 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use vigil_engine::object_store::Reason;
+    use vigil_objects::Reason;
 
     use super::*;
 

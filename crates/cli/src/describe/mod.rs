@@ -11,10 +11,10 @@ use vigil_engine::git::describe::{
     Contained, Describer, Error, Look, LookError, Place, Unsaved, contains, look_at_worktree,
     settings_of,
 };
+use vigil_engine::git::objects::Objects;
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;
 use vigil_engine::git::repository::settings::Settings;
-use vigil_engine::objects::Objects;
 use vigil_engine::session::{Session, SessionError};
 
 use crate::inside;

@@ -17,8 +17,8 @@ pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use super::config::{self, Config};
 use super::refs::{self, Refs};
 use super::repository::Repository;
+use crate::git::objects::{self, Objects};
 use crate::git::refs::Head;
-use crate::objects::{self, Objects};
 
 /// Why the branch could not be described. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]

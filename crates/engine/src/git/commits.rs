@@ -20,7 +20,7 @@ use self::memory::ClosedMemory;
 use self::recorded::Recorded;
 pub(crate) use self::remember::Learned;
 use super::repository::Repository;
-use crate::objects::{Error, MANY, Objects};
+use crate::git::objects::{Error, MANY, Objects};
 use vigil_model::id_hasher::IdHasher;
 use vigil_stamp::now;
 

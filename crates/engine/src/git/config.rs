@@ -339,7 +339,7 @@ impl Config {
 
     /// `value` as [`Config::path`] reads it.
     pub(crate) fn path_from(&self, value: &BStr) -> Result<Option<PathBuf>, Error> {
-        use crate::git::repository::paths::{is_missing, path_of};
+        use vigil_stamp::paths::{is_missing, path_of};
         let (is_optional, value) = match value.strip_prefix(b":(optional)") {
             Some(rest) => (true, rest.as_bstr()),
             None => (false, value),

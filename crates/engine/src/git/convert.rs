@@ -8,7 +8,6 @@ pub(crate) mod conversation;
 mod encoding;
 pub(crate) mod eol;
 mod explain;
-mod hash;
 pub(crate) mod ident;
 mod process;
 mod read;
@@ -35,11 +34,11 @@ use vigil_linux::errno;
 
 use self::conversation::{Outcome, Task};
 use self::eol::{Action, Ending, Loss, Statistics};
-use self::hash::BlobHasher;
 use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
 use self::shell::Input;
+use vigil_objects::hash::{BlobHasher, hash_blob};
 use vigil_rules::attributes::{Attributes, Blobs, Value};
 use vigil_rules::messages::{Messages, bytes};
 
@@ -237,7 +236,7 @@ impl Converter {
         let plan = self.plan(path)?;
         if plan.needs_all() {
             let contents = self.convert(&plan, path, file, size, false)?;
-            return Ok(hash::hash(self.settings.hash, &contents));
+            return Ok(hash_blob(self.settings.hash, &contents));
         }
         match plan.eol {
             Action::Binary => self.hash_as_is(path, file, size),

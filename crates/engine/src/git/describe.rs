@@ -22,7 +22,7 @@ use super::commits::{ById, Commits, Learned, Number};
 use super::refs::{self, BestTag, Detail, Listing, Memory, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
-use crate::objects::{self, Objects};
+use crate::git::objects::{self, Objects};
 
 pub use self::contains::{Contained, contains};
 pub use self::dirty::{Look, LookError, look_at_worktree, settings_of};

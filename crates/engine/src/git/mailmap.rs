@@ -18,7 +18,7 @@ use super::config;
 use super::refs::Refs;
 use super::repository::Repository;
 use super::revision::{self, Options, Outcome, StagedPaths, resolve_in_context};
-use crate::objects::{self, Objects};
+use crate::git::objects::{self, Objects};
 use vigil_model::white_space;
 
 /// git reads files in lines of so many bytes: what is longer counts as several.

@@ -6,10 +6,10 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 use vigil_linux::errno;
 
-use self::paths::bytes_of;
 use super::config::Config;
 use super::config::load::Reader;
 use crate::environment::Environment;
+use vigil_stamp::paths::bytes_of;
 
 mod checks;
 pub(crate) mod find;

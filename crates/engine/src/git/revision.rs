@@ -21,7 +21,7 @@ use super::config;
 use super::index_file;
 use super::refs::{self, Refs};
 use super::repository::Repository;
-use crate::objects::{self, Objects};
+use crate::git::objects::{self, Objects};
 
 /// Why a name leads nowhere, other than that there is nothing.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
 use super::refs::{self, Detail, Raw, Refs, Sources};
-use crate::objects::{self, Objects};
+use crate::git::objects::{self, Objects};
 use vigil_model::id_hasher::IdHasher;
 
 /// Why tags could not be read.

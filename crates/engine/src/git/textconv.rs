@@ -19,7 +19,7 @@ use super::config::{self, Config};
 use super::convert::shell::report_signal;
 use super::convert::{self, Converter};
 use super::refs::Refs;
-use crate::objects::Objects;
+use crate::git::objects::Objects;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::messages::bytes;
 

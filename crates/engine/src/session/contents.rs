@@ -12,10 +12,10 @@ use super::SessionError;
 use super::surroundings::{self, SourceOfAttributes};
 use crate::git::attribute_files::attribute_files;
 use crate::git::convert::{self, Converter, FilterStderr};
+use crate::git::objects::Objects;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
 use crate::git::textconv::{self, Drivers};
-use crate::objects::Objects;
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 

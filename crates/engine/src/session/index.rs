@@ -15,10 +15,10 @@ use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::{Session, SessionError, StagedMemory, head_id};
 use crate::git::index_file::{self, IndexFile, LoadedTree};
+use crate::git::objects::Objects;
 use crate::git::refs::Refs;
 use crate::git::repository::{self, Repository};
 use crate::git::staged::{self, StagedDiff};
-use crate::objects::Objects;
 use crate::scan::ScanMemory;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
 use vigil_stamp::trust;

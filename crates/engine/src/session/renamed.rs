@@ -129,7 +129,7 @@ impl Session {
             Err(_) => None,
         };
         Ok(match contents {
-            Some(contents) => objects::hash_blob(hash, &contents),
+            Some(contents) => vigil_objects::hash::hash_blob(hash, &contents),
             None => ObjectId::null(hash),
         })
     }

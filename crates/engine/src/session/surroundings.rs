@@ -14,10 +14,10 @@ use super::SessionError;
 use super::object_mode::{self, ObjectModes};
 use super::submodules::checked_out;
 use crate::git::convert::{self, Converter};
+use crate::git::objects::{self, Objects};
 use crate::git::renames::{Blob, BlobSource, FileSide};
 use crate::git::repository::Repository;
 use crate::git::staged::{SourceError, TreeSource};
-use crate::objects::{self, Objects};
 use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::attributes::{Blobs, IndexBlobs};
@@ -54,7 +54,7 @@ impl Surroundings for Host<'_> {
     }
 
     fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
-        objects::hash_blob(recorded.kind(), target) == *recorded
+        vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
     }
 
     fn blob(&self, id: &ObjectId) -> Option<Vec<u8>> {

@@ -7,9 +7,9 @@ use super::refspec::{self, Refspec};
 use super::{BranchRemotes, Error, distance, values};
 use crate::git::branch::ComparedBranch;
 use crate::git::config::Config;
+use crate::git::objects::Objects;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
-use crate::objects::Objects;
 
 const UPSTREAM: &str = "@{upstream}";
 const PUSH: &str = "@{push}";

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use gix_hash::oid;
 
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
-use crate::objects::{Error, Objects};
+use crate::git::objects::{Error, Objects};
 
 /// What the walk notes of a commit: from which sides it was reached so far.
 const LEFT: u32 = 1;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice};
 
 use crate::git::repository::RefFormat;
-use crate::git::repository::paths::{bytes_of, path_of};
 use vigil_model::white_space;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// How many symbolic references git follows.
 const DEPTH_MAX: usize = 5;

@@ -12,8 +12,9 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Branch, Config, Error, Scope, parameters, parse};
 use crate::environment::Environment;
 use crate::git::repository::RefFormat;
-use crate::git::repository::paths::{absolute_path, bytes_of, is_missing, path_of, real_path};
+use crate::git::repository::paths::absolute_path;
 use vigil_rules::wildmatch::{Flags, wildmatch};
+use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
 /// How deep includes may nest, in git.
 const INCLUDE_DEPTH_MAX: usize = 10;

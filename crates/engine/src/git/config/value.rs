@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::environment::Environment;
-use crate::git::repository::paths::{bytes_of, path_of};
 use vigil_model::config_value::boolean;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// Where git is installed, as far as `%(prefix)/` is concerned; fits the choice of `/etc/gitconfig`.
 const INSTALLATION: &str = "/usr/";

@@ -1,13 +1,14 @@
 //! From a blob to the working tree.
 
 use std::borrow::Cow;
+use vigil_objects::hash::hash_blob;
 
 use bstr::BStr;
 use gix_hash::oid;
 
 use super::conversation::Task;
 use super::shell::Input;
-use super::{Converter, Error, encoding, eol, hash, ident};
+use super::{Converter, Error, encoding, eol, ident};
 
 impl Converter {
     /// What a checkout would write for the contents `blob` of the blob `id` at `path`, a regular file: ident, line
@@ -28,7 +29,7 @@ impl Converter {
         let mut contents = Cow::Borrowed(blob);
         if plan.ident {
             // Not `id`: the contents may be those of a replacement.
-            let own_id = || hash::hash(self.settings.hash, blob);
+            let own_id = || hash_blob(self.settings.hash, blob);
             if let Some(expanded) = ident::expand(blob, own_id) {
                 contents = expanded.into();
             }

@@ -10,7 +10,7 @@ use gix_object::{Kind, TreeRefIter};
 use super::walk::SEEN;
 use super::{Describer, Error};
 use crate::git::commits::{Commits, Number, Queue};
-use crate::objects::Objects;
+use crate::git::objects::Objects;
 use vigil_model::id_hasher::IdHasher;
 
 /// In git, walks through history and the search for names note their findings in the same bits, and some of one are left

@@ -11,8 +11,8 @@ use gix_object::Kind;
 use super::tag_object::{self, TagObject};
 use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
+use crate::git::objects::{self, MANY, Objects};
 use crate::git::refs::{self, Detail, Peeled};
-use crate::objects::{self, MANY, Objects};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.

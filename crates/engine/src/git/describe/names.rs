@@ -13,8 +13,8 @@ use super::tag_object::{self, TagObject};
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, listed, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
+use crate::git::objects::MANY;
 use crate::git::refs::{BestTag, Detail, Listing, Next, Peeled, Skim, Skimmed};
-use crate::objects::MANY;
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and the names that they are.

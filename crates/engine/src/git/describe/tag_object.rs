@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice};
 use gix_hash::{Kind as Hash, ObjectId, oid};
 use gix_object::Kind;
 
-use crate::objects::{Error, Objects};
+use crate::git::objects::{Error, Objects};
 
 /// The least length of a tag object, beside the digits of an id.
 const LENGTH_MIN: usize = 24;

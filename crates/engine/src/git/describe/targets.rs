@@ -8,7 +8,7 @@ use gix_object::Kind;
 use super::tag_object::{self, TagObject};
 use super::{Error, Place};
 use crate::git::commits::{ById, Commits};
-use crate::objects::MANY;
+use crate::git::objects::MANY;
 
 /// Where references lead whose listing does not tell.
 #[derive(Debug, Default)]

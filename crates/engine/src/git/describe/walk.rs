@@ -7,7 +7,7 @@ use gix_hash::ObjectId;
 use super::table::Rank;
 use super::{Describer, Error};
 use crate::git::commits::{Commits, Number, Queue};
-use crate::objects;
+use crate::git::objects;
 
 /// A commit that was reached. The flags of candidates are the bits above.
 pub(super) const SEEN: u32 = 1;

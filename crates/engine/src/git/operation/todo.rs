@@ -5,9 +5,9 @@ use gix_hash::ObjectId;
 
 use super::under_way::Error;
 use crate::git::config::Config;
+use crate::git::objects::Objects;
 use crate::git::refs::Refs;
 use crate::git::repository::Repository;
-use crate::objects::Objects;
 use vigil_model::white_space;
 
 /// How many commands the long format shows of each list.

@@ -6,9 +6,9 @@ use gix_hash::ObjectId;
 use vigil_linux::stat::stat_path;
 
 use super::todo::{Todo, read_todo};
+use crate::git::objects::Objects;
 use crate::git::refs::{Raw, Refs};
 use crate::git::repository::Repository;
-use crate::objects::Objects;
 
 /// Why it could not be found out.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum Error {
     Refs(#[from] crate::git::refs::Error),
     /// An object cannot be read.
     #[error(transparent)]
-    Objects(#[from] crate::objects::Error),
+    Objects(#[from] crate::git::objects::Error),
     /// A configured value is bad.
     #[error(transparent)]
     Config(#[from] crate::git::config::Error),

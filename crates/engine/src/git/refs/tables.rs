@@ -17,8 +17,8 @@ use super::Error;
 use super::loose::{Block, Memory, Peel};
 use crate::git::reftable::{Merged, Record};
 use crate::git::repository::Repository;
-use crate::shares::on_all_cores;
 use vigil_model::bytes::{Reader, Writer};
+use vigil_objects::parallel::on_all_cores;
 use vigil_stamp::Stamp;
 use vigil_stamp::trust::FileSystem;
 

@@ -9,12 +9,12 @@ use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, errno};
 
 use super::gitfile::{self, read_gitfile};
-use super::paths::{bytes_of, is_missing, path_of, real_path};
 use super::{Error, ownership};
 use crate::environment::Environment;
 use crate::git::config::load::Reader;
 use crate::git::config::source::Source;
 use crate::git::config::value::environment_boolean;
+use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
 /// Where a repository was found: enough to open it, and equal for all directories from which it is found alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

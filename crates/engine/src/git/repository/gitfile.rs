@@ -8,8 +8,8 @@ use vigil_linux::stat::stat_path;
 
 use super::Error;
 use super::find::is_git_directory;
-use super::paths::{is_missing, path_of, real_path};
 use crate::git::config::load::Reader;
+use vigil_stamp::paths::{is_missing, path_of, real_path};
 
 /// The most bytes of such a file that git reads.
 const SIZE_MAX: u64 = 1 << 20;

@@ -8,11 +8,11 @@ use rustix::process::Uid;
 use vigil_linux::stat::lstat_path;
 
 use super::Error;
-use super::paths::{bytes_of, real_path};
 use crate::environment::Environment;
 use crate::git::config::load::Reader;
 use crate::git::config::value::environment_boolean;
 use vigil_model::quote::append_shell_quoted;
+use vigil_stamp::paths::{bytes_of, real_path};
 
 /// Refuses a repository of which one of `gitfile`, `work_tree` and `git_dir` belongs to someone else, unless the user's
 /// own configuration says that it is safe. `directory` is where it was found, `cwd` the caller's.

@@ -7,10 +7,10 @@ use vigil_model::verdict::StatRules;
 
 use super::Repository;
 use super::checks;
-use super::paths::path_of;
 use crate::git::config::value::xdg_config;
 use crate::git::config::{BoolOrInt, Entry, Error};
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
+use vigil_stamp::paths::path_of;
 
 /// How many candidates git compares if nothing is configured.
 const RENAME_LIMIT: usize = 1000;

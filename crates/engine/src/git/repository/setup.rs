@@ -10,10 +10,11 @@ use vigil_linux::errno;
 
 use super::find::{Kind, Location, absolute, common_dir_file};
 use super::format::{Format, ref_format};
-use super::paths::{bytes_of, part_inside, path_of, real_path};
+use super::paths::part_inside;
 use super::{Error, Repository, join, name_from};
 use crate::git::config::load::{Place, Reader};
 use crate::git::config::value::environment_boolean;
+use vigil_stamp::paths::{bytes_of, path_of, real_path};
 
 /// What was decided.
 struct Layout {

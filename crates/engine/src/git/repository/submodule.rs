@@ -7,10 +7,10 @@ use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::find::{Kind, Location, explicit, is_git_directory};
 use super::gitfile::read_gitfile;
-use super::paths::{bytes_of, path_of};
 use super::{Error, LOCAL_VARIABLES, Repository, join, setup};
 use crate::environment::Environment;
 use crate::git::config::load::Reader;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The repository that is checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
 /// none.

@@ -6,10 +6,11 @@ use gix_object::Kind;
 
 use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
 use crate::git::commits::{Commits, Number};
+use crate::git::objects::{self, Objects};
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::{config, index_file};
-use crate::objects::{self, Objects, commit};
+use vigil_objects::commit;
 
 /// How many tags, and a commit, may lead from one to the next.
 const PEEL_DEPTH_MAX: usize = 128;

@@ -9,7 +9,7 @@ use super::*;
 use crate::environment::Environment;
 use crate::git::refs::testing::{FORMATS, Sandbox};
 use crate::git::repository::{self, RefFormat};
-use crate::objects::hash_blob;
+use vigil_objects::hash::hash_blob;
 
 #[test]
 fn names_lead_where_git_says() {

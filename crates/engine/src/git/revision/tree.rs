@@ -10,8 +10,8 @@ use vigil_model::mode::FileMode;
 
 use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
-use crate::git::repository::paths::{bytes_of, is_missing};
-use crate::objects::commit;
+use vigil_objects::commit;
+use vigil_stamp::paths::{bytes_of, is_missing};
 
 /// How many symbolic links are followed, as by Linux.
 const LINKS_MAX: usize = 40;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice;
 
 use crate::environment::Environment;
-use crate::git::repository::paths::path_of;
+use vigil_stamp::paths::path_of;
 
 const ZONES: &str = "/usr/share/zoneinfo";
 

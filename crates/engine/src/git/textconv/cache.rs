@@ -6,9 +6,9 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
+use crate::git::objects::Objects;
 use crate::git::refs::Refs;
 use crate::git::staged::tree_entries;
-use crate::objects::Objects;
 
 /// What `command` of `driver` once made of the object `id`, if that was kept. What cannot be read was not.
 pub(super) fn look_up(

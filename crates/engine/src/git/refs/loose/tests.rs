@@ -57,7 +57,7 @@ fn listed(sandbox: &Sandbox, memory: Option<Memory>) -> Vec<String> {
 fn remember(sandbox: &Sandbox) -> usize {
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
-    let objects = crate::objects::Objects::open(&repository).unwrap();
+    let objects = crate::git::objects::Objects::open(&repository).unwrap();
     let listing = refs.list(
         "refs/tags/".into(),
         Detail::Whole,

@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 use bstr::{BString, ByteSlice};
 
 use crate::environment::Environment;
-use crate::git::repository::paths::{bytes_of, path_of};
 use crate::git::repository::{Error, Repository, discover};
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// A folder for repositories, and an environment that knows nothing of the machine.
 pub(crate) struct Sandbox {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::object_store::{Error, ObjectStore, Places, Reader, Reason};
+use vigil_objects::{Error, ObjectStore, Places, Reader, Reason};
 
 /// What the bases of deltas may take for each thread that reads, in bytes: some trees and commits, not contents.
 const BASES_LEN_MAX: usize = 8 << 20;

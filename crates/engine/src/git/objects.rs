@@ -1,11 +1,10 @@
 //! Reading objects: loose, packed, in alternates, and as replacements have them.
 
 mod abbreviation;
-pub(crate) mod commit;
 mod compat;
 mod evidence;
-mod hash;
 mod history;
+pub(crate) mod places;
 mod prefix;
 mod readers;
 mod tree;
@@ -18,16 +17,19 @@ use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-pub use self::commit::Commit;
 pub use self::compat::Compat;
-pub use self::hash::{BlobHasher, hash_blob};
 pub(crate) use self::history::History;
+use self::places::object_places;
 use self::readers::Readers;
+use crate::git::promisor::Promisor;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::staged::DEPTH_MAX;
-use crate::object_store::{self, Info, Location, ObjectStore, Places, Promisor, Reader, Reason};
-use crate::shares::on_all_cores;
+use vigil_objects::commit::Commit;
+use vigil_objects::parallel::on_all_cores;
+use vigil_objects::{
+    self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
+};
 
 /// So many objects are worth to be read on all cores.
 pub(crate) const MANY: usize = 256;
@@ -139,15 +141,16 @@ impl Objects {
 
     /// As [`Self::open`], for a caller who has the references of `repo` at hand: `packed-refs` is then read once.
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        Self::open_at(Places::of(repo)?, repo, refs)
+        Self::open_at(object_places(repo)?, repo, refs)
     }
 
     /// As [`Self::open_with`], but what a partial clone left out is fetched when it is missed, by the installed git.
     pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        let promisor = Promisor::of(repo)?.map(Arc::new);
+        let promisor = Promisor::of(repo)?;
+        let promisor = promisor.map(|promisor| Arc::new(promisor) as Arc<dyn FetchMissing>);
         let places = Places {
             promisor,
-            ..Places::of(repo)?
+            ..object_places(repo)?
         };
         Self::open_at(places, repo, refs)
     }

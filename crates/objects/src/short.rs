@@ -124,7 +124,7 @@ static FIXED_DISTANCES: LazyLock<Codes> =
 
 /// Inflates one short stream after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Short {
+pub struct Short {
     literals: Codes,
     distances: Codes,
     /// The codes for lengths of codes.
@@ -154,7 +154,7 @@ fn checksum_by_bytes(text: &[u8]) -> u32 {
 
 /// What was inflated.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// A whole stream of so many bytes, and its checksum is right.
     Whole(usize),
     /// As much as there was room for. More follows, and what is told of it up to where it needs room is right.
@@ -164,7 +164,7 @@ pub(crate) enum Extent {
 impl Short {
     /// Inflates the stream that `input` begins with into `out`, as far as that goes. `None` where something is not right, or
     /// is for the library to judge.
-    pub(crate) fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Option<Extent> {
+    pub fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Option<Extent> {
         let (&[method, flags], _) = input.split_first_chunk()?;
         let is_zlib = method & 15 == 8 && method >> 4 < 8 && flags & 0x20 == 0;
         if !is_zlib || !u16::from_be_bytes([method, flags]).is_multiple_of(31) {

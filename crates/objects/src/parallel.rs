@@ -6,10 +6,7 @@ use vigil_linux::process::cores;
 ///
 /// # Panics
 /// If `work` does.
-pub(crate) fn on_all_cores<I: Sync, T: Send>(
-    items: &[I],
-    work: impl Fn(&[I]) -> Vec<T> + Sync,
-) -> Vec<T> {
+pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T> + Sync) -> Vec<T> {
     let share = items.len().div_ceil(cores().max(1)).max(1);
     std::thread::scope(|scope| {
         let mut shares = items.chunks(share);

@@ -13,8 +13,8 @@ use vigil_model::quote::unquote;
 
 use super::Places;
 use super::source::{ALTERNATES, Source};
-use crate::git::repository::paths::{bytes_of, path_of, real_path};
 use vigil_stamp::file;
+use vigil_stamp::paths::{bytes_of, path_of, real_path};
 use vigil_stamp::{Observation, now};
 
 /// The longest list of alternates that is read, in bytes.

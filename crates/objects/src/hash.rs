@@ -64,15 +64,16 @@ impl BlobHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::refs::testing::Sandbox;
-    use crate::git::repository::RefFormat;
+    use vigil_testkit::oracle::Oracle;
 
     #[test]
     fn ids_are_those_of_git() {
-        for kind in [Kind::Sha1, Kind::Sha256] {
-            let sandbox = Sandbox::with(RefFormat::Files, kind);
+        let oracle = Oracle::new();
+        for (kind, name) in [(Kind::Sha1, "sha1"), (Kind::Sha256, "sha256")] {
+            oracle.git(&["init", "-q", &format!("--object-format={name}"), name]);
             for content in [b"".as_slice(), b"hello\n", &[7; 100_000]] {
-                let git = sandbox.git_with_input(&["hash-object", "--stdin"], content);
+                let git = oracle.output(name, &["hash-object", "--stdin"], content);
+                let git = String::from_utf8(git.stdout).unwrap().trim_end().to_owned();
                 assert_eq!(hash_blob(kind, content).to_string(), git);
                 let mut hasher = BlobHasher::new(kind, content.len() as u64);
                 for piece in content.chunks(1000) {

@@ -1,6 +1,8 @@
 //! Objects read with the fewest copies and system calls: looked up once, and inflated into the buffer that they are
 //! written from.
 //!
+//! May import `stamp`, `model` and `linux`. It knows folders with objects, and no repository, reference or configuration.
+//!
 //! An [`ObjectStore`] is shared by threads, and knows where objects are; each thread has a [`Reader`], which has what
 //! reading needs. An object is looked for where git looks, in that order: in each folder the packs, then the files of
 //! single objects; and if it is nowhere, once more in packs that are new. Replacements are none of this module's
@@ -10,25 +12,29 @@
 mod alternates;
 mod cache;
 mod chains;
+pub mod commit;
 mod delta;
 mod enumerate;
+mod fetch;
+pub mod hash;
 mod index;
 mod inflate;
 mod loose;
 mod midx;
 mod pack;
+pub mod parallel;
 mod plan;
 mod planned;
-mod promisor;
 mod reader;
-pub(crate) mod short;
+pub mod short;
 mod source;
 mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bstr::BString;
 use gix_hash::{Kind as HashKind, ObjectId, oid};
@@ -36,14 +42,12 @@ pub use gix_object::Kind;
 use parking_lot::RwLock;
 
 pub use self::enumerate::{PackOrder, Sorted};
+pub use self::fetch::FetchMissing;
 use self::loose::Loose;
 use self::pack::Pack;
-pub use self::promisor::{Promisor, Remotes};
 pub use self::reader::{Reader, StreamError};
 use self::source::Source;
 use self::table::Table;
-use crate::git::config;
-use crate::git::repository::Repository;
 
 /// The largest object that is put together in memory, in bytes: a size in a damaged file must not take all of it.
 const SIZE_MAX: u64 = 4 << 30;
@@ -75,37 +79,7 @@ pub struct Places {
     /// Whether multi-pack-indexes are used (`core.multiPackIndex`).
     pub uses_multi_pack_index: bool,
     /// What is nowhere is fetched by it.
-    pub promisor: Option<Arc<Promisor>>,
-}
-
-impl Places {
-    /// The places of `repo`. Nothing is fetched.
-    ///
-    /// # Errors
-    /// `core.multiPackIndex` is no boolean.
-    pub fn of(repo: &Repository) -> Result<Self, config::Error> {
-        let environment = &repo.environment;
-        let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
-        // git goes to the top of the working tree that it stands in.
-        let directory = environment.working_directory();
-        let top = repo.work_tree.as_deref();
-        let top = top.filter(|top| directory.starts_with(top));
-        let shown = match environment.get("GIT_OBJECT_DIRECTORY") {
-            Some(name) => name.to_string(),
-            None if repo.common_dir == repo.git_dir => format!("{}/objects", repo.git_dir_name),
-            None => repo.shown(&repo.object_dir).display().to_string(),
-        };
-        Ok(Self {
-            hash: repo.hash,
-            folder: repo.object_dir.clone(),
-            shown,
-            alternates: alternates.map_or_else(BString::default, Into::into),
-            working_directory: top.unwrap_or(directory).to_owned(),
-            work_tree: repo.work_tree.clone(),
-            uses_multi_pack_index: repo.config.boolean("core.multiPackIndex")? != Some(false),
-            promisor: None,
-        })
-    }
+    pub promisor: Option<Arc<dyn FetchMissing>>,
 }
 
 /// Where an object was found. It stays good for as long as the store lives, unless somebody removes the file.
@@ -329,7 +303,9 @@ pub struct ObjectStore {
     /// The repository's own folder, then the alternates.
     sources: Vec<Source>,
     packs: Packs,
-    promisor: Option<Arc<Promisor>>,
+    promisor: Option<Arc<dyn FetchMissing>>,
+    /// What objects from promisor remotes name, and they themselves, once that was asked for.
+    promised: OnceLock<HashSet<ObjectId>>,
 }
 
 /// Where the search for an object goes on.
@@ -357,6 +333,7 @@ impl ObjectStore {
             sources: alternates::sources(places, said),
             packs: RwLock::default(),
             promisor: places.promisor.clone(),
+            promised: OnceLock::new(),
         }
     }
 

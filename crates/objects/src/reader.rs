@@ -123,7 +123,7 @@ impl Reader {
     ///
     /// # Errors
     /// As for [`ObjectStore::find`].
-    pub(crate) fn find_here(&mut self, id: &oid) -> Result<Option<Location>, Error> {
+    pub fn find_here(&mut self, id: &oid) -> Result<Option<Location>, Error> {
         self.opened = None;
         let found = self.search(id, Stage::Packs(0));
         let found = found.map_err(|reason| self.error(reason))?;
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     /// For an object that was not found: git ends where it saw it damaged in a pack before.
-    pub(crate) fn none_or_bad(&mut self, id: &oid) -> Result<(), Error> {
+    pub fn none_or_bad(&mut self, id: &oid) -> Result<(), Error> {
         match self.store.bad_pack(id) {
             None => Ok(()),
             Some(path) => {
@@ -282,7 +282,7 @@ impl Reader {
     }
 
     /// Adds lines that git says.
-    pub(crate) fn hear(&mut self, said: Vec<String>) {
+    pub fn hear(&mut self, said: Vec<String>) {
         self.chains.said.extend(said);
     }
 

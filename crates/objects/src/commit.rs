@@ -44,8 +44,9 @@ impl Commit {
 
 /// What makes the history: the first lines of a commit, still bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Links<'a> {
-    pub(super) tree: ObjectId,
+pub struct Links<'a> {
+    /// The tree.
+    pub tree: ObjectId,
     /// The lines of the parents, all of one length, and checked.
     parents: &'a [u8],
     hash: Kind,
@@ -55,7 +56,7 @@ pub(super) struct Links<'a> {
 
 impl<'a> Links<'a> {
     /// Parses the head of a commit as git does. The error is git's text, but for the id at its end.
-    pub(crate) fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
+    pub fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
         let (hex_length, line_length) = (hash.len_in_hex(), parent_line_length(hash));
         let (tree, after) = content
             .strip_prefix(b"tree ")
@@ -84,14 +85,14 @@ impl<'a> Links<'a> {
     }
 
     /// The parents that the commit itself names.
-    pub(super) fn parents(&self) -> impl Iterator<Item = ObjectId> + 'a {
+    pub fn parents(&self) -> impl Iterator<Item = ObjectId> + 'a {
         self.parents
             .chunks_exact(parent_line_length(self.hash))
             .filter_map(parent)
     }
 
     /// The committer's time in seconds since 1970; 0 where there is none, as for git.
-    pub(super) fn committer_time_s(&self) -> i64 {
+    pub fn committer_time_s(&self) -> i64 {
         let mut lines = self.rest.lines();
         let (Some(author), Some(committer)) = (lines.next(), lines.next()) else {
             return 0;
@@ -114,7 +115,7 @@ impl<'a> Links<'a> {
     }
 
     /// The headers after the parents, and the message.
-    pub(super) fn headers_and_message(&self) -> (&'a BStr, &'a BStr) {
+    pub fn headers_and_message(&self) -> (&'a BStr, &'a BStr) {
         match self.rest.split_once_str(b"\n\n") {
             Some((headers, message)) => (headers.as_bstr(), message.as_bstr()),
             None => (self.rest.as_bstr(), BStr::new(b"")),
@@ -133,7 +134,7 @@ fn parent(line: &[u8]) -> Option<ObjectId> {
 }
 
 /// Parses a whole commit. The parents are those that the commit itself names.
-pub(crate) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
+pub fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
     let links = Links::parse(content, hash)?;
     let (headers, message) = links.headers_and_message();
     let encoding = headers
@@ -149,20 +150,20 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> 
 }
 
 /// What a tag object points to.
-pub(crate) fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
+pub fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
     let target = first_id(b"object ", content, hash)?;
     let rest = content.get(b"object ".len() + hash.len_in_hex()..)?;
     rest.starts_with(b"\ntype ").then_some(target)
 }
 
 /// The id behind `field`, with which an object begins.
-pub(crate) fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
+pub fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
     let digits = content.strip_prefix(field)?.get(..hash.len_in_hex())?;
     ObjectId::from_hex(digits).ok()
 }
 
 /// What a tag object points to, and the type of that as it says.
-pub(crate) fn tag_link(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind)> {
+pub fn tag_link(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind)> {
     let target = tag_target(content, hash)?;
     let line = content.lines().nth(1)?;
     let kind = gix_object::Kind::from_bytes(line.strip_prefix(b"type ")?).ok()?;

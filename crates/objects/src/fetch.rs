@@ -1,0 +1,103 @@
+//! Objects that are not here, and that somebody may fetch: a partial clone leaves some out (gitformat "partial clone").
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+use gix_hash::{ObjectId, oid};
+use gix_object::{CommitRefIter, Kind, TagRefIter, TreeRefIter};
+
+use super::pack::Pack;
+use super::table::Table;
+use super::{Error, Location, Place, Reader, Reason};
+
+/// Fetches objects that a partial clone left out.
+pub trait FetchMissing: Debug + Send + Sync {
+    /// Has `id` fetched from the first remote that gives it; `false` where none does. Whether the object is there now shows
+    /// when it is looked for. Adds to `said` what git says, line by line.
+    ///
+    /// # Errors
+    /// git ends.
+    fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason>;
+}
+
+impl Reader {
+    /// Fetches an object that is not here, and finds it. `None` where nothing may be fetched, or nobody has it.
+    ///
+    /// # Errors
+    /// It was promised, and cannot be had.
+    pub fn fetch(&mut self, id: &oid) -> Result<Option<Location>, Error> {
+        let store = self.store().clone();
+        let Some(promisor) = store.promisor.as_ref().filter(|_| !id.is_null()) else {
+            return Ok(None);
+        };
+        let mut said = Vec::new();
+        let fetched = promisor.fetch(id, &mut said);
+        self.hear(said);
+        let is_fetched = fetched.map_err(|reason| self.error(reason))?;
+        if !is_fetched {
+            let promised = store.promised.get_or_init(|| self.promised());
+            if promised.contains(id) {
+                let id = id.to_owned();
+                return Err(self.error(Reason::NotFetched { id }));
+            }
+        }
+        self.find_here(id)
+    }
+
+    /// The objects in packs from promisor remotes, and those that they name. What cannot be read there is passed over.
+    fn promised(&self) -> HashSet<ObjectId> {
+        let store = self.store();
+        let mut reader = Self::new(store);
+        let mut promised = HashSet::new();
+        let mut contents = Vec::new();
+        for pack in store.promisor_packs() {
+            for location in locations(&pack) {
+                promised.insert(location.id);
+                contents.clear();
+                // A blob names nothing.
+                let read =
+                    reader.read_with(&location, &mut contents, |info, _| info.kind != Kind::Blob);
+                if let Ok(info) = read {
+                    add_named(info.kind, &contents, store.hash_kind(), &mut promised);
+                }
+            }
+        }
+        promised
+    }
+}
+
+fn locations(pack: &Pack) -> impl Iterator<Item = Location> {
+    let index = pack.index(&mut Vec::new());
+    let count = index.map_or(0, Table::count);
+    (0..count).filter_map(move |position| {
+        let index = index?;
+        Some(Location {
+            id: index.id(position)?,
+            source: 0,
+            place: Place::Packed {
+                pack: pack.number,
+                offset: index.offset(position, &pack.shown).ok()?,
+            },
+        })
+    })
+}
+
+/// Adds the ids that an object names.
+fn add_named(kind: Kind, contents: &[u8], hash: gix_hash::Kind, named: &mut HashSet<ObjectId>) {
+    match kind {
+        Kind::Blob => {}
+        Kind::Tree => {
+            let entries = TreeRefIter::from_bytes(contents, hash).map_while(Result::ok);
+            named.extend(entries.map(|entry| entry.oid.to_owned()));
+        }
+        Kind::Commit => {
+            let tree = CommitRefIter::from_bytes(contents, hash).tree_id();
+            named.extend(tree.ok());
+            named.extend(CommitRefIter::from_bytes(contents, hash).parent_ids());
+        }
+        Kind::Tag => {
+            let target = TagRefIter::from_bytes(contents, hash).target_id();
+            named.extend(target.ok());
+        }
+    }
+}
