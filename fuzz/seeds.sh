@@ -295,35 +295,3 @@ number() {
     number 001
     printf 'a\000b\000c\000'
 } | seed state_blocks seen
-# A folder with a folder and three references: of a commit, of a tag, and one of which nothing is known.
-{
-    number 001
-    number 002; printf 't0'
-    number 001; zeros 48
-    number 001; number 003; printf 't0d'
-    number 003
-    number 005; number 001; printf 'a'; zeros 48; zeros 20
-    number 003; number 001; printf 'b'; zeros 48; zeros 20; zeros 16; number 001
-    number 000; number 001; printf 'c'
-} | seed state_refs folder
-# A reftable with a tag.
-{
-    number 001
-    number 002; printf '/t'
-    number 002; printf 're'
-    zeros 48
-    number 050; zeros 40
-} | seed state_refs table
-# Two commits, one of which is the parent of the other, and says nothing itself; and a pack that they rest on.
-{
-    printf '\002'
-    zeros 16; printf 'aaaa'; zeros 16; printf 'bbbb'
-    zeros 8; number 000; number 001; zeros 20
-    zeros 8; number 000; printf '\377\377\377\377'; zeros 20
-    number 001
-} | seed state_commits commits
-{
-    number 002; number 001
-    number 002; printf '/p'
-    number 001; zeros 48
-} | seed state_commits packs

@@ -42,7 +42,7 @@ targets! {
     objects: tree staged commit tag;
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
-    state: state_file state_blocks state_refs state_commits;
+    state: state_file state_blocks;
     stores: pack_entries pack_index multi_pack_index loose_object short_stream delta alternates;
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bstr::ByteSlice;
 use vigil_engine::fuzzing;
 use vigil_engine::model::HashKind;
 use vigil_engine::model::index::Index;
@@ -111,54 +110,6 @@ impl tracked::Blocks for Given {
 
     fn files_keys(&self) -> u32 {
         self.files.len() as u32
-    }
-}
-
-/// Any bytes are what is remembered of loose references or of reftables, or not; if they are, no shorter ones are. Any bytes
-/// tell of best tags, each of which is in them.
-pub(crate) fn state_refs(data: &[u8]) {
-    for hash in [HashKind::Sha1, HashKind::Sha256] {
-        for tag in fuzzing::remembered_best_tags(data, hash) {
-            assert!(
-                data.windows(tag.as_bytes().len())
-                    .any(|it| it == tag.as_bytes())
-            );
-        }
-        if let Some(tables) = fuzzing::remembered_tables(data, hash) {
-            assert!(tables <= data.len() / 60);
-            if let Some((_, shorter)) = data.split_last() {
-                assert_eq!(fuzzing::remembered_tables(shorter, hash), None);
-            }
-        }
-        if let Some(names) = fuzzing::remembered_condensed(data, hash) {
-            assert!(names.iter().all(|name| data.contains_str(name)));
-            if let Some((_, shorter)) = data.split_last() {
-                assert_eq!(fuzzing::remembered_condensed(shorter, hash), None);
-            }
-        }
-        if let Some(files) = fuzzing::remembered_references(data, hash) {
-            assert!(files <= data.len() / 8);
-            if let Some((_, shorter)) = data.split_last() {
-                assert_eq!(fuzzing::remembered_references(shorter, hash), None);
-            }
-        }
-    }
-}
-
-/// Any bytes are what is remembered of commits, or not; of none that is found is more known than the bytes hold. Any bytes say
-/// on which packs that rests, or not; if they do, no shorter ones do.
-pub(crate) fn state_commits(data: &[u8]) {
-    for hash in [HashKind::Sha1, HashKind::Sha256] {
-        if let Some((count, block)) = data.split_first() {
-            let known = fuzzing::remembered_commits(block, u32::from(*count), hash);
-            assert!(known.unwrap_or_default() <= block.len());
-        }
-    }
-    if let Some(packs) = fuzzing::remembered_packs(data) {
-        assert!(packs <= data.len() / 8);
-        if let Some((_, shorter)) = data.split_last() {
-            assert_eq!(fuzzing::remembered_packs(shorter), None);
-        }
     }
 }
 

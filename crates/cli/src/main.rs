@@ -76,16 +76,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     match command.as_slice() {
         b"cat-file" => cat_file::run(arguments, &environment),
-        b"describe" => {
-            let (reply, unsaved) = describe::run(arguments, &environment);
-            let code = say(&reply);
-            if let Some((repository, unsaved)) = unsaved {
-                unsaved.save(&repository);
-                // As below.
-                std::mem::forget((repository, unsaved));
-            }
-            code
-        }
+        b"describe" => say(&describe::run(arguments, &environment)),
         b"gitstatusd" => gitstatusd(arguments, environment),
         b"state" => say(&state::run(arguments, &environment)),
         b"status" => {

@@ -8,14 +8,13 @@ use gix_hash::{Kind, ObjectId};
 
 use crate::environment::Environment;
 use crate::git::branch::refspec::{self, Refspec};
-use crate::git::commits;
 use crate::git::config::{parameters, parse};
 use crate::git::convert::conversation::{Conversation, Outcome};
 use crate::git::convert::shell::Input;
 use crate::git::convert::{eol, ident};
 use crate::git::operation::{todo, under_way};
 use crate::git::refs::packed::Packed;
-use crate::git::refs::{Raw, condensed, loose, name, reflog, tables};
+use crate::git::refs::{Raw, loose, name, reflog};
 use crate::git::reftable::Value;
 use crate::git::reftable::table::Table;
 use crate::git::repository::{find, gitfile};
@@ -116,36 +115,6 @@ pub fn loose_reference(contents: &[u8], hash: Kind) -> Option<Result<ObjectId, B
         Raw::Symbolic(target) => Some(Err(target)),
         Raw::Missing | Raw::Broken => None,
     }
-}
-
-/// How many loose references `block` tells of, if it is a block that does.
-pub fn remembered_references(block: &[u8], hash: Kind) -> Option<usize> {
-    loose::memory::references_in(block, hash)
-}
-
-/// The tags that `block` has as the best of many.
-pub fn remembered_best_tags(block: &[u8], hash: Kind) -> Vec<ObjectId> {
-    loose::best::tags_in(block, hash)
-}
-
-/// The references that `block` has condensed, if it is a block that has any.
-pub fn remembered_condensed(block: &[u8], hash: Kind) -> Option<Vec<BString>> {
-    condensed::names_in(block, hash)
-}
-
-/// How many reftables `block` tells of, if it is a block that does.
-pub fn remembered_tables(block: &[u8], hash: Kind) -> Option<usize> {
-    tables::tables_in(block, hash)
-}
-
-/// Of how many commits `block`, which has `count`, tells what they say, each found by its id; `None` if it is no such block.
-pub fn remembered_commits(block: &[u8], count: u32, hash: Kind) -> Option<usize> {
-    commits::memory::commits_in(block, count, hash)
-}
-
-/// On how many packs' files what is remembered of commits rests by `block`, if it is a block that says so.
-pub fn remembered_packs(block: &[u8]) -> Option<usize> {
-    commits::memory::packs_in(block)
 }
 
 /// Whether `name` may be a reference's.

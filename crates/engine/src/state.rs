@@ -3,7 +3,7 @@
 
 mod blocks;
 mod head_tree;
-pub(crate) mod origin;
+mod origin;
 mod place;
 mod report;
 mod staged;
@@ -29,10 +29,7 @@ use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
-pub use place::{
-    Unkept, kept_places, places, places_whether_off_or_not, shared_stores_whether_off_or_not,
-};
-pub(crate) use place::{commits_folder, commits_store, make_way, refs_folder, refs_store};
+pub use place::{Unkept, kept_places, left_by_older_versions, places, places_whether_off_or_not};
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,

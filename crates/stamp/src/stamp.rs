@@ -64,16 +64,7 @@ impl Stamp {
 
     /// The stamp of `stat`, or `None` if a change after `observed_at` might bear the same one.
     pub fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
-        Self::trusted_at(stat, observed_at, None)
-    }
-
-    /// As [`Stamp::trusted`], where the unit of the file system's times may be known.
-    pub fn trusted_at(
-        stat: &Stat,
-        observed_at: Timestamp,
-        granularity: Option<Granularity>,
-    ) -> Option<Self> {
-        Some(Self::from(stat)).filter(|stamp| !stamp.is_racy_at(observed_at, granularity))
+        Some(Self::from(stat)).filter(|stamp| !stamp.is_racy(observed_at))
     }
 
     /// When the contents last changed.

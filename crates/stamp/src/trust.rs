@@ -11,8 +11,7 @@
 mod known;
 mod probe;
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::os::fd::BorrowedFd;
 
 use vigil_linux::Errno;
 use vigil_linux::clock::{boot_id, clocks};
@@ -20,9 +19,6 @@ use vigil_linux::filesystem::kind_of;
 use vigil_linux::stat::stat_fd;
 use vigil_model::clock::ClockMark;
 use vigil_model::timestamp::{Granularity, Timestamp};
-
-use crate::file::open_folder;
-use crate::stamp::Stamp;
 
 pub use known::known;
 pub use probe::{Error, PREFIX, probe};
@@ -168,25 +164,6 @@ impl FileSystem {
             device: stat_fd(fd)?.dev,
             findings: None,
         })
-    }
-
-    /// The file system that `folder` is on, without findings.
-    pub fn of_folder(folder: &Path) -> Option<Self> {
-        Self::of(open_folder(folder).ok()?.as_fd()).ok()
-    }
-
-    /// What `stamp` may prove where all that is known is this file system: a link may lead to another one.
-    pub fn trust_in(&self, stamp: &Stamp) -> FileSystemTrust {
-        match stamp.device() == self.device {
-            true => self.trust(None),
-            false => FileSystemTrust::default(),
-        }
-    }
-
-    /// Whether a file has the contents that it had when `stamp` was recorded, if it has that still: no stamp from
-    /// `distrusted_from` on proves that.
-    pub fn believes(&self, stamp: &Stamp, distrusted_from: Option<Timestamp>) -> bool {
-        self.trust_in(stamp).contents && distrusted_from.is_none_or(|time| stamp.is_before(time))
     }
 
     /// What may be believed of files on this file system. `probed` is one that was probed at some time, and of which it

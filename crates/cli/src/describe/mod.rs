@@ -8,8 +8,7 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
 use vigil_engine::git::describe::{
-    Contained, Describer, Error, Look, LookError, Place, Unsaved, contains, look_at_worktree,
-    settings_of,
+    Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
 };
 use vigil_engine::git::objects::Objects;
 use vigil_engine::git::refs::Refs;
@@ -24,43 +23,26 @@ use crate::reply::{Reply, labelled};
 use arguments::{Arguments, TABLE};
 
 /// Runs the command with what follows its name on the command line.
-///
-/// What was read of many loose references may be saved once the reply is out.
-pub(crate) fn run(
-    arguments: &[BString],
-    environment: &Environment,
-) -> (Reply, Option<(Repository, Unsaved)>) {
-    answer(arguments, environment).unwrap_or_else(|complaint| (complaint, None))
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
 
 /// The order of the steps is git's, since the first problem is the one that is reported.
-fn answer(
-    arguments: &[BString],
-    environment: &Environment,
-) -> Result<(Reply, Option<(Repository, Unsaved)>), Reply> {
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     let text = || usage(&TABLE, Audience::Everyone);
     match arguments {
-        [only] if only == "-h" => return Ok((inside::usage(text(), environment, true)?, None)),
-        [first, ..] if first == "--help" => return Ok((Reply::printed(text(), 0), None)),
+        [only] if only == "-h" => return inside::usage(text(), environment, true),
+        [first, ..] if first == "--help" => return Ok(Reply::printed(text(), 0)),
         _ => {}
     }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    let mut unsaved = None;
-    let reply = answer_in(&repository, arguments, &mut unsaved);
-    let reply = reply.unwrap_or_else(|complaint| complaint);
-    Ok((
-        reply.after(&said),
-        unsaved.map(|unsaved| (repository, unsaved)),
-    ))
+    let reply = answer_in(&repository, arguments).unwrap_or_else(|complaint| complaint);
+    Ok(reply.after(&said))
 }
 
 /// Answers for `repository`, whatever was said while it was found.
-fn answer_in(
-    repository: &Repository,
-    arguments: &[BString],
-    unsaved: &mut Option<Unsaved>,
-) -> Result<Reply, Reply> {
+fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // All of the configuration is looked at before the command line is.
     Settings::of_any_command(repository)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -77,6 +59,7 @@ fn answer_in(
     // The process ends soon, and gives all back at once.
     let refs = ManuallyDrop::new(Refs::open(repository).map_err(|error| refuse(&error))?);
     let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
+    let objects = ManuallyDrop::new(objects);
     objects.listen();
     let place = Place {
         repository,
@@ -88,12 +71,10 @@ fn answer_in(
         revisions.push("HEAD".into());
     }
     if asks_for_tips {
-        let mut contained = contains(&question, place, &revisions);
-        *unsaved = contained.unsaved.take();
-        return Ok(reply_of(contained));
+        return Ok(reply_of(contains(&question, place, &revisions)));
     }
-    let mut describer =
-        Describer::new(&question, place, &revisions).map_err(|error| Reply::fatal(error.text()))?;
+    let describer = Describer::new(&question, place, &revisions);
+    let mut describer = ManuallyDrop::new(describer.map_err(|error| Reply::fatal(error.text()))?);
     let mut reply = Reply::default();
     let mut mark = None;
     if asks_for_head {
@@ -134,7 +115,6 @@ fn answer_in(
             }
         }
     }
-    *unsaved = Some(describer.into_unsaved());
     Ok(reply)
 }
 

@@ -7,7 +7,7 @@ mod words;
 
 use bstr::BString;
 use vigil_engine::environment::Environment;
-use vigil_engine::state::{Unkept, places_whether_off_or_not, shared_stores_whether_off_or_not};
+use vigil_engine::state::{Unkept, left_by_older_versions, places_whether_off_or_not};
 use vigil_store::{Dropped, Store};
 
 use crate::bytes;
@@ -116,7 +116,7 @@ fn drop(environment: &Environment) -> Result<Reply, Reply> {
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
     // These are in the folder of another.
-    let mut stores = shared_stores_whether_off_or_not(&repository);
+    let mut stores = left_by_older_versions(&repository);
     let reply = match places_whether_off_or_not(&repository) {
         Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {
             Reply::printed(why_unkept(reason), 0)

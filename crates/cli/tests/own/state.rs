@@ -150,71 +150,55 @@ fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
 }
 
 #[test]
-fn what_is_remembered_of_references_is_dropped_too() {
+fn what_older_versions_left_is_ignored_and_dropped() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["tag", "t"]);
+    let above = sandbox.top.join(".git/vigil");
+    let names = ["refs", "commits"];
+    let folders = names.map(|name| above.join(name));
+    let leave = || {
+        for folder in &folders {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join("state"), "VIGILDKT of an older version").unwrap();
+            std::fs::write(folder.join("state.0123456789abcdef"), "VIGILDAT").unwrap();
+        }
+    };
+    let removed = |folder: &std::path::Path| format!("removed {}\n", folder.display());
+    let both: String = folders.iter().map(|folder| removed(folder)).collect();
+    leave();
+    assert_eq!(sandbox.text(&["describe", "--tags"]), "t\n");
+    sandbox.status();
+    assert_eq!(sandbox.vigil(&["state", "verify"]).code, 0);
+    assert!(folders.iter().all(|folder| folder.join("state").exists()));
+    let dropped = sandbox.text(&["state", "drop"]);
+    assert_eq!(dropped, both.clone() + &removed(&above));
+    assert!(!above.exists());
+
+    // There is no state of its own.
+    leave();
+    std::fs::write(folders[0].join("other"), "not Vigil's").unwrap();
+    sandbox.git(&["config", "core.bare", "true"]);
+    let git_dir = sandbox.top.join(".git");
+    let described = sandbox.vigil_in(&git_dir, &["describe", "--tags"]);
+    assert_eq!(described.stdout, "t\n");
+    assert_eq!(sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout, both);
+    assert!(folders[0].join("other").exists());
+    assert!(!folders[0].join("state").exists());
+    std::fs::remove_dir_all(&above).unwrap();
+    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
+    assert_eq!(dropped, "there is no working tree, and so no state\n");
+}
+
+#[test]
+fn describe_keeps_nothing_on_disk() {
     let sandbox = Sandbox::new();
     sandbox.git(&["tag", "t"]);
     let tags = sandbox.top.join(".git/refs/tags");
     for number in 0..300 {
         std::fs::copy(tags.join("t"), tags.join(format!("t{number}"))).unwrap();
     }
-    let refs = sandbox.top.join(".git/vigil/refs");
-    let off = ["-c", "vigil.stateFile=false", "describe", "--tags"];
-    assert_eq!(sandbox.text(&off), "t\n");
-    assert!(!refs.exists());
     assert_eq!(sandbox.text(&["describe", "--tags"]), "t\n");
-    assert!(refs.join("state").exists());
-    std::fs::copy(tags.join("t"), tags.join("s")).unwrap();
-    assert_eq!(sandbox.text(&["describe", "--tags"]), "s\n");
-    let dropped = sandbox.text(&["state", "drop"]);
-    let above = sandbox.top.join(".git/vigil");
-    let lines = format!("removed {}\nremoved {}\n", refs.display(), above.display());
-    assert_eq!(dropped, lines);
-    assert!(!above.exists());
-
-    sandbox.git(&["config", "core.bare", "true"]);
-    let git_dir = sandbox.top.join(".git");
-    assert_eq!(
-        sandbox.vigil_in(&git_dir, &["describe", "--tags"]).stdout,
-        "s\n"
-    );
-    assert!(refs.join("state").exists());
-    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
-    assert_eq!(dropped, format!("removed {}\n", refs.display()));
-    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
-    assert_eq!(dropped, "there is no working tree, and so no state\n");
-}
-
-#[test]
-fn what_is_remembered_of_commits_is_dropped_too() {
-    let sandbox = Sandbox::new();
-    let commit = |at: usize| {
-        let from = if at == 0 {
-            "from refs/heads/main^0\n"
-        } else {
-            ""
-        };
-        format!("commit refs/heads/main\ncommitter C <c> {at} +0000\ndata 1\nc\n{from}\n")
-    };
-    let commits: String = (0..1100).map(commit).collect();
-    let stream = sandbox.top.join(".git/stream");
-    std::fs::write(&stream, commits).unwrap();
-    let import = format!("git fast-import --quiet <'{}'", stream.display());
-    sandbox.git(&["-c", &format!("alias.import=!{import}"), "import"]);
-    sandbox.git(&["tag", "light", "refs/heads/main~1090"]);
-    sandbox.settle();
-    let folder = sandbox.top.join(".git/vigil/commits");
-    let ask = ["describe", "--tags", "refs/heads/main"];
-    let off = [&["-c", "vigil.stateFile=false"], &ask[..]].concat();
-    let name = sandbox.text(&off);
-    assert_eq!(name, sandbox.git(&ask));
-    assert!(!folder.exists());
-    assert_eq!(sandbox.text(&ask), name);
-    assert!(folder.join("state").exists());
-    assert_eq!(sandbox.text(&ask), name);
-    let dropped = sandbox.text(&["state", "drop"]);
-    let removed = format!("removed {}\n", folder.display());
-    assert!(dropped.starts_with(&removed), "{dropped}");
-    assert!(!folder.exists());
+    assert!(!sandbox.top.join(".git/vigil").exists());
 }
 
 #[test]

@@ -1,11 +1,5 @@
 //! The commits that walks through history come by, each read once: from the commit-graph where it has them, else from
-//! what is remembered of earlier walks, else from their objects.
-
-pub(crate) mod memory;
-mod recorded;
-mod remember;
-#[cfg(test)]
-mod tests;
+//! their objects.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -13,16 +7,11 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use bstr::BString;
+use gix_commitgraph::{Graph, Position};
 use gix_hash::{ObjectId, oid};
-use vigil_model::timestamp::Timestamp;
 
-use self::memory::ClosedMemory;
-use self::recorded::Recorded;
-pub(crate) use self::remember::Learned;
-use super::repository::Repository;
 use crate::git::objects::{Error, MANY, Objects};
 use vigil_model::id_hasher::IdHasher;
-use vigil_stamp::now;
 
 /// A commit's place in [`Commits`].
 pub(super) type Number = u32;
@@ -53,8 +42,8 @@ pub(super) struct Commit {
 /// What tells of a commit.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// What is recorded at this position.
-    Recorded(u32),
+    /// The commit-graph, at this position.
+    Graph(Position),
     /// Its object, of which this is the place in the list of all such.
     Object(u32),
 }
@@ -67,35 +56,12 @@ struct Told {
     tree: Option<ObjectId>,
 }
 
-/// How many commits are met before what is remembered is asked for: of a short walk it would take the greater part.
-const MEMORY_FROM: usize = 64;
-
-/// It is looked at once there are as many commits as one of this many of its own: to look at it takes as long as to read
-/// one commit of some hundred.
-const MEMORY_SHARE: usize = 128;
-
-/// What is remembered of earlier walks, if this one asks for it.
-#[derive(Debug)]
-enum Remembered<'a> {
-    /// It may be there.
-    Of(&'a Repository),
-    /// It is there.
-    Closed(ClosedMemory),
-    /// There is none, or it is among what is recorded.
-    No,
-}
-
 /// The commits of one repository, as far as they were met.
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
-    /// The commit-graph, opened where it is first asked for; where there is none, what is remembered.
-    recorded: OnceCell<Option<Recorded>>,
-    remembered: Remembered<'a>,
-    /// How many commits that no commit-graph has are met before that is looked for.
-    remembered_from: usize,
-    /// Nothing was read before.
-    before: Timestamp,
-    /// Of recorded commits by their position: number and one, or 0. Empty before any was met.
+    /// The commit-graph, opened where it is first asked for.
+    graph: OnceCell<Option<Graph>>,
+    /// Of commits in the graph by their position there: number and one, or 0. Empty before any was met.
     of_positions: Vec<u32>,
     /// Of all other commits.
     of_ids: ById<Number>,
@@ -112,10 +78,7 @@ impl<'a> Commits<'a> {
     pub(super) fn new(objects: &'a Objects) -> Self {
         Self {
             objects,
-            recorded: OnceCell::new(),
-            remembered: Remembered::No,
-            remembered_from: usize::MAX,
-            before: now(),
+            graph: OnceCell::new(),
             of_positions: Vec::new(),
             of_ids: ById::default(),
             all: Vec::new(),
@@ -127,15 +90,6 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// The commits of `repository`, of which what earlier walks found is remembered, and what this one finds may be.
-    pub(super) fn remembered(objects: &'a Objects, repository: &'a Repository) -> Self {
-        Self {
-            remembered: Remembered::Of(repository),
-            remembered_from: MEMORY_FROM,
-            ..Self::new(objects)
-        }
-    }
-
     /// Whether `id` is a commit: it is read for it.
     pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
         let number = self.number_of(id);
@@ -143,54 +97,14 @@ impl<'a> Commits<'a> {
         self.read_or_say(number, &mut Vec::new())
     }
 
-    fn recorded(&self) -> Option<&Recorded> {
-        let graph = || {
-            let graph = self.objects.commit_graph();
-            graph.map(|graph| Recorded::Graph(Box::new(graph)))
-        };
-        self.recorded.get_or_init(graph).as_ref()
-    }
-
-    /// Asks for what is remembered where `count` commits have to be told of by their objects, if that is worth it.
-    fn look_into_memory(&mut self, count: usize) {
-        if count < self.remembered_from {
-            return;
-        }
-        self.remembered_from = usize::MAX;
-        let is_plain = self.recorded().is_none() && self.objects.history().is_as_recorded();
-        let memory = match std::mem::replace(&mut self.remembered, Remembered::No) {
-            Remembered::Of(repository) if is_plain => ClosedMemory::find(repository),
-            Remembered::Closed(memory) => Some(memory),
-            Remembered::Of(_) | Remembered::No => None,
-        };
-        let Some(memory) = memory else {
-            return;
-        };
-        let worth_from = memory.count() / MEMORY_SHARE;
-        if count < worth_from {
-            self.remembered_from = worth_from;
-            self.remembered = Remembered::Closed(memory);
-            return;
-        }
-        let Some(memory) = memory.open().map(Recorded::Memory) else {
-            return;
-        };
-        self.of_positions.resize(index(memory.count()), 0);
-        for (id, number) in &self.of_ids {
-            let slot = memory.position_of(id);
-            let slot = slot.and_then(|position| self.of_positions.get_mut(index(position)));
-            if let Some(slot) = slot {
-                *slot = number.saturating_add(1);
-            }
-        }
-        self.recorded = OnceCell::from(Some(memory));
+    fn graph(&self) -> Option<&Graph> {
+        let graph = self.graph.get_or_init(|| self.objects.commit_graph());
+        graph.as_ref()
     }
 
     /// Whether the commit-graph has `id`, which then is a commit.
     pub(super) fn has_in_graph(&self, id: &oid) -> bool {
-        let recorded = self.recorded();
-        let graph = recorded.filter(|recorded| matches!(recorded, Recorded::Graph(_)));
-        graph.is_some_and(|graph| graph.position_of(id).is_some())
+        self.graph().is_some_and(|graph| graph.lookup(id).is_some())
     }
 
     /// Whether `id` is a commit that was read.
@@ -202,8 +116,8 @@ impl<'a> Commits<'a> {
 
     /// The number of the commit `id`, if it was met.
     fn number_by_id(&self, id: &oid) -> Option<Number> {
-        let position = self.recorded().and_then(|known| known.position_of(id));
-        let slot = position.and_then(|position| self.of_positions.get(index(position)));
+        let position = self.graph().and_then(|graph| graph.lookup(id));
+        let slot = position.and_then(|position| self.of_positions.get(index(position.0)));
         match slot {
             Some(slot) => slot.checked_sub(1),
             None => self.of_ids.get(id).copied(),
@@ -212,8 +126,8 @@ impl<'a> Commits<'a> {
 
     /// The number of the commit `id`, which is not read for it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
-        let recorded = self.recorded();
-        let position = recorded.and_then(|known| Some((known.position_of(id)?, known.count())));
+        let graph = self.graph();
+        let position = graph.and_then(|graph| Some((graph.lookup(id)?, graph.num_commits())));
         let Some((position, count)) = position else {
             return self.outside(id);
         };
@@ -224,7 +138,7 @@ impl<'a> Commits<'a> {
     /// The id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
-            Source::Recorded(position) => self.recorded()?.id_at(position)?,
+            Source::Graph(position) => self.graph()?.id_at(position).to_owned(),
             Source::Object(at) => self.by_objects.get(index(at))?.id,
         })
     }
@@ -237,8 +151,7 @@ impl<'a> Commits<'a> {
     /// Whether the commit-graph tells of the commit `number`, and so of all in its history.
     pub(super) fn is_in_graph(&self, number: Number) -> bool {
         let source = self.get(number).map(|commit| commit.source);
-        matches!(source, Some(Source::Recorded(_)))
-            && matches!(self.recorded(), Some(Recorded::Graph(_)))
+        matches!(source, Some(Source::Graph(_)))
     }
 
     /// What walks noted of the commit `id`; nothing of one that was not met.
@@ -334,12 +247,11 @@ impl<'a> Commits<'a> {
         let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
             return Ok(());
         };
-        if let Source::Recorded(position) = commit.source
-            && self.read_recorded(number, position)
+        if let Source::Graph(position) = commit.source
+            && self.read_in_graph(number, position)
         {
             return Ok(());
         }
-        self.look_into_memory(self.by_objects.len());
         let Some(id) = self.id_of(number) else {
             return Ok(());
         };
@@ -377,8 +289,6 @@ impl<'a> Commits<'a> {
     pub(super) fn read_ahead(&mut self, ids: impl Iterator<Item = ObjectId>) {
         let mut unread: HashSet<Number> = HashSet::new();
         let mut wanted = Vec::new();
-        let ids: Vec<ObjectId> = ids.collect();
-        self.look_into_memory(ids.len());
         for id in ids {
             let number = self.number_of(&id);
             let commit = self.get(number).filter(|commit| !commit.is_read);
@@ -431,25 +341,34 @@ impl<'a> Commits<'a> {
         (self.in_buf == Some(number)).then_some(self.buf.as_slice())
     }
 
-    /// Takes the commit `number` from what is recorded; false where that is damaged there, or has no more than the id.
-    fn read_recorded(&mut self, number: Number, position: u32) -> bool {
-        let Some(Some(recorded)) = self.recorded.get() else {
+    /// Takes the commit `number` from the commit-graph; false where that is damaged there.
+    fn read_in_graph(&mut self, number: Number, position: Position) -> bool {
+        let Some(Some(graph)) = self.graph.get() else {
             return false;
         };
+        let recorded = graph.commit_at(position);
+        // Asked for here, where nothing waits for it: it comes from another part of the file.
+        let first = first_bytes(recorded.id());
         let start = self.parents.len();
-        let Some(facts) = recorded.read(position, &mut self.parents) else {
-            self.parents.truncate(start);
-            return false;
-        };
-        let count = self.parents.len().saturating_sub(start);
-        for parent in self.parents.iter_mut().skip(start) {
-            *parent = number_at(*parent, &mut self.of_positions, &mut self.all);
+        for parent in recorded.iter_parents() {
+            let parent = parent.ok().filter(|found| found.0 < graph.num_commits());
+            let Some(parent) = parent else {
+                self.parents.truncate(start);
+                return false;
+            };
+            let parent = number_at(parent, &mut self.of_positions, &mut self.all);
+            self.parents.push(parent);
         }
+        let count = self.parents.len().saturating_sub(start);
         if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
-            commit.first = facts.first;
-            commit.time_s = facts.time_s;
-            commit.generation = facts.generation;
+            commit.first = first;
+            commit.time_s = recorded.committer_timestamp();
+            // The oldest writers left the generation out.
+            commit.generation = match recorded.generation() {
+                0 => GENERATION_UNKNOWN,
+                generation => generation,
+            };
             commit.parents = (offset(start), offset(count));
         }
         true
@@ -458,7 +377,10 @@ impl<'a> Commits<'a> {
     /// The tree of the commit `number`, which was read.
     pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
         match self.get(number)?.source {
-            Source::Recorded(position) => self.recorded()?.tree_at(position),
+            Source::Graph(position) => {
+                let graph = self.graph()?;
+                Some(graph.commit_at(position).root_tree_id().to_owned())
+            }
             Source::Object(at) => self.by_objects.get(index(at))?.tree,
         }
     }
@@ -517,13 +439,13 @@ fn tree_in(commit: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(line.strip_prefix(b"tree ")?).ok()
 }
 
-/// The number of the commit at `position`, which is recorded.
-fn number_at(position: u32, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
-    let Some(slot) = of_positions.get_mut(index(position)) else {
+/// The number of the commit at `position`, which the commit-graph has.
+fn number_at(position: Position, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
+    let Some(slot) = of_positions.get_mut(index(position.0)) else {
         return Number::MAX;
     };
     if *slot == 0 {
-        all.push(Commit::unread(Source::Recorded(position)));
+        all.push(Commit::unread(Source::Graph(position)));
         *slot = offset(all.len());
     }
     slot.saturating_sub(1)
@@ -543,3 +465,6 @@ fn offset(len: usize) -> u32 {
 fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,16 +10,14 @@ mod tag_object;
 mod targets;
 mod walk;
 
-use std::rc::Rc;
-
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use self::names::Names;
 use self::table::Rank;
-use super::commits::{ById, Commits, Learned, Number};
-use super::refs::{self, BestTag, Detail, Listing, Memory, Refs};
+use super::commits::{Commits, Number};
+use super::refs::{self, Refs};
 use super::repository::Repository;
 use super::revision::{self, Outcome};
 use crate::git::objects::{self, Objects};
@@ -224,7 +222,7 @@ impl<'a> Describer<'a> {
         place: Place<'a>,
         revisions: &[BString],
     ) -> Result<Self, Error> {
-        let mut commits = Commits::remembered(place.objects, place.repository);
+        let mut commits = Commits::new(place.objects);
         let only = match revisions {
             [only] => Some(Resolved::new(only.as_bstr(), place)),
             _ => None,
@@ -284,18 +282,6 @@ impl<'a> Describer<'a> {
         let said = self.place.objects.take_said();
         self.said.extend(said.into_iter().map(BString::from));
         std::mem::take(&mut self.said)
-    }
-
-    /// What was read and is worth keeping for later questions.
-    pub fn into_unsaved(self) -> Unsaved {
-        let (listing, found, compared) = self.names.into_read();
-        Unsaved {
-            listing,
-            found,
-            compared,
-            learned: self.commits.into_learned(),
-            objects: self.place.objects.clone(),
-        }
     }
 
     /// The name of this number as it is shown. A tag object knows its own.
@@ -369,44 +355,6 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// What was read of references and commits, to be kept on disk once the answer is out.
-#[derive(Debug)]
-pub struct Unsaved {
-    listing: Rc<Listing>,
-    /// Where objects lead through tags, as far as that was looked for.
-    found: ById<ObjectId>,
-    /// What was found out of tags that were compared.
-    compared: Vec<BestTag>,
-    /// What was found out of commits.
-    learned: Option<Learned>,
-    objects: Objects,
-}
-
-impl Unsaved {
-    /// Of a listing alone.
-    fn of(listing: Listing, place: Place<'_>) -> Self {
-        Self {
-            listing: Rc::new(listing),
-            found: ById::default(),
-            compared: Vec::new(),
-            learned: None,
-            objects: place.objects.clone(),
-        }
-    }
-
-    /// Keeps what is worth it, for `repository`. Nothing is said where it fails: only later questions would have gained.
-    pub fn save(&self, repository: &Repository) {
-        let (found, objects) = (&self.found, &self.objects);
-        self.listing.remember(repository, &self.compared, &|id| {
-            let found = found.get(id).copied();
-            found.or_else(|| Some(objects.peel(id).ok()??.0))
-        });
-        if let Some(learned) = &self.learned {
-            learned.save(repository, objects);
-        }
-    }
-}
-
 impl Resolved {
     fn new(name: &BStr, place: Place<'_>) -> Self {
         let mut said = Vec::new();
@@ -437,14 +385,6 @@ impl Resolved {
 /// How the names of references begin that `question` asks for.
 fn prefix_of(question: &Question) -> &'static str {
     if question.all { "refs/" } else { "refs/tags/" }
-}
-
-/// The references whose names begin with `prefix`. What was remembered of loose ones is not read again.
-fn listed(place: Place<'_>, prefix: &str, detail: Detail) -> Result<Listing, Error> {
-    // What is remembered of an object is not what replaces it.
-    let memory = !place.objects.history().has_replacements();
-    let memory = memory.then(|| Memory::open(place.repository));
-    Ok(place.refs.list(prefix.into(), detail, memory)?)
 }
 
 /// How names of tags begin where they are shown among other references.

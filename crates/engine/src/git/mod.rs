@@ -3,7 +3,7 @@
 pub(crate) mod advice;
 pub mod attribute_files;
 pub mod branch;
-pub(crate) mod commits;
+mod commits;
 pub mod config;
 pub mod convert;
 pub mod describe;

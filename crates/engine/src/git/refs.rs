@@ -4,7 +4,6 @@
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
 //! and its branch in a process that goes on.
 
-pub(crate) mod condensed;
 mod head;
 mod listing;
 pub(crate) mod loose;
@@ -12,7 +11,6 @@ pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod reflog;
 mod sources;
-pub(crate) mod tables;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -26,13 +24,11 @@ use parking_lot::Mutex;
 pub use self::head::Head;
 use self::head::KnownHead;
 use self::listing::Held;
-pub(crate) use self::listing::{Detail, Listing, Peeled};
-pub(crate) use self::loose::{BestTag, Memory};
-use self::loose::{Folders, Loose, LooseRefs};
+pub(crate) use self::listing::Listing;
+use self::loose::{Folders, Loose};
 use self::packed::Packed;
 pub(crate) use self::packed::{Next, Skim, Skimmed};
 pub(crate) use self::sources::Sources;
-use self::tables::TableRefs;
 use super::config;
 use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
@@ -176,7 +172,7 @@ impl Refs {
         let is_linked = repo.git_dir != repo.common_dir;
         let store = match repo.ref_format {
             RefFormat::Files => {
-                let packed_path = packed_path(repo);
+                let packed_path = repo.common_dir.join("packed-refs");
                 Store::Files {
                     packed_shown: repo.shown(&packed_path).to_owned(),
                     packed_path,
@@ -328,15 +324,11 @@ impl Refs {
         prefix: &BStr,
         mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
-        self.for_each_listed(
-            &self.list(prefix, Detail::Whole, None)?,
-            None,
-            |name, id, peeled| {
-                if !id.is_null() {
-                    found(name, id, peeled.told());
-                }
-            },
-        )
+        self.for_each_listed(&self.list(prefix)?, None, |name, id, peeled| {
+            if !id.is_null() {
+                found(name, id, peeled);
+            }
+        })
     }
 
     /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
@@ -345,7 +337,7 @@ impl Refs {
         &self,
         listing: &Listing,
         skim: Option<Skim<'_>>,
-        mut found: impl FnMut(&BStr, &oid, Peeled),
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
     ) -> Result<(), Error> {
         let null = ObjectId::null(self.hash);
         listing.for_each_raw(skim, |name, raw, peeled| {
@@ -353,40 +345,22 @@ impl Refs {
                 Raw::Direct(id) => found(name, id, peeled),
                 Raw::Symbolic(_) => {
                     let id = self.resolve(name)?.unwrap_or(null);
-                    found(name, &id, Peeled::Unknown);
+                    found(name, &id, None);
                 }
-                Raw::Missing | Raw::Broken => found(name, &null, Peeled::Unknown),
+                Raw::Missing | Raw::Broken => found(name, &null, None),
             }
             Ok(())
         })
     }
 
-    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now. With a `memory`,
-    /// loose ones are not read that still are as they are remembered.
-    pub(crate) fn list(
-        &self,
-        prefix: &BStr,
-        detail: Detail,
-        memory: Option<Memory>,
-    ) -> Result<Listing, Error> {
-        let condensed = |memory: Option<&Memory>, paths: &[&Path]| {
-            let memory = memory.filter(|_| detail == Detail::Condensed)?;
-            condensed::find(memory, prefix, paths)
-        };
-        let mut is_condensed = false;
+    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
+    pub(crate) fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
         let held = match &self.store {
-            Store::Files { packed_path, .. } => {
+            Store::Files { .. } => Held::Files {
                 // Before the packed ones, lest one be missed that is packed meanwhile.
-                let loose = loose::read_under(self.folders(), prefix, self.hash, memory.as_ref());
-                let known = condensed(memory.as_ref(), &[packed_path]);
-                let known = known.filter(|known| !loose.hides_tags_of(known));
-                is_condensed = known.is_some();
-                Held::Files {
-                    loose,
-                    packed: known.map_or_else(|| self.packed(), |known| Ok(Arc::new(known)))?,
-                    memory: memory.map(Box::new),
-                }
-            }
+                loose: loose::read_under(self.folders(), prefix, self.hash),
+                packed: self.packed()?,
+            },
             Store::Reftable { shared, own } => {
                 let mut all = Merged::default();
                 match own {
@@ -396,24 +370,12 @@ impl Refs {
                         all.add(&own.tables()?, is_per_worktree);
                     }
                 }
-                let paths: Vec<&Path> = all.paths().collect();
-                match condensed(memory.as_ref(), &paths) {
-                    Some(known) => {
-                        is_condensed = true;
-                        Held::Files {
-                            loose: LooseRefs::default(),
-                            packed: Arc::new(known),
-                            memory: memory.map(Box::new),
-                        }
-                    }
-                    None => Held::Tables(TableRefs::new(all, memory)),
-                }
+                Held::Tables(all)
             }
         };
         Ok(Listing {
             prefix: prefix.into(),
             held,
-            is_condensed,
         })
     }
 
@@ -530,11 +492,6 @@ impl Refs {
         *packed = Some((observation, Arc::clone(&read)));
         Ok(read)
     }
-}
-
-/// Where the packed references of `repository` are.
-fn packed_path(repository: &Repository) -> PathBuf {
-    repository.common_dir.join("packed-refs")
 }
 
 /// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),

@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
-use super::refs::{self, Detail, Raw, Refs, Sources};
+use super::refs::{self, Raw, Refs, Sources};
 use crate::git::objects::{self, Objects};
 use vigil_model::id_hasher::IdHasher;
 
@@ -97,11 +97,11 @@ impl Known {
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
-        refs.list(PREFIX.into(), Detail::Whole, None)?
+        refs.list(PREFIX.into())?
             .for_each_raw(None, |name, raw, peeled| {
                 let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
                 match raw {
-                    Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled.told())),
+                    Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled)),
                     Raw::Symbolic(_) => unsettled.push(name),
                     Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
                 }

@@ -29,7 +29,7 @@ pub(super) fn write(file: &IndexFile) -> Vec<u8> {
     out.0
 }
 
-pub(crate) fn write_seen(file: &SeenFile, out: &mut Writer) {
+pub(super) fn write_seen(file: &SeenFile, out: &mut Writer) {
     out.bytes(file.path.as_os_str().as_bytes());
     out.optional(file.stamp, |out, stamp| out.array(&stamp.to_bytes()));
 }
@@ -57,7 +57,7 @@ pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
     })
 }
 
-pub(crate) fn read_seen(bytes: &mut Reader<'_>) -> Option<SeenFile> {
+pub(super) fn read_seen(bytes: &mut Reader<'_>) -> Option<SeenFile> {
     let path: BString = bytes.bytes()?;
     Some(SeenFile {
         path: Path::new(OsStr::from_bytes(&path)).to_owned(),

@@ -14,8 +14,9 @@ use vigil_store::Store;
 
 /// Changes with what the blocks mean.
 const FORMAT: &[u8] = b"vigil git state 2";
-const REFS_FORMAT: &[u8] = b"vigil loose references 1";
-const COMMITS_FORMAT: &[u8] = b"vigil commits 1";
+
+/// Where older versions kept more, in the git directory that all worktrees share: what they read of references and commits.
+const OLDER: [&str; 2] = ["vigil/refs", "vigil/commits"];
 
 /// Why a working copy has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,54 +52,15 @@ fn is_off(repository: &Repository) -> bool {
     repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false)
 }
 
-/// Where what is remembered of `repository`'s loose references is, for all its worktrees.
-pub(crate) fn refs_folder(repository: &Repository) -> PathBuf {
-    repository.common_dir.join("vigil/refs")
-}
-
-/// Where what is remembered of `repository`'s commits is, for all its worktrees.
-pub(crate) fn commits_folder(repository: &Repository) -> PathBuf {
-    repository.common_dir.join("vigil/commits")
-}
-
-/// The store for loose references, unless `vigil.stateFile` is off, or a status would show it.
-pub(crate) fn refs_store(repository: &Repository) -> Option<Store> {
-    let store = || shared_store(repository, refs_folder(repository), REFS_FORMAT);
-    (!is_off(repository)).then(store)?
-}
-
-/// The store for commits, likewise.
-pub(crate) fn commits_store(repository: &Repository) -> Option<Store> {
-    let store = || shared_store(repository, commits_folder(repository), COMMITS_FORMAT);
-    (!is_off(repository)).then(store)?
-}
-
-/// The stores for what is remembered of loose references and of commits, also where `vigil.stateFile` is off now.
-pub fn shared_stores_whether_off_or_not(repository: &Repository) -> Vec<Store> {
-    let stores = [
-        (refs_folder(repository), REFS_FORMAT),
-        (commits_folder(repository), COMMITS_FORMAT),
-    ];
-    let stores = stores.map(|(folder, format)| shared_store(repository, folder, format));
-    stores.into_iter().flatten().collect()
-}
-
-fn shared_store(repository: &Repository, folder: PathBuf, format: &[u8]) -> Option<Store> {
+/// What older versions may have left for `repository`, also where `vigil.stateFile` is off: it is only good for being dropped.
+pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
+    let folders = OLDER.iter().map(|name| repository.common_dir.join(name));
     let top = repository.work_tree.as_deref();
-    if top.is_some_and(|top| is_shown(&folder, top)) {
-        return None;
-    }
-    let identity = identity(format, repository, &[&repository.common_dir])?;
-    Some(Store::new(folder, identity))
-}
-
-/// Makes the folder above those of the shared stores, in a repository that is the effective user's. Returns whether it is
-/// there.
-pub(crate) fn make_way(repository: &Repository) -> bool {
-    let user = rustix::process::geteuid().as_raw();
-    let is_own = stat_path(&repository.common_dir).is_ok_and(|stat| stat.uid == user);
-    let folder = repository.common_dir.join("vigil");
-    is_own && (DirBuilder::new().mode(0o700).create(&folder).is_ok() || folder.is_dir())
+    folders
+        .filter(|folder| top.is_none_or(|top| !is_shown(folder, top)))
+        // Nobody reads it, so that it does not matter whose it is.
+        .map(|folder| Store::new(folder, [0; 32]))
+        .collect()
 }
 
 /// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.

@@ -9,10 +9,10 @@ use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use super::tag_object::{self, TagObject};
-use super::{Error, Place, Question, Unsaved, abbreviated, listed, prefix_of};
+use super::{Error, Place, Question, abbreviated, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::git::objects::{self, MANY, Objects};
-use crate::git::refs::{self, Detail, Peeled};
+use crate::git::refs;
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.
@@ -30,8 +30,6 @@ pub struct Contained {
     pub said: Vec<BString>,
     /// What ended it.
     pub failure: Option<Error>,
-    /// What was read of references and is worth keeping for later questions.
-    pub unsaved: Option<Unsaved>,
 }
 
 /// Names each of `revisions` by a reference that has it in its history.
@@ -74,20 +72,17 @@ struct Known {
     is_tag: bool,
 }
 
-/// A reference, what it holds, where that leads, and whether the shortest name will do.
-type Found = (BString, ObjectId, Peeled, bool);
+/// A reference, what it holds, where that leads if that is known, and whether the shortest name will do.
+type Found = (BString, ObjectId, Option<ObjectId>, bool);
 
 /// Tag objects that were read before they are asked for, in the order in which they are.
 struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<TagObject>)>>);
 
 impl TagsAhead {
-    /// Reads those of `found` of which it is only remembered where they lead, or not known, unless they are `commits` that
-    /// were read: the tags themselves are read in any case.
+    /// Reads those of `found` of which it is not known where they lead, unless they are `commits` that were read.
     fn of(found: &[Found], commits: &Commits<'_>, objects: &Objects) -> Self {
-        let asked = found.iter().filter_map(|(_, id, peeled, _)| match peeled {
-            Peeled::Remembered(peeled) => (peeled != id).then_some(*id),
-            Peeled::Unknown => (!commits.was_read(id)).then_some(*id),
-            Peeled::Told(_) => None,
+        let asked = found.iter().filter_map(|(_, id, peeled, _)| {
+            (peeled.is_none() && !commits.was_read(id)).then_some(*id)
         });
         let ids: Vec<ObjectId> = asked.collect();
         let tags = match ids.len() < MANY {
@@ -122,14 +117,14 @@ impl Naming<'_> {
         contained: &mut Contained,
     ) -> Result<(), Error> {
         let mut naming = Naming {
-            commits: Commits::remembered(place.objects, place.repository),
+            commits: Commits::new(place.objects),
             tips: Vec::new(),
             starts: Vec::new(),
             known: Vec::new(),
             generation_min: GENERATION_UNKNOWN,
             time_min_s: u64::MAX,
         };
-        let Contained { said, unsaved, .. } = contained;
+        let said = &mut contained.said;
         let mut asked = Vec::new();
         for revision in revisions {
             if let Some(number) = naming.ask(revision.as_bstr(), place, said)? {
@@ -137,7 +132,7 @@ impl Naming<'_> {
             }
         }
         naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
-        *unsaved = Some(naming.find_tips(question, place, said)?);
+        naming.find_tips(question, place, said)?;
         // Tags first, and of all the older first: better names then spread less.
         let mut order: Vec<usize> = (0..naming.tips.len()).collect();
         order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
@@ -158,9 +153,6 @@ impl Naming<'_> {
                 }
             };
             contained.names.push(name);
-        }
-        if let Some(unsaved) = &mut contained.unsaved {
-            unsaved.learned = naming.commits.into_learned();
         }
         Ok(())
     }
@@ -213,17 +205,17 @@ impl Naming<'_> {
         }
     }
 
-    /// Takes the references that `question` asks for. Returns what was read of them.
+    /// Takes the references that `question` asks for.
     fn find_tips(
         &mut self,
         question: &Question,
         place: Place<'_>,
         said: &mut Vec<BString>,
-    ) -> Result<Unsaved, Error> {
+    ) -> Result<(), Error> {
         let includes_broken =
             refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
         let patterns = Patterns::new(question);
-        let listing = listed(place, prefix_of(question), Detail::Whole)?;
+        let listing = place.refs.list(prefix_of(question).into())?;
         let mut found = Vec::new();
         place
             .refs
@@ -236,21 +228,14 @@ impl Naming<'_> {
                 }
             })?;
         // Most are commits, or lead to one.
-        let commits = found.iter().map(|(_, id, peeled, _)| match peeled {
-            Peeled::Told(peeled) | Peeled::Remembered(peeled) => *peeled,
-            Peeled::Unknown => *id,
-        });
+        let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
         self.commits.read_ahead(commits);
         let mut tags_ahead = TagsAhead::of(&found, &self.commits, place.objects);
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
-            let annotated = peeled.told().filter(|peeled| *peeled != id);
-            // What is no tag never was one.
-            let is_plain = match peeled {
-                Peeled::Told(peeled) | Peeled::Remembered(peeled) => peeled == id,
-                Peeled::Unknown => false,
-            };
+            let annotated = peeled.filter(|peeled| *peeled != id);
+            let is_plain = peeled == Some(id);
             let mut peel = || match tags_ahead.take(&id) {
                 Some(tag) => {
                     let peeled = tag_object::follow(tag, place.objects, &mut buf)?;
@@ -296,7 +281,7 @@ impl Naming<'_> {
                 is_peeled: kind == Some(Kind::Tag),
             });
         }
-        Ok(Unsaved::of(listing, place))
+        Ok(())
     }
 
     /// Whether `id` is a commit that may lead to one in question.

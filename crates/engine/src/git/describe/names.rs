@@ -5,16 +5,15 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use gix_object::Kind;
 
 use super::index::{self, Index, Reference};
 use super::table::{Name, NewName, Rank, Table};
-use super::tag_object::{self, TagObject};
+use super::tag_object::TagObject;
 use super::targets::Targets;
-use super::{Error, Place, Question, TAGS, listed, prefix_of};
+use super::{Error, Place, Question, TAGS, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
 use crate::git::objects::MANY;
-use crate::git::refs::{BestTag, Detail, Listing, Next, Peeled, Skim, Skimmed};
+use crate::git::refs::{Listing, Next, Skim, Skimmed};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and the names that they are.
@@ -41,8 +40,6 @@ pub(super) struct Names<'a> {
     best: ById<u32>,
     /// The names of objects of which only the rank was asked.
     unchosen: ById<Unchosen>,
-    /// What was found out of many tags that were compared.
-    compared: Vec<BestTag>,
 }
 
 impl<'a> Names<'a> {
@@ -56,7 +53,7 @@ impl<'a> Names<'a> {
         let mut names = Self {
             question,
             place,
-            listing: Rc::new(listed(place, prefix_of(question), detail_for(question))?),
+            listing: Rc::new(place.refs.list(prefix_of(question).into())?),
             targets: Targets::default(),
             is_empty: true,
             only: None,
@@ -66,7 +63,6 @@ impl<'a> Names<'a> {
             has_annotated: false,
             best: ById::default(),
             unchosen: ById::default(),
-            compared: Vec::new(),
         };
         names.read_all(only, commits)?;
         Ok(names)
@@ -78,51 +74,15 @@ impl<'a> Names<'a> {
         let annotated = numbers.iter().copied();
         let annotated = annotated.filter(|number| rank(*number) == Some(Rank::Annotated));
         let annotated: Vec<u32> = annotated.collect();
-        // Which is the best of so many is worth to be remembered, too.
-        let is_many = annotated.len() >= MANY;
-        let mut best = None;
-        if is_many {
-            best = self.compared_before(id, &annotated)?;
-            if best.is_none() {
-                self.table.read_ahead(&annotated, self.place);
-            }
+        if annotated.len() >= MANY {
+            self.table.read_ahead(&annotated, self.place);
         }
-        if best.is_none() {
-            for &number in numbers {
-                if self.is_of(number, id)? {
-                    self.table.choose(number, &mut best, self.place)?;
-                }
-            }
-            let is_read = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_some());
-            if let Some(best) = best.and_then(|best| self.get(best))
-                && is_many
-                && annotated.iter().all(is_read)
-            {
-                let compared = BestTag::new(id, self.ids(&annotated), best.id);
-                self.compared.push(compared);
-            }
+        let mut best = None;
+        for &number in numbers {
+            self.table.choose(number, &mut best, self.place)?;
         }
         self.best.extend(best.map(|best| (*id, best)));
         Ok(best)
-    }
-
-    /// The best of the names of these numbers, if it is remembered that it was.
-    fn compared_before(&self, id: &ObjectId, numbers: &[u32]) -> Result<Option<u32>, Error> {
-        let Some(tag) = self.listing.best_tag(id, self.ids(numbers)) else {
-            return Ok(None);
-        };
-        let is_it = |number: &u32| self.get(*number).is_some_and(|name| name.id == tag);
-        let found = numbers.iter().copied().find(is_it);
-        Ok(match found {
-            Some(number) if self.is_of(number, id)? => Some(number),
-            _ => None,
-        })
-    }
-
-    /// What the references of these numbers point to.
-    fn ids<'n>(&'n self, numbers: &'n [u32]) -> impl Iterator<Item = &'n ObjectId> {
-        let names = numbers.iter().filter_map(|number| self.get(*number));
-        names.map(|name| &name.id)
     }
 
     /// Notes where all references are. Of packed ones, no more than that. Once the object `only` has a name, none but its
@@ -195,15 +155,11 @@ impl<'a> Names<'a> {
                 }
                 is_empty.set(false);
                 let target = match peeled {
-                    Peeled::Told(peeled) | Peeled::Remembered(peeled) => Ok((peeled, None)),
-                    Peeled::Unknown => self.targets.find(id, place, commits),
+                    Some(peeled) => Ok((peeled, None)),
+                    None => self.targets.find(id, place, commits),
                 };
                 let taken = target.and_then(|target| {
-                    let mut new = new_name(question, reference, id.to_owned(), target);
-                    // What is no tag never was one.
-                    new.is_remembered =
-                        matches!(peeled, Peeled::Remembered(_)) && new.peeled != new.id;
-                    take(self, new)
+                    take(self, new_name(question, reference, id.to_owned(), target))
                 });
                 failure = taken.err();
             })?;
@@ -281,25 +237,22 @@ impl<'a> Names<'a> {
 
     /// How good the best name of the object `id` is, where [`Self::count`] was asked for before. Which it is of several tag
     /// objects is left open: these would have to be read.
-    pub(super) fn rank_of(&mut self, id: &ObjectId) -> Result<Option<Rank>, Error> {
+    pub(super) fn rank_of(&mut self, id: &ObjectId) -> Option<Rank> {
         if let Some(known) = self.best.get(id) {
-            return Ok(self.get(*known).map(|name| name.rank));
+            return self.get(*known).map(|name| name.rank);
         }
         if let Some(known) = self.unchosen.get(id) {
-            return Ok(Some(known.rank));
+            return Some(known.rank);
         }
         let numbers = self.numbers_of(id);
-        let mut best = None;
-        for &number in &numbers {
-            let rank = self.get(number).map(|name| name.rank);
-            if rank > best && self.is_of(number, id)? {
-                best = rank;
-            }
-        }
+        let ranks = numbers
+            .iter()
+            .filter_map(|number| Some(self.get(*number)?.rank));
+        let best = ranks.max();
         if let Some(rank) = best {
             self.unchosen.insert(*id, Unchosen { numbers, rank });
         }
-        Ok(best)
+        best
     }
 
     /// The numbers of all names of the object `id`, which are made of what is in the index.
@@ -309,7 +262,10 @@ impl<'a> Names<'a> {
         let numbers = references
             .into_iter()
             .filter_map(|reference| match reference {
-                Reference::Named(number) => Some(number),
+                Reference::Named(number) => {
+                    self.get(number).filter(|name| name.peeled == *id)?;
+                    Some(number)
+                }
                 Reference::Packed(at) => {
                     let new = packed_at(&self.listing, at)
                         .and_then(|record| packed_name(self.question, record))
@@ -318,29 +274,6 @@ impl<'a> Names<'a> {
                 }
             });
         numbers.collect()
-    }
-
-    /// Whether the name of this number is one of the object `id`.
-    fn is_of(&self, number: u32, id: &ObjectId) -> Result<bool, Error> {
-        match self.get(number) {
-            Some(name) if name.peeled == *id && name.is_remembered => match &name.tag {
-                Some(tag) if tag.target_kind != Kind::Tag => Ok(tag.target == *id),
-                _ => self.leads_to(&name.id, id),
-            },
-            name => Ok(name.is_some_and(|name| name.peeled == *id)),
-        }
-    }
-
-    /// Whether the tag object `tag` leads to `id`.
-    fn leads_to(&self, tag: &ObjectId, id: &ObjectId) -> Result<bool, Error> {
-        let (_, peeled) = tag_object::peel(tag, self.place.objects, &mut Vec::new())?;
-        Ok(peeled.is_some_and(|peeled| peeled.target == *id))
-    }
-
-    /// The references, as they were read, where objects lead that were asked about, and what was found out of tags that
-    /// were compared.
-    pub(super) fn into_read(self) -> (Rc<Listing>, ById<ObjectId>, Vec<BestTag>) {
-        (self.listing, self.targets.into_found(), self.compared)
     }
 
     /// The name of this number.
@@ -379,7 +312,7 @@ struct All {
     has_annotated: bool,
     /// The object of which the names are wanted first.
     only: Option<ObjectId>,
-    /// It has a name that counts, and is surely one.
+    /// It has a name that counts.
     has_only: bool,
     /// And that is a tag, than which none without a tag object is better.
     has_tag: bool,
@@ -434,8 +367,7 @@ impl All {
             return;
         }
         self.has_annotated |= !is_plain;
-        // What was remembered may turn out not to be.
-        if is_only && !new.is_remembered {
+        if is_only {
             self.meet_only(is_plain, new.is_tag, question);
         }
         let first = first_bytes(&target);
@@ -449,20 +381,19 @@ impl All {
         self.index.add(first, Reference::Named(number));
     }
 
-    /// Notes that a reference surely leads to the only object.
+    /// Notes that a reference leads to the only object.
     fn meet_only(&mut self, is_plain: bool, is_tag: bool, question: &Question) {
         let counts = !is_plain || question.counts_lightweight();
         self.has_only |= counts;
         self.has_tag |= counts && (is_tag || !is_plain);
     }
 
-    /// Whether the object `target`, whose id has these first bytes, has a name already that surely is one, of this rank or
-    /// better.
+    /// Whether the object `target`, whose id has these first bytes, has a name already of this rank or better.
     fn has_no_worse(&self, first: u32, target: Target<'_>, rank: Rank) -> bool {
         self.index.find(first).any(|reference| match reference {
             Reference::Named(number) => self.table.get(number).is_some_and(|name| {
                 let is_it = || Target::Id(name.peeled).is_same(target);
-                name.rank >= rank && !name.is_remembered && is_it()
+                name.rank >= rank && is_it()
             }),
             Reference::Packed(at) => packed_at(&self.listing, at).is_some_and(|record| {
                 let is_tag = || record.name.starts_with(b"refs/tags/");
@@ -545,15 +476,6 @@ fn new_name<'a>(
         id,
         peeled,
         tag,
-        is_remembered: false,
-    }
-}
-
-/// Which references are needed for `question`. With patterns, it may be any.
-fn detail_for(question: &Question) -> Detail {
-    match question.patterns.is_empty() && question.excluded.is_empty() {
-        true => Detail::Condensed,
-        false => Detail::Whole,
     }
 }
 

@@ -38,8 +38,6 @@ pub(super) struct Name {
     pub(super) id: ObjectId,
     /// Where that leads through tags.
     pub(super) peeled: ObjectId,
-    /// That is what it was when the tag object was there.
-    pub(super) is_remembered: bool,
     /// The tag object, once it was read.
     pub(super) tag: Option<Box<TagObject>>,
     /// The tag object says another name.
@@ -58,8 +56,6 @@ pub(super) struct NewName<'a> {
     pub(super) id: ObjectId,
     /// Where that leads through tags.
     pub(super) peeled: ObjectId,
-    /// That is what it was when the tag object was there.
-    pub(super) is_remembered: bool,
     /// The tag object, if it was read.
     pub(super) tag: Option<Box<TagObject>>,
 }
@@ -93,7 +89,6 @@ impl Table {
             rank: new.rank(),
             id: new.id,
             peeled: new.peeled,
-            is_remembered: new.is_remembered,
             tag: new.tag,
             is_misnamed: false,
             is_checked: false,

@@ -68,13 +68,6 @@ impl Targets {
             .extend(read.filter_map(|(id, tag)| Some((id, Some(tag?)))));
     }
 
-    /// What was found, by the objects that were asked about.
-    pub(super) fn into_found(self) -> ById<ObjectId> {
-        let found = self.kept.into_iter();
-        let found = found.filter(|target| target.is_plain || target.peeled != target.id);
-        found.map(|target| (target.id, target.peeled)).collect()
-    }
-
     /// The object to which `id` leads through tags, and the tag object `id`.
     pub(super) fn find(
         &mut self,

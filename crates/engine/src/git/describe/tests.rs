@@ -1,4 +1,4 @@
-mod condensed;
+mod light;
 mod long;
 mod packed;
 
@@ -8,7 +8,6 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::git::convert::FilterStderr;
-use crate::git::refs::Peeled;
 use crate::git::refs::testing::{FORMATS, Sandbox};
 use crate::git::repository::RefFormat;
 use crate::session::Session;
@@ -367,9 +366,6 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
         }
     };
     check("loose");
-    vigil_testkit::clock::tick();
-    describe_and_save(&sandbox);
-    check("remembered");
     sandbox.git(&["pack-refs", "--all"]);
     check("packed");
     // One that is not the best.
@@ -613,38 +609,23 @@ fn make_plain(sandbox: &Sandbox, name: &str) {
 }
 
 #[test]
-fn where_references_of_tables_lead_is_remembered() {
+fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightweight_ones() {
     let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
     let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
     sandbox.git(&["tag", "-a", "-m", "t", "old", "HEAD~4"]);
     sandbox.git(&["tag", "-a", "-m", "t", "new", "HEAD~1"]);
+    // So many objects that they are read on all cores.
     let light: String = (0..300)
         .map(|number| {
+            let id = [second, third][number % 2];
+            let time = 1_700_000_000 + number;
             format!(
-                "create refs/tags/light{number} {}\n",
-                [second, third][number % 2]
+                "reset refs/tags/light{number}\nfrom {id}\n\n\
+                 tag of{number}\nfrom {id}\ntagger A <a@b> {time} +0000\ndata 1\nt\n"
             )
         })
         .collect();
-    sandbox.git_with_input(&["update-ref", "--stdin"], light.as_bytes());
-    let remembered = || {
-        at(&sandbox, |place| {
-            let listing = listed(place, "refs/tags/", Detail::Whole).unwrap();
-            let (mut plain, mut tags) = (0, 0);
-            let count = listing.for_each_raw(None, |_, raw, peeled| {
-                match (raw, peeled) {
-                    (refs::Raw::Direct(id), Peeled::Remembered(peeled)) if *id == peeled => {
-                        plain += 1
-                    }
-                    (_, Peeled::Remembered(_)) => tags += 1,
-                    _ => {}
-                }
-                Ok(())
-            });
-            count.unwrap();
-            (plain, tags)
-        })
-    };
+    sandbox.git_with_input(&["fast-import", "--quiet"], light.as_bytes());
     let ask = || {
         let questions = [
             &[][..],
@@ -668,17 +649,8 @@ fn where_references_of_tables_lead_is_remembered() {
         );
     }
     make_plain(&sandbox, "plain.ref");
-    vigil_testkit::clock::tick();
-    assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
-    describe_and_save(&sandbox);
-    assert_eq!((remembered(), ask()), ((300, 2), expected.clone()));
-    // Another table, of which nothing is known.
-    make_plain(&sandbox, "plain2.ref");
-    assert_eq!((remembered(), ask()), ((0, 0), expected.clone()));
-    vigil_testkit::clock::tick();
-    describe_and_save(&sandbox);
-    assert_eq!((remembered(), ask()), ((300, 2), expected));
-    // And one on top, by git. It is too small to be worth anything.
+    assert_eq!(ask(), expected);
+    // And a table on top, by git.
     sandbox.git(&["tag", "later", "HEAD"]);
     sandbox.git(&["update-ref", "refs/tags/light5", "HEAD"]);
     assert_eq!(ours(&sandbox, &["--tags"], &["HEAD"]).0, "later\n");
@@ -716,18 +688,8 @@ fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
     }
 }
 
-/// Describes `HEAD`, and keeps what was read of references.
-fn describe_and_save(sandbox: &Sandbox) {
-    at(sandbox, |place| {
-        let question = question(&["--tags"]);
-        let mut describer = Describer::new(&question, place, &["HEAD".into()]).unwrap();
-        describer.describe("HEAD".into()).unwrap();
-        describer.into_unsaved().save(place.repository);
-    });
-}
-
 #[test]
-fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
+fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_it() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
     let first = sandbox.id("HEAD");
@@ -737,16 +699,13 @@ fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
     sandbox.git_with_input(&["update-ref", "--stdin"], many.as_bytes());
     sandbox.commit("two");
     sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
-    vigil_testkit::clock::tick();
-    describe_and_save(&sandbox);
-    assert!(sandbox.git_dir().join("vigil/refs/state").exists());
     for (options, name) in [
         (&[][..], "HEAD"),
         (&["--tags"], "HEAD~1"),
         (&["--all"], "HEAD"),
         (&["--contains"], "HEAD~1"),
     ] {
-        compare(&sandbox, options, &[name], "remembered");
+        compare(&sandbox, options, &[name], "whole");
     }
 
     let tag = sandbox.id("annotated").to_string();
@@ -776,7 +735,7 @@ fn what_is_remembered_of_tags_is_not_believed_against_their_objects() {
 }
 
 #[test]
-fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
+fn of_many_tag_objects_the_latest_is_the_best() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
     let first = sandbox.id("HEAD");
@@ -787,15 +746,6 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
     };
     let many: String = (0..300).map(tag).collect();
     sandbox.git_with_input(&["fast-import", "--quiet"], many.as_bytes());
-    vigil_testkit::clock::tick();
-    let remembered = || {
-        let listed = sandbox.git(&["for-each-ref", "--format=%(objectname)", "refs/tags"]);
-        let tags = listed.lines().map(|id| ObjectId::from_hex(id.as_bytes()));
-        let tags: Vec<ObjectId> = tags.map(Result::unwrap).collect();
-        at(&sandbox, |place| {
-            Memory::open(place.repository).best_tag(&first, &tags)
-        })
-    };
     let check = |remark: &str| {
         for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
             for options in [
@@ -815,13 +765,9 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
         }
         let name = theirs(&sandbox, &[], &["HEAD"]).0;
         check("first");
-        describe_and_save(&sandbox);
-        assert_eq!(remembered(), Some(sandbox.id(name.trim())), "{packs}");
-        check("remembered");
         // The best is gone, and comes again.
         let best = sandbox.id(name.trim()).to_string();
         sandbox.git(&["tag", "-d", name.trim()]);
-        assert_eq!(remembered(), None);
         check("without the best");
         sandbox.git(&["update-ref", &format!("refs/tags/{}", name.trim()), &best]);
         check("with the best again");
@@ -829,7 +775,6 @@ fn of_many_tag_objects_the_latest_is_remembered_to_be_the_best() {
         check("with a later one");
         sandbox.git(&["tag", "-d", "later"]);
         // Others that are as late.
-        describe_and_save(&sandbox);
         sandbox.git(&["update-ref", "refs/tags/a-copy", &best]);
         check("with the same under another name");
         sandbox.git(&["tag", "-d", "a-copy"]);
@@ -856,7 +801,6 @@ fn tips_that_are_many_are_named_as_by_git() {
     };
     let steps: String = (1..=300).map(step).collect();
     sandbox.git_with_input(&["fast-import", "--quiet", "--force"], steps.as_bytes());
-    vigil_testkit::clock::tick();
     let check = |remark: &str| {
         for name in ["HEAD", "HEAD~7", "HEAD~290"] {
             for options in [&["--contains"][..], &["--contains", "--all"]] {
@@ -865,8 +809,6 @@ fn tips_that_are_many_are_named_as_by_git() {
         }
     };
     check("loose");
-    describe_and_save(&sandbox);
-    check("remembered");
     // Those of a commit and of a tag object are gone.
     let packs = sandbox.git_dir().join("objects/pack");
     let pack = std::fs::read_dir(&packs).unwrap();

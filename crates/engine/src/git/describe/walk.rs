@@ -155,7 +155,7 @@ impl Describer<'_> {
                 false => None,
             };
             let rank = match &id {
-                Some(id) => self.names.rank_of(id)?,
+                Some(id) => self.names.rank_of(id),
                 None => None,
             };
             if let (Some(id), Some(rank)) = (id, rank) {

@@ -14,9 +14,6 @@ use vigil_stamp::Stamp;
 /// With more files of packs, to look at each costs more than to read an object.
 const PACK_FILES_MAX: usize = 8;
 
-/// And more than to read the objects of a walk.
-const PACK_FILES_MAX_OF_WALK: usize = 128;
-
 /// Beside a pack and its index: nothing that an object is looked for in.
 const WITHOUT_OBJECTS: [&str; 5] = ["bitmap", "keep", "mtimes", "promisor", "rev"];
 
@@ -29,7 +26,7 @@ impl Objects {
         }
         let [alternates, packs] = self.fixed_files();
         let loose = ids.iter().filter_map(|id| self.loose_file(id));
-        let mut files = pack_files(&packs, PACK_FILES_MAX)?;
+        let mut files = pack_files(&packs)?;
         files.extend(loose.filter(|path| stat_path(path) != Err(Errno::NOENT)));
         if stat_path(&alternates) != Err(Errno::NOENT) {
             return None;
@@ -41,44 +38,6 @@ impl Objects {
             stamp: None,
         };
         [Some(absent)].into_iter().chain(present).collect()
-    }
-
-    /// The packs and their indexes on which it rests how packed objects are read: all of these objects were read since
-    /// `before`, and no pack changed, came or went since. `None` says nothing, as for [`Self::evidence`].
-    pub(crate) fn evidence_of_packs(&self, before: Timestamp) -> Option<Vec<SeenFile>> {
-        let [alternates, packs] = self.fixed_files();
-        if !self.is_plain()
-            || self.readers.had_trouble()
-            || stat_path(&alternates) != Err(Errno::NOENT)
-        {
-            return None;
-        }
-        let files = pack_files(&packs, PACK_FILES_MAX_OF_WALK)?;
-        unchanged(packs, before)?;
-        let files = files.into_iter().map(|path| unchanged(path, before));
-        files.collect()
-    }
-
-    /// Of each of `ids` that was read, whether the object is in a pack.
-    pub(crate) fn are_in_packs(&self, ids: &[ObjectId]) -> Vec<bool> {
-        // Where there is no folder for a file of its own, it is.
-        let mut has_folder = [true; 256];
-        for (fan, has_folder) in (0..=u8::MAX).zip(&mut has_folder) {
-            let folder = self.places().folder.join(format!("{fan:02x}"));
-            *has_folder = stat_path(&folder) != Err(Errno::NOENT);
-        }
-        let may_be_loose = |id: &ObjectId| has_folder.get(usize::from(id.first_byte())).copied();
-        let found = self.readers.ask_quietly(|reader| {
-            let is_packed = |id: &ObjectId| {
-                if may_be_loose(id) == Some(false) {
-                    return Some(true);
-                }
-                let location = reader.find_here(id).ok()??;
-                Some(!location.is_loose())
-            };
-            ids.iter().map(is_packed).collect()
-        });
-        found.into_iter().map(|found| found == Some(true)).collect()
     }
 
     /// Whether the objects for which `files` are the [evidence](Self::evidence) are read as they were then.
@@ -115,8 +74,8 @@ fn unchanged(path: PathBuf, before: Timestamp) -> Option<SeenFile> {
     Some(SeenFile { path, stamp })
 }
 
-/// The packs in `folder` and their indexes, if they are no more than `max` and nothing else is there.
-fn pack_files(folder: &Path, max: usize) -> Option<Vec<PathBuf>> {
+/// The packs in `folder` and their indexes, if they are few and nothing else is there.
+fn pack_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).ok()? {
         let path = entry.ok()?.path();
@@ -126,5 +85,5 @@ fn pack_files(folder: &Path, max: usize) -> Option<Vec<PathBuf>> {
             _ => return None,
         }
     }
-    (files.len() <= max).then_some(files)
+    (files.len() <= PACK_FILES_MAX).then_some(files)
 }

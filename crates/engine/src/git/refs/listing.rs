@@ -3,58 +3,18 @@
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, oid};
+use gix_hash::ObjectId;
 
-use super::loose::{BestTag, Block, LooseRef, LooseRefs, Memory, Peel, publish};
+use super::loose::LooseRef;
 use super::packed::{Packed, Skim, Skimmed};
-use super::tables::TableRefs;
-use super::{Error, Raw, condensed, name, packed_path};
-use crate::git::reftable::Record;
-use crate::git::repository::Repository;
+use super::{Error, Raw, name};
+use crate::git::reftable::{Merged, Record};
 
 /// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(super) prefix: BString,
     pub(super) held: Held,
-    /// Those are missing that no description needs.
-    pub(super) is_condensed: bool,
-}
-
-/// Which references are to be in a listing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// All of them.
-    Whole,
-    /// Of the lightweight tags that lead to one object, all but the first may be missing.
-    Condensed,
-}
-
-/// The object to which a reference leads through tags.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Peeled {
-    /// Nobody tells: the object has to be read.
-    Unknown,
-    /// This one: who holds the reference tells it, and git believes that.
-    Told(ObjectId),
-    /// This one, if all objects are as they were when it was found.
-    Remembered(ObjectId),
-}
-
-impl From<Option<ObjectId>> for Peeled {
-    fn from(told: Option<ObjectId>) -> Self {
-        told.map_or(Self::Unknown, Self::Told)
-    }
-}
-
-impl Peeled {
-    /// The object, where git believes who tells it.
-    pub(crate) fn told(self) -> Option<ObjectId> {
-        match self {
-            Self::Told(id) => Some(id),
-            Self::Unknown | Self::Remembered(_) => None,
-        }
-    }
 }
 
 /// Where the references of a [`Listing`] are.
@@ -62,13 +22,11 @@ impl Peeled {
 pub(super) enum Held {
     /// What each loose reference holds, by name, and the packed ones, of which those count that are not loose.
     Files {
-        loose: LooseRefs,
+        loose: Vec<LooseRef>,
         packed: Arc<Packed>,
-        /// What was remembered of the loose ones.
-        memory: Option<Box<Memory>>,
     },
     /// Those of all tables.
-    Tables(TableRefs),
+    Tables(Merged),
 }
 
 impl Listing {
@@ -79,15 +37,15 @@ impl Listing {
     pub(crate) fn for_each_raw(
         &self,
         skim: Option<Skim<'_>>,
-        mut found: impl FnMut(&BStr, &Raw, Peeled) -> Result<(), Error>,
+        mut found: impl FnMut(&BStr, &Raw, Option<ObjectId>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut emit = |(name, is_valid, raw, peeled): Listed<'_>| match is_valid {
             true => found(name, raw, peeled),
             false => found(name, &Raw::Broken, peeled),
         };
         match &self.held {
-            Held::Files { loose, packed, .. } => {
-                let mut loose = loose.all.iter().peekable();
+            Held::Files { loose, packed } => {
+                let mut loose = loose.iter().peekable();
                 let mut records = packed.from(self.prefix.as_ref());
                 loop {
                     if let Some(skim) = skim {
@@ -108,7 +66,7 @@ impl Listing {
                     let raw = Raw::Direct(record.id);
                     match loose.next_if(|found| found.name == record.name) {
                         Some(found) => emit(found.listed())?,
-                        None => emit((record.name, is_valid, &raw, record.peeled.into()))?,
+                        None => emit((record.name, is_valid, &raw, record.peeled))?,
                     }
                 }
                 for found in loose {
@@ -117,7 +75,7 @@ impl Listing {
             }
             Held::Tables(tables) => {
                 let all_are_refs = self.prefix.starts_with(b"refs/");
-                tables.for_each(self.prefix.as_ref(), |name, record, remembered| {
+                tables.for_each(self.prefix.as_ref(), |name, record| {
                     // HEAD and its like are not listed.
                     if !all_are_refs && !name.starts_with(b"refs/") {
                         return Ok(());
@@ -125,16 +83,12 @@ impl Listing {
                     let is_valid = is_valid_or_safe(name, Held::TABLES)?;
                     let (raw, peeled) = match record {
                         Record::Deleted => return Ok(()),
-                        Record::Direct(id) => {
-                            let peeled = remembered.map_or(Peeled::Unknown, Peeled::Remembered);
-                            (Raw::Direct(id.to_owned()), peeled)
-                        }
+                        // It may be a tag nevertheless.
+                        Record::Direct(id) => (Raw::Direct(id.to_owned()), None),
                         Record::Peeled(id, peeled) => {
-                            (Raw::Direct(id.to_owned()), Peeled::Told(peeled.to_owned()))
+                            (Raw::Direct(id.to_owned()), Some(peeled.to_owned()))
                         }
-                        Record::Symbolic(target) => {
-                            (Raw::Symbolic(target.to_owned()), Peeled::Unknown)
-                        }
+                        Record::Symbolic(target) => (Raw::Symbolic(target.to_owned()), None),
                     };
                     emit((name, is_valid, &raw, peeled))
                 })?;
@@ -148,8 +102,7 @@ impl Listing {
         let mut ids = Vec::new();
         match &self.held {
             Held::Files { loose, .. } => {
-                let unpeeled = loose.all.iter().filter(|found| found.peeled.is_none());
-                ids.extend(unpeeled.filter_map(|found| match found.raw {
+                ids.extend(loose.iter().filter_map(|found| match found.raw {
                     Raw::Direct(id) => Some(id),
                     Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
                 }));
@@ -174,72 +127,19 @@ impl Listing {
             Held::Tables(_) => false,
         }
     }
-
-    /// The one of `tags` that was the best name of `object` when these were last compared, if that is remembered.
-    pub(crate) fn best_tag<'i>(
-        &self,
-        object: &oid,
-        tags: impl IntoIterator<Item = &'i ObjectId>,
-    ) -> Option<ObjectId> {
-        let memory = match &self.held {
-            Held::Files { memory, .. } => memory,
-            Held::Tables(tables) => &tables.memory,
-        };
-        memory.as_ref()?.best_tag(object, tags)
-    }
-
-    /// Remembers what is worth it for later questions, if this listing was made with a [`Memory`]: the references where nobody
-    /// else tells where they lead, those that descriptions need, and what was found out of tags that were `compared`. `peel`
-    /// finds where an object leads through tags.
-    pub(crate) fn remember(&self, repository: &Repository, compared: &[BestTag], peel: &Peel<'_>) {
-        let prefix = self.prefix.as_ref();
-        let memory = match &self.held {
-            Held::Files { memory, .. } => memory,
-            Held::Tables(tables) => &tables.memory,
-        };
-        let Some(memory) = memory else {
-            return;
-        };
-        let first = match &self.held {
-            Held::Files { loose, .. } => loose.block(memory, repository, peel),
-            Held::Tables(tables) => tables.block(prefix, repository, peel),
-        };
-        let packed = packed_path(repository);
-        let paths = match &self.held {
-            Held::Files { .. } => vec![packed.as_ref()],
-            Held::Tables(tables) => tables.paths(),
-        };
-        let condensed = match self.is_condensed {
-            true => None,
-            false => condensed::block(&self.held, prefix, &paths, memory, repository),
-        };
-        let blocks: Vec<Block> = first.into_iter().chain(condensed).collect();
-        if !blocks.is_empty() || !compared.is_empty() {
-            publish(memory, repository, blocks, compared);
-        }
-    }
 }
 
 /// The name of a reference, whether that is valid, what it holds, and where that leads.
-type Listed<'a> = (&'a BStr, bool, &'a Raw, Peeled);
+type Listed<'a> = (&'a BStr, bool, &'a Raw, Option<ObjectId>);
 
 impl LooseRef {
     fn listed(&self) -> Listed<'_> {
-        let peeled = self.peeled.map_or(Peeled::Unknown, Peeled::Remembered);
         let name = self.name.as_ref();
-        (name, name::is_valid(name), &self.raw, peeled)
+        (name, name::is_valid(name), &self.raw, None)
     }
 }
 
 impl Held {
-    /// Whether more will be known of what leads where under `prefix`, once that is remembered.
-    pub(super) fn may_learn_more(&self, prefix: &BStr) -> bool {
-        match self {
-            Self::Files { .. } => false,
-            Self::Tables(tables) => tables.may_learn(prefix),
-        }
-    }
-
     /// What the messages call the references of each kind.
     const PACKED: &str = "packed refname";
     const TABLES: &str = "refname";

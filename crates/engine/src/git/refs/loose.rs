@@ -1,9 +1,6 @@
 //! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
 
-pub(crate) mod best;
-pub(crate) mod memory;
 mod reader;
-mod remember;
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -17,10 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use vigil_linux::Errno;
 use vigil_model::path::join;
 
-pub(crate) use self::best::BestTag;
-pub(crate) use self::memory::Memory;
-pub(super) use self::reader::{LooseRef, LooseRefs, read_under};
-pub(super) use self::remember::{Block, Peel, publish};
+pub(super) use self::reader::{LooseRef, read_under};
 use super::{Raw, is_per_worktree, name};
 use vigil_model::white_space;
 
@@ -132,80 +126,45 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// Its full name.
-    pub(super) name: BString,
-    /// The full names of what may be references, each with the place of its record in the memory.
-    pub(super) files: Vec<(BString, Option<u32>)>,
-    /// The full names of the folders in it.
-    pub(super) folders: Vec<BString>,
-    /// Its names are not all that counts: there are symbolic links, of which it depends on others what they are, or
-    /// something could not be read.
-    is_uncertain: bool,
+    /// The full names of what may be references.
+    pub(super) files: Vec<BString>,
 }
 
 /// Calls `found` with every folder under `root`/`prefix`, that one included, where `prefix` has no trailing slash. Lock
 /// files and names that are no reference's are left out. Unreadable folders are empty.
-pub(super) fn list(
-    root: &Path,
-    prefix: &[u8],
-    memory: Option<&Memory>,
-    found: &mut dyn FnMut(Folder),
-) {
+pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
     // A linked folder inside a linked one is not entered, lest links to each other multiply.
     let mut pending = vec![(BString::from(prefix), false)];
     while let Some((name, is_linked)) = pending.pop() {
         let mut folder = Folder {
             path: root.join(OsStr::from_bytes(&name)),
-            name,
             files: Vec::new(),
-            folders: Vec::new(),
-            is_uncertain: false,
         };
-        let known = memory.and_then(|memory| memory.names(&folder.name, &folder.path));
-        let linked = match known {
-            Some(known) => {
-                (folder.folders, folder.files) = known;
-                Vec::new()
+        folder.read_names(&name, |inner, is_link| {
+            if !is_link || !is_linked {
+                pending.push((inner, is_link || is_linked));
             }
-            None => folder.read_names(memory),
-        };
-        pending.extend(
-            folder
-                .folders
-                .iter()
-                .map(|inner| (inner.clone(), is_linked)),
-        );
-        if !is_linked {
-            pending.extend(linked.into_iter().map(|inner| (inner, true)));
-        }
+        });
         found(folder);
     }
 }
 
 impl Folder {
-    /// Reads the names in the folder. Returns the links to other folders.
-    fn read_names(&mut self, memory: Option<&Memory>) -> Vec<BString> {
-        let mut linked = Vec::new();
-        let records = memory.map(Memory::records);
+    /// Reads the names in the folder, whose own is `name`. Calls `inner` with each folder in it, and whether that is a link.
+    fn read_names(&mut self, name: &BString, mut inner: impl FnMut(BString, bool)) {
         let Ok(entries) = std::fs::read_dir(&self.path) else {
-            return linked;
+            return;
         };
-        for entry in entries {
-            let Ok(entry) = entry else {
-                self.is_uncertain = true;
-                continue;
-            };
+        for entry in entries.flatten() {
             let file_name = entry.file_name();
-            let name = file_name.as_bytes();
-            if name.starts_with(b".") || name.ends_with(b".lock") {
+            let file_name = file_name.as_bytes();
+            if file_name.starts_with(b".") || file_name.ends_with(b".lock") {
                 continue;
             }
             let Ok(kind) = entry.file_type() else {
-                self.is_uncertain = true;
                 continue;
             };
             let is_link = kind.is_symlink();
-            self.is_uncertain |= is_link;
             // A link that leads nowhere is not listed, though its target may be the name of a reference.
             let kind = match is_link {
                 true => entry
@@ -215,20 +174,13 @@ impl Folder {
                     .map(|target| target.file_type()),
                 false => Some(kind),
             };
-            let full = join(self.name.as_ref(), name.as_bstr());
+            let full = join(name.as_ref(), file_name.as_bstr());
             if kind.is_some_and(|kind| kind.is_file()) {
-                let record = records.and_then(|records| records.find(&self.name, name));
-                self.files.push((full, record));
+                self.files.push(full);
             } else if kind.is_some_and(|kind| kind.is_dir()) {
-                let to = if is_link {
-                    &mut linked
-                } else {
-                    &mut self.folders
-                };
-                to.push(full);
+                inner(full, is_link);
             }
         }
-        linked
     }
 }
 

@@ -62,7 +62,6 @@ impl Sources {
         loose::list(
             root,
             folder,
-            None,
             &mut |found| match observe_at(before, &found.path) {
                 Ok(seen) => this.folders.push(Folder {
                     files: names_of(&found),
@@ -173,7 +172,7 @@ fn observe_at(before: Timestamp, path: &Path) -> Result<Observation, Error> {
 
 /// The names of the files in `folder`, without it.
 fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Stamp>)> {
-    let own = folder.files.iter().filter_map(|(name, _)| {
+    let own = folder.files.iter().filter_map(|name| {
         let name = file_name(name.as_ref());
         Some((CString::new(name.to_vec()).ok()?, None))
     });

@@ -393,3 +393,29 @@ fn links_and_pipes_are_listed_as_by_git() {
     let main = refs.resolve("refs/tags/to-name".into()).unwrap();
     assert_eq!(main, Some(sandbox.id("refs/tags/to-name")));
 }
+
+#[test]
+fn many_loose_references_are_read_as_by_git() {
+    let sandbox = Sandbox::new();
+    let commits = [sandbox.commit("one"), sandbox.commit("two")];
+    // More in a folder than one thread reads, in a folder below, and packed ones among them.
+    let create = |folder: &str, step: usize| {
+        let names = (0..700).step_by(step).zip(commits.iter().cycle());
+        let names =
+            names.map(|(number, id)| format!("update refs/tags/{folder}{number:04} {id}\n"));
+        sandbox.git_with_input(
+            &["update-ref", "--stdin"],
+            names.collect::<String>().as_bytes(),
+        );
+    };
+    create("t", 5);
+    sandbox.git(&["pack-refs", "--all"]);
+    create("t", 2);
+    create("in/side", 1);
+    let tags = sandbox.git_dir().join("refs/tags");
+    fs::write(tags.join("t0008"), "ref: refs/heads/main\n").unwrap();
+    fs::remove_file(tags.join("in/side0005")).unwrap();
+    std::os::unix::fs::symlink("side0006", tags.join("in/side0005")).unwrap();
+    let refs = Refs::open(&sandbox.repository()).unwrap();
+    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.work_tree()));
+}

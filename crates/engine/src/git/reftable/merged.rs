@@ -1,6 +1,5 @@
 //! The references of all tables of a repository, as if there were one.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
@@ -23,16 +22,11 @@ impl Merged {
         self.0.extend(tables);
     }
 
-    /// The files of the tables, by their numbers.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().map(|(table, _)| table.path())
-    }
-
-    /// The objects to which references of the table number `at` point whose names start with `prefix`, and of which it does
-    /// not say where they lead, be they in force or not.
-    pub(crate) fn ids_of(&self, at: usize, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
+    /// The objects to which references point whose names start with `prefix`, and of which their table does not say where
+    /// they lead, be they in force or not.
+    pub(crate) fn unpeeled(&self, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut ids = Vec::new();
-        if let Some((table, _)) = self.0.get(at) {
+        for (table, _) in &self.0 {
             table.for_each_ref(prefix, |_, value| {
                 if let Value::Direct(id) = value {
                     ids.push(id);
@@ -42,12 +36,11 @@ impl Merged {
         Ok(ids)
     }
 
-    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, and the number of its table, until
-    /// that fails.
+    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, until that fails.
     pub(crate) fn for_each<E: From<Error>>(
         &self,
         prefix: &BStr,
-        mut found: impl FnMut(&BStr, Record<'_>, usize) -> Result<(), E>,
+        mut found: impl FnMut(&BStr, Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut cursors = Vec::new();
         for (table, counts) in &self.0 {
@@ -86,7 +79,7 @@ impl Merged {
                     break;
                 }
                 if !matches!(record, Record::Deleted) {
-                    found(name, record, newest)?;
+                    found(name, record)?;
                 }
                 cursor.advance()?;
             }
