@@ -824,3 +824,40 @@ fn objects_have_ids_of_the_other_kind() {
         .collect();
     sandbox.compare(&["--batch-command"], commands.as_bytes());
 }
+
+#[test]
+fn a_long_chain_of_tags_is_followed_to_its_end() {
+    let sandbox = Sandbox::new("sha1");
+    let start = sandbox.git(&["rev-parse", "HEAD"]);
+    let mut stream = String::new();
+    for number in 0..400 {
+        let from = match number {
+            0 => start.trim().to_owned(),
+            number => format!(":{number}"),
+        };
+        let mark = number + 1;
+        stream.push_str(&format!(
+            "tag c{number}\nmark :{mark}\nfrom {from}\ntagger T <t@t> 1 +0000\ndata 0\n"
+        ));
+    }
+    sandbox.run("git", &["fast-import", "--quiet"], stream.as_bytes());
+    let mut names = String::new();
+    for tag in ["c126", "c127", "c128", "c399"] {
+        for end in [
+            "",
+            "^{}",
+            "^{commit}",
+            "^{tree}",
+            "^{blob}",
+            "~1",
+            ":file",
+            "^{/se}",
+        ] {
+            names.push_str(&format!("{tag}{end}\n"));
+        }
+        sandbox.compare(&["-p", &format!("{tag}:file")], b"");
+        sandbox.compare(&["tree", tag], b"");
+    }
+    names.push_str(":/second\n");
+    sandbox.compare(&["--batch-check"], names.as_bytes());
+}

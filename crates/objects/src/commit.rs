@@ -162,14 +162,6 @@ pub fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
     ObjectId::from_hex(digits).ok()
 }
 
-/// What a tag object points to, and the type of that as it says.
-pub fn tag_link(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind)> {
-    let target = tag_target(content, hash)?;
-    let line = content.lines().nth(1)?;
-    let kind = gix_object::Kind::from_bytes(line.strip_prefix(b"type ")?).ok()?;
-    Some((target, kind))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ mod history;
 pub(crate) mod places;
 mod prefix;
 mod readers;
+mod tags;
 mod tree;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +22,8 @@ pub use self::compat::Compat;
 pub(crate) use self::history::History;
 use self::places::object_places;
 use self::readers::Readers;
+use self::tags::Chains;
+pub(crate) use self::tags::{Circle, Tag};
 use crate::git::promisor::Promisor;
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
@@ -43,9 +46,6 @@ pub(crate) struct Linked {
     /// The committer's time in seconds since 1970; 0 where the commit does not say.
     pub(crate) time_s: i64,
 }
-
-/// How many tags may lead from one to the next.
-const TAG_DEPTH_MAX: usize = 64;
 
 /// Why an object could not be read. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +119,7 @@ pub enum Error {
 pub struct Objects {
     readers: Arc<Readers>,
     history: Arc<History>,
+    chains: Arc<Chains>,
     uses_commit_graph: bool,
     /// `core.maxTreeDepth`.
     tree_depth_max: i64,
@@ -159,6 +160,7 @@ impl Objects {
         Ok(Self {
             readers: Arc::new(Readers::new(places)),
             history: Arc::new(History::read(repo, refs)?),
+            chains: Arc::default(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
             tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
                 Some(entry) => entry.int()?.into(),
@@ -194,6 +196,7 @@ impl Objects {
     /// Returns whether something did: what an id stands for may then be something else.
     pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         self.readers.refresh();
+        self.chains.forget();
         let history = History::read(repo, refs)?;
         let is_changed = history != *self.history;
         if is_changed {
@@ -205,6 +208,7 @@ impl Objects {
     /// Frees what can be read again. To be called after each answer of a long-lived process.
     pub fn rest(&self) {
         self.readers.rest();
+        self.chains.forget();
     }
 
     /// The kind of the ids.
@@ -415,28 +419,21 @@ impl Objects {
         }
     }
 
-    /// The object to which `id` leads through tags, and its type. `None` where an object is missing.
+    /// The object to which `id` leads through tags, and its type as the last tag says. `None` where an object on the way is
+    /// missing, or no tag.
     pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
-        let mut id = id.to_owned();
-        let mut buf = Vec::new();
-        for _ in 0..TAG_DEPTH_MAX {
-            match self.kind(&id)? {
-                None => return Ok(None),
-                Some(Kind::Tag) => {}
-                Some(kind) => return Ok(Some((id, kind))),
+        match self.kind(id)? {
+            None => Ok(None),
+            Some(Kind::Tag) => {
+                let mut buf = Vec::new();
+                let Some(first) = self.tag(id, &mut buf)? else {
+                    return Ok(None);
+                };
+                let last = self.follow(&first, &mut buf)?;
+                Ok(last.map(|last| (last.target, last.kind)))
             }
-            if self.read(&id, &mut buf)?.is_none() {
-                return Ok(None);
-            }
-            id = commit::tag_target(&buf, self.hash_kind()).ok_or(Error::Malformed {
-                id,
-                problem: "bad tag",
-            })?;
+            Some(kind) => Ok(Some((id.to_owned(), kind))),
         }
-        Err(Error::Malformed {
-            id,
-            problem: "too many tags lead to",
-        })
     }
 
     /// The tree to which `id`, a tree, commit or tag, leads.

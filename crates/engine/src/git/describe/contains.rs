@@ -8,10 +8,10 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::tag_object::{self, TagObject};
+use super::tag_object;
 use super::{Error, Place, Question, abbreviated, prefix_of};
 use crate::git::commits::{Commits, GENERATION_UNKNOWN, Number};
-use crate::git::objects::{self, MANY, Objects};
+use crate::git::objects::{self, MANY, Objects, Tag};
 use crate::git::refs;
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
@@ -76,7 +76,7 @@ struct Known {
 type Found = (BString, ObjectId, Option<ObjectId>, bool);
 
 /// Tag objects that were read before they are asked for, in the order in which they are.
-struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<TagObject>)>>);
+struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<Tag>)>>);
 
 impl TagsAhead {
     /// Reads those of `found` of which it is not known where they lead, unless they are `commits` that were read.
@@ -94,7 +94,7 @@ impl TagsAhead {
     }
 
     /// The tag object `id`, if it is next and could be read.
-    fn take(&mut self, id: &ObjectId) -> Option<TagObject> {
+    fn take(&mut self, id: &ObjectId) -> Option<Tag> {
         self.0.next_if(|(next, _)| next == id)?.1
     }
 }

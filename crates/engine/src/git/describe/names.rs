@@ -8,11 +8,10 @@ use gix_hash::ObjectId;
 
 use super::index::{self, Index, Reference};
 use super::table::{Name, NewName, Rank, Table};
-use super::tag_object::TagObject;
 use super::targets::Targets;
 use super::{Error, Place, Question, TAGS, prefix_of};
 use crate::git::commits::{ById, Commits, first_bytes};
-use crate::git::objects::MANY;
+use crate::git::objects::{MANY, Tag};
 use crate::git::refs::{Listing, Next, Skim, Skimmed};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
@@ -466,7 +465,7 @@ fn new_name<'a>(
     question: &Question,
     reference: &'a BStr,
     id: ObjectId,
-    (peeled, tag): (ObjectId, Option<Box<TagObject>>),
+    (peeled, tag): (ObjectId, Option<Box<Tag>>),
 ) -> NewName<'a> {
     let path = reference.strip_prefix(prefix_of(question).as_bytes());
     let path = path.unwrap_or(reference);

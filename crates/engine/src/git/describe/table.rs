@@ -3,8 +3,9 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::tag_object::{self, TagObject};
+use super::tag_object;
 use super::{Error, Place};
+use crate::git::objects::Tag;
 
 /// How good a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +40,7 @@ pub(super) struct Name {
     /// Where that leads through tags.
     pub(super) peeled: ObjectId,
     /// The tag object, once it was read.
-    pub(super) tag: Option<Box<TagObject>>,
+    pub(super) tag: Option<Box<Tag>>,
     /// The tag object says another name.
     pub(super) is_misnamed: bool,
     /// Whether that was looked at.
@@ -57,7 +58,7 @@ pub(super) struct NewName<'a> {
     /// Where that leads through tags.
     pub(super) peeled: ObjectId,
     /// The tag object, if it was read.
-    pub(super) tag: Option<Box<TagObject>>,
+    pub(super) tag: Option<Box<Tag>>,
 }
 
 impl NewName<'_> {
@@ -175,9 +176,9 @@ fn offset(len: usize) -> u32 {
 
 impl Name {
     /// The tag object, which is read for it.
-    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&TagObject>, Error> {
+    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&Tag>, Error> {
         if self.tag.is_none() {
-            let tag = TagObject::read(&self.id, place.objects, &mut Vec::new())?;
+            let tag = place.objects.tag(&self.id, &mut Vec::new())?;
             self.tag = tag.map(Box::new);
         }
         Ok(self.tag.as_deref())

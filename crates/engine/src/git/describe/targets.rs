@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use super::tag_object::{self, TagObject};
+use super::tag_object;
 use super::{Error, Place};
 use crate::git::commits::{ById, Commits};
-use crate::git::objects::MANY;
+use crate::git::objects::{MANY, Tag};
 
 /// Where references lead whose listing does not tell.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Targets {
     /// The last of them that was seen to be no tag.
     plain: Option<ObjectId>,
     /// What was read ahead: the tag object, or that it is none.
-    ahead: ById<Option<TagObject>>,
+    ahead: ById<Option<Tag>>,
 }
 
 /// What one of them leads to.
@@ -30,7 +30,7 @@ pub(super) struct Targets {
 struct Target {
     id: ObjectId,
     peeled: ObjectId,
-    tag: Option<Box<TagObject>>,
+    tag: Option<Box<Tag>>,
     /// It is known to be no tag.
     is_plain: bool,
 }
@@ -74,7 +74,7 @@ impl Targets {
         id: &oid,
         place: Place<'_>,
         commits: &Commits<'_>,
-    ) -> Result<(ObjectId, Option<Box<TagObject>>), Error> {
+    ) -> Result<(ObjectId, Option<Box<Tag>>), Error> {
         // Many in a row may lead to one commit.
         let is_plain = self.plain.as_ref().is_some_and(|plain| **plain == *id);
         if id.is_null() || is_plain || commits.has_in_graph(id) {

@@ -448,6 +448,78 @@ fn a_broken_tag_is_a_name_of_nothing() {
     compare(&sandbox, &["--contains"], &["HEAD"], "dangling");
 }
 
+/// Tags of tags of tags, `c000` and so on, of the commit HEAD~1.
+fn chain_of_tags(sandbox: &Sandbox, count: usize) {
+    let start = sandbox.id("HEAD~1");
+    let mut stream = String::new();
+    for number in 0..count {
+        let from = match number {
+            0 => start.to_string(),
+            number => format!(":{number}"),
+        };
+        let mark = number + 1;
+        writeln!(
+            stream,
+            "tag c{number:03}\nmark :{mark}\nfrom {from}\ntagger T <t@t> 1700000000 +0000\ndata 0"
+        )
+        .unwrap();
+    }
+    sandbox.git_with_input(&["fast-import", "--quiet", "--force"], stream.as_bytes());
+}
+
+#[test]
+fn a_long_chain_of_tags_is_followed_to_its_end() {
+    let sandbox = row();
+    chain_of_tags(&sandbox, 300);
+    for name in ["c063", "c064", "c127", "c128", "c299"] {
+        let only = format!("--match={name}");
+        for options in [
+            &[][..],
+            &["--all"],
+            &["--contains"],
+            &[&only],
+            &["--contains", &only],
+        ] {
+            compare(&sandbox, options, &[name], "");
+            compare(&sandbox, options, &["HEAD", "HEAD~1"], "");
+        }
+    }
+}
+
+#[test]
+fn tags_in_a_circle_lead_nowhere() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~2"]);
+    sandbox.git(&["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
+    let inner = sandbox.id("inner").to_string();
+    let text = format!("object {inner}\ntype tag\ntag outer\ntagger T <t@t> 1 +0000\n\nx\n");
+    let outer = sandbox.git_with_input(&["mktag"], text.as_bytes());
+    sandbox.git(&["update-ref", "refs/tags/outer", &outer]);
+    sandbox.git(&["replace", "-f", &inner, &outer]);
+    // git goes round for ever.
+    for (options, described) in [(&[][..], "good-2-g"), (&["--all"], "heads/main")] {
+        let (stdout, _) = ours(&sandbox, options, &["HEAD"]);
+        assert!(stdout.starts_with(described), "{stdout}");
+    }
+    let (_, stderr) = ours(&sandbox, &[], &["outer"]);
+    assert_eq!(stderr, "outer is neither a commit nor blob\n");
+    for name in [
+        "outer^{}",
+        "outer^{commit}",
+        "outer~1",
+        "outer:file1",
+        "outer^{/x}",
+        ":/none",
+    ] {
+        let (stdout, stderr) = ours(&sandbox, &[], &[name]);
+        assert_eq!(stdout, "", "{name}");
+        assert!(
+            stderr.contains("Not a valid object name"),
+            "{name} {stderr}"
+        );
+    }
+}
+
 /// Whether the working tree is dirty to us and to git.
 fn dirt(sandbox: &Sandbox) -> (bool, bool) {
     let repository = sandbox.repository();

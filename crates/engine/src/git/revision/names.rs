@@ -6,14 +6,11 @@ use gix_object::Kind;
 
 use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
 use crate::git::commits::{Commits, Number};
-use crate::git::objects::{self, Objects};
+use crate::git::objects::{self, Circle, Objects};
 use crate::git::refs::{self, Refs};
 use crate::git::repository::Repository;
 use crate::git::{config, index_file};
 use vigil_objects::commit;
-
-/// How many tags, and a commit, may lead from one to the next.
-const PEEL_DEPTH_MAX: usize = 128;
 
 /// How many `^{...}` may follow each other.
 const DEPTH_MAX: usize = 256;
@@ -322,10 +319,7 @@ impl<'a> Resolver<'a> {
 
     /// The commit that `id` leads to, from which `~` and `^` count. What is no commit is not read.
     fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Stop> {
-        let (target, kind) = match self.objects.kind(id)?.ok_or(Stop::Missing)? {
-            Kind::Tag => self.tagged(id)?.ok_or(Stop::Missing)?,
-            kind => (*id, kind),
-        };
+        let (target, kind) = self.objects.peel(id)?.ok_or(Stop::Missing)?;
         if kind != Kind::Commit {
             let text = format!("error: object {id} is a {kind}, not a commit");
             self.say(&[text.as_bytes()]);
@@ -363,24 +357,11 @@ impl<'a> Resolver<'a> {
         commits.id_of(commit).ok_or(Stop::Missing)
     }
 
-    /// What the tag `id` leads to through tags, and its type as the last one says; `None` where a tag is missing.
-    fn tagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
-        let (mut id, mut buf) = (*id, Vec::new());
-        for _ in 0..PEEL_DEPTH_MAX {
-            let kind = self.objects.read_checked(&id, &mut buf)?;
-            let link = commit::tag_link(&buf, self.objects.hash_kind());
-            match link.filter(|_| kind == Some(Kind::Tag)) {
-                Some((target, Kind::Tag)) => id = target,
-                found => return Ok(found),
-            }
-        }
-        Ok(None)
-    }
-
     /// The object to which `id` leads through tags, and its type; `None` where one is missing.
     pub(super) fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
         let (mut id, mut buf) = (*id, Vec::new());
-        for _ in 0..PEEL_DEPTH_MAX {
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
             match self.objects.read_checked(&id, &mut buf)? {
                 None => return Ok(None),
                 Some(Kind::Tag) => {}
@@ -438,7 +419,8 @@ impl<'a> Resolver<'a> {
         wanted: Kind,
     ) -> Result<ObjectId, Stop> {
         let mut buf = Vec::new();
-        for _ in 0..PEEL_DEPTH_MAX {
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
             if kind == wanted {
                 return Ok(id);
             }

@@ -10,14 +10,12 @@ use vigil_model::mode::FileMode;
 
 use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
+use crate::git::objects::Circle;
 use vigil_objects::commit;
 use vigil_stamp::paths::{bytes_of, is_missing};
 
 /// How many symbolic links are followed, as by Linux.
 const LINKS_MAX: usize = 40;
-
-/// How many tags and commits may lead to a tree.
-const PEEL_DEPTH_MAX: usize = 128;
 
 /// A tree that was read.
 struct Tree {
@@ -123,7 +121,8 @@ impl Resolver<'_> {
     fn tree(&self, id: &ObjectId) -> Result<Option<Tree>, Stop> {
         let mut id = *id;
         let mut bytes = Vec::new();
-        for _ in 0..PEEL_DEPTH_MAX {
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
             let hash = self.objects.hash_kind();
             id = match self.objects.read(&id, &mut bytes)? {
                 Some(Kind::Tree) => return Ok(Some(Tree { id, bytes })),
