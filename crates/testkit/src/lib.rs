@@ -8,7 +8,7 @@
 //! - [`action`]: the things that are done to it, as data that can be played, cut down and printed as a shell script.
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
-//! - [`oracle`], [`fixture`], [`clock`]: real git, reproducible chance and time for the unit tests of the crates.
+//! - [`oracle`], [`fixture`], [`repository`], [`clock`]: real git, reproducible chance and time for the unit tests of the crates.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
@@ -26,6 +26,7 @@ pub mod oracle;
 pub mod player;
 pub mod process;
 pub mod random;
+pub mod repository;
 pub mod sandbox;
 pub mod scenario;
 pub mod shell;

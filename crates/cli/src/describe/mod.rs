@@ -5,11 +5,10 @@ mod arguments;
 use std::mem::ManuallyDrop;
 
 use bstr::{BString, ByteSlice};
+use vigil_engine::dirty::{Look, LookError, look_at_worktree, settings_of};
 use vigil_engine::environment::Environment;
 use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::describe::{
-    Contained, Describer, Error, Look, LookError, Place, contains, look_at_worktree, settings_of,
-};
+use vigil_engine::git::describe::{Contained, Describer, Error, Place, contains};
 use vigil_engine::git::objects::Objects;
 use vigil_engine::git::refs::Refs;
 use vigil_engine::git::repository::Repository;

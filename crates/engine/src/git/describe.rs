@@ -2,7 +2,6 @@
 
 mod blob;
 mod contains;
-mod dirty;
 mod index;
 mod names;
 mod table;
@@ -23,7 +22,6 @@ use super::revision::{self, Outcome};
 use crate::git::objects::{self, Objects};
 
 pub use self::contains::{Contained, contains};
-pub use self::dirty::{Look, LookError, look_at_worktree, settings_of};
 
 /// The most candidates that are considered.
 pub const CANDIDATES_MAX: usize = 28;

@@ -19,4 +19,6 @@ pub mod repository;
 pub mod revision;
 pub mod staged;
 pub mod tags;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod textconv;

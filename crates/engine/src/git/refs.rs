@@ -508,6 +508,4 @@ fn is_per_worktree(name: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::git::refs::testing::{FORMATS, Sandbox};
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::{FORMATS, Sandbox};
 
 /// All values of a key, by git.
 fn configured(sandbox: &Sandbox, key: &str) -> Vec<BString> {

@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::git::refs::testing::Sandbox;
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::Sandbox;
 
 /// How many commits a history has here.
 const COUNT: usize = 600;

@@ -7,11 +7,9 @@ use std::fmt::Write;
 use bstr::ByteSlice;
 
 use super::*;
-use crate::git::convert::FilterStderr;
-use crate::git::refs::testing::{FORMATS, Sandbox};
-use crate::git::repository::RefFormat;
-use crate::session::Session;
+use crate::git::testing::OpenRepository as _;
 use vigil_testkit::oracle::Chance;
+use vigil_testkit::repository::{FORMATS, RefFormat, Sandbox};
 
 /// What `git describe` prints, or its error without "fatal: ", and what it says before.
 fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
@@ -188,17 +186,7 @@ fn every_commit_has_the_name_that_git_gives_it() {
 
 /// Five commits in a row with a file each; nothing is tagged.
 fn row() -> Sandbox {
-    row_in(Sandbox::new())
-}
-
-fn row_in(sandbox: Sandbox) -> Sandbox {
-    for number in 1..=5 {
-        let name = format!("file{number}");
-        std::fs::write(sandbox.work_tree().join(&name), &name).unwrap();
-        sandbox.git(&["add", &name]);
-        sandbox.commit_at(&name, 1_700_000_000 + number * 60);
-    }
-    sandbox
+    Sandbox::new().with_five_commits()
 }
 
 #[test]
@@ -520,122 +508,6 @@ fn tags_in_a_circle_lead_nowhere() {
     }
 }
 
-/// Whether the working tree is dirty to us and to git.
-fn dirt(sandbox: &Sandbox) -> (bool, bool) {
-    let repository = sandbox.repository();
-    let refs = Refs::open(&repository).unwrap();
-    let objects = Objects::open_with(&repository, &refs).unwrap();
-    let place = Place {
-        repository: &repository,
-        refs: &refs,
-        objects: &objects,
-    };
-    let own = sandbox.repository();
-    let settings = settings_of(&own).unwrap();
-    let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
-    let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
-    let theirs = sandbox.git(&["describe", "--always", "--dirty"]);
-    (ours, theirs.ends_with("-dirty"))
-}
-
-#[test]
-fn the_working_tree_is_dirty_where_git_says_so() {
-    let write = |sandbox: &Sandbox, name: &str, text: &str| {
-        std::fs::write(sandbox.work_tree().join(name), text).unwrap();
-    };
-    let remove = |sandbox: &Sandbox, name: &str| {
-        std::fs::remove_file(sandbox.work_tree().join(name)).unwrap();
-    };
-    type State<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
-    let states: [State<'_>; 9] = [
-        ("clean", false, &|_| {}),
-        ("untracked", false, &|s| write(s, "new", "x")),
-        ("modified", true, &|s| write(s, "file1", "x")),
-        ("staged and taken back", true, &|s| {
-            write(s, "file1", "x");
-            s.git(&["add", "file1"]);
-            write(s, "file1", "file1");
-        }),
-        ("deleted", true, &|s| remove(s, "file1")),
-        ("only in the index", false, &|s| {
-            write(s, "new", "x");
-            s.git(&["add", "new"]);
-            remove(s, "new");
-        }),
-        ("intended", true, &|s| {
-            write(s, "new", "x");
-            s.git(&["add", "-N", "new"]);
-        }),
-        ("intended and gone", false, &|s| {
-            write(s, "new", "x");
-            s.git(&["add", "-N", "new"]);
-            remove(s, "new");
-        }),
-        ("an empty file gone", true, &|s| {
-            write(s, "empty", "");
-            s.git(&["add", "empty"]);
-            s.commit("empty");
-            remove(s, "empty");
-        }),
-    ];
-    for (name, expected, change) in states {
-        let sandbox = row();
-        change(&sandbox);
-        assert_eq!(dirt(&sandbox), (expected, expected), "{name}");
-    }
-}
-
-#[test]
-fn submodules_of_which_all_is_left_out_are_not_dirty() {
-    type Step<'a> = &'a dyn Fn(&Sandbox);
-    let commit: Step<'_> = &|s| {
-        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-        s.git_in(&s.work_tree().join("sub"), &args);
-    };
-    let states: [(&str, Step<'_>); 6] = [
-        ("clean", &|_| {}),
-        ("new commit", commit),
-        ("staged", &|s| {
-            commit(s);
-            s.git(&["add", "sub"]);
-        }),
-        ("added", &|s| {
-            s.git_in(&s.work_tree(), &["init", "-q", "more"]);
-            let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-            s.git_in(&s.work_tree().join("more"), &args);
-            s.git(&["add", "more"]);
-        }),
-        ("removed", &|s| {
-            drop(s.git(&["rm", "-q", "--cached", "sub"]))
-        }),
-        ("now a file", &|s| {
-            s.git(&["rm", "-q", "--cached", "sub"]);
-            std::fs::remove_dir_all(s.work_tree().join("sub")).unwrap();
-            std::fs::write(s.work_tree().join("sub"), "x").unwrap();
-            s.git(&["add", "sub"]);
-        }),
-    ];
-    for (ignore, states) in [
-        ("ignore = all", &states[..]),
-        ("ignore = dirty", &states[2..3]),
-    ] {
-        for (name, change) in states {
-            let sandbox = row();
-            sandbox.git_in(&sandbox.work_tree(), &["init", "-q", "sub"]);
-            commit(&sandbox);
-            let module =
-                |name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n{ignore}\n");
-            let modules = [module("sub"), module("more")].concat();
-            std::fs::write(sandbox.work_tree().join(".gitmodules"), modules).unwrap();
-            sandbox.git(&["add", ".gitmodules", "sub"]);
-            sandbox.commit("with a submodule");
-            change(&sandbox);
-            let (ours, theirs) = dirt(&sandbox);
-            assert_eq!(ours, theirs, "{name} {ignore}");
-        }
-    }
-}
-
 /// A reftable of version 1 with HEAD and the references `refs` ("<id> <name>" each), none of which says where it leads.
 fn plain_table(refs: &str) -> Vec<u8> {
     let mut header = b"REFT\x01\0\0\0".to_vec();
@@ -682,7 +554,7 @@ fn make_plain(sandbox: &Sandbox, name: &str) {
 
 #[test]
 fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightweight_ones() {
-    let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
+    let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
     sandbox.git(&["tag", "-a", "-m", "t", "old", "HEAD~4"]);
     sandbox.git(&["tag", "-a", "-m", "t", "new", "HEAD~1"]);
@@ -731,7 +603,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
 
 #[test]
 fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
-    let sandbox = row_in(Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1));
+    let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     for (name, commit) in [("one", "HEAD~3"), ("two", "HEAD~1"), ("nested", "two")] {
         sandbox.git(&["tag", "-a", "-m", "t", name, commit]);
     }

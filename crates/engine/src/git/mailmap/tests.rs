@@ -1,8 +1,8 @@
 use super::*;
 use crate::environment::Environment;
-use crate::git::refs::testing::Sandbox;
 use crate::git::repository;
 use crate::git::revision::tests::{NEWEST, release};
+use vigil_testkit::repository::Sandbox;
 
 const MAP: &str = "\
 # Comment <a@b>

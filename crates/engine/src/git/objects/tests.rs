@@ -3,7 +3,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::git::refs::testing::{FORMATS, Sandbox};
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::{FORMATS, Sandbox};
 
 fn open(sandbox: &Sandbox) -> Objects {
     Objects::open(&sandbox.repository()).unwrap()

@@ -1,9 +1,10 @@
 use std::fs;
 
 use super::*;
-use crate::git::refs::testing::Sandbox;
-use crate::git::repository::RefFormat;
+use crate::git::testing::OpenRepository as _;
 use gix_hash::Kind;
+use vigil_testkit::repository::RefFormat;
+use vigil_testkit::repository::Sandbox;
 
 fn detect(sandbox: &Sandbox) -> Operation {
     let repo = sandbox.repository();

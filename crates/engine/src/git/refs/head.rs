@@ -88,8 +88,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::git::refs::testing::Sandbox;
+    use crate::git::testing::OpenRepository as _;
     use vigil_stamp::now;
+    use vigil_testkit::repository::Sandbox;
 
     type Change = fn(&Sandbox);
 

@@ -1,7 +1,8 @@
 use std::fs;
 
-use super::testing::{FORMATS, Sandbox};
 use super::*;
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::{FORMATS, Sandbox};
 
 /// All references as `git for-each-ref` prints them.
 fn listed(refs: &Refs, prefix: &str) -> String {

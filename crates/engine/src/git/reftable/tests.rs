@@ -1,9 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::git::refs::testing::Sandbox;
-use crate::git::repository::RefFormat;
 use vigil_testkit::oracle::Chance;
+use vigil_testkit::repository::{RefFormat, Sandbox};
 
 fn stack_of(sandbox: &Sandbox) -> Stack {
     Stack::new(sandbox.git_dir().join("reftable"), sandbox.hash)

@@ -7,9 +7,11 @@ use gix_object::Kind as ObjectKind;
 
 use super::*;
 use crate::environment::Environment;
-use crate::git::refs::testing::{FORMATS, Sandbox};
-use crate::git::repository::{self, RefFormat};
+use crate::git::repository;
+use crate::git::testing::OpenRepository as _;
 use vigil_objects::hash::hash_blob;
+use vigil_testkit::repository::RefFormat;
+use vigil_testkit::repository::{FORMATS, Sandbox};
 
 #[test]
 fn names_lead_where_git_says() {

@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::git::refs::testing::{FORMATS, Sandbox};
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::{FORMATS, Sandbox};
 
 /// The last of the tags that git finds for a commit.
 fn by_git(sandbox: &Sandbox, commit: &oid) -> Option<BString> {

@@ -2,7 +2,8 @@ use gix_hash::ObjectId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::git::refs::testing::Sandbox;
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::Sandbox;
 
 /// Compares with git for a pair of revisions, in both directions.
 fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {

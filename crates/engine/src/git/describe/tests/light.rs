@@ -12,7 +12,7 @@ const FIRST: [&str; 3] = ["t0000", "t0001", "t0002"];
 
 /// A history with many tags, and a few others.
 fn sandbox(format: RefFormat) -> Sandbox {
-    let sandbox = row_in(Sandbox::with(format, gix_hash::Kind::Sha1));
+    let sandbox = Sandbox::with(format, gix_hash::Kind::Sha1).with_five_commits();
     sandbox.git(&["tag", "-a", "-m", "t", "annotated", "HEAD~3"]);
     sandbox.git(&["branch", "other", "HEAD~2"]);
     let tagged = TAGGED.map(|name| sandbox.id(name));

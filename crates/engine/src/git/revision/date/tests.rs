@@ -1,6 +1,6 @@
 use super::*;
-use crate::git::refs::testing::Sandbox;
 use crate::git::revision::tests::{NEWEST, release};
+use vigil_testkit::repository::Sandbox;
 
 /// 2023-11-14 22:13:20 UTC, a Tuesday.
 const NOW_S: i64 = 1_700_000_000;

@@ -1,11 +1,11 @@
-//! Whether the working tree differs from HEAD (`--dirty`, `--broken`), as `git diff-index --quiet HEAD` sees it.
+//! Whether the working tree differs from HEAD (`--dirty`, `--broken`), as `git diff-index --quiet HEAD` sees it, for `vigil describe`.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
-use super::{Error, Place};
 use crate::git::config;
+use crate::git::describe::{Error, Place};
 use crate::git::repository::Repository;
 use crate::git::repository::settings::Settings;
 use crate::session::{Session, SessionError};
@@ -123,3 +123,6 @@ fn is_in_head(path: &BStr, place: Place<'_>) -> Result<bool, Error> {
     let tree = place.objects.peel_to_tree(&head)?;
     Ok(place.objects.find_in_tree(&tree, path)?.is_some())
 }
+
+#[cfg(test)]
+mod tests;

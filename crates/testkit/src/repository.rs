@@ -1,29 +1,44 @@
-//! Real repositories for the tests of references and what is built on them.
+//! Real repositories for unit tests of references, objects and history.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    reason = "only tests call this, and a test that fails may panic"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gix_hash::{Kind, ObjectId};
 
-use crate::environment::Environment;
-use crate::git::config::Config;
-use crate::git::repository::{RefFormat, Repository};
+/// How a repository keeps its references (`--ref-format` of git-init(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefFormat {
+    /// Files and `packed-refs`.
+    Files,
+    /// Reftables.
+    Reftable,
+}
 
 /// A repository in a temporary directory, and git to change it.
-pub(crate) struct Sandbox {
+#[derive(Debug)]
+pub struct Sandbox {
     dir: tempfile::TempDir,
-    pub(crate) format: RefFormat,
-    pub(crate) hash: Kind,
+    /// How it keeps its references.
+    pub format: RefFormat,
+    /// The kind of its ids.
+    pub hash: Kind,
 }
 
 impl Sandbox {
     /// A repository with files for references and SHA-1.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::with(RefFormat::Files, Kind::Sha1)
     }
 
     /// A repository of the given formats, in the folder `main`.
-    pub(crate) fn with(format: RefFormat, hash: Kind) -> Self {
+    pub fn with(format: RefFormat, hash: Kind) -> Self {
         let sandbox = Self {
             dir: tempfile::tempdir().unwrap(),
             format,
@@ -45,7 +60,7 @@ impl Sandbox {
     }
 
     /// A repository with a history of `count` commits in one pack, with merges, and clocks that differ.
-    pub(crate) fn with_history(count: usize) -> Self {
+    pub fn with_history(count: usize) -> Self {
         let sandbox = Self::new();
         let mut input = String::new();
         for at in 0..count {
@@ -64,15 +79,29 @@ impl Sandbox {
         sandbox
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    /// The same, with five commits in a row of a file each; nothing is tagged.
+    pub fn with_five_commits(self) -> Self {
+        for number in 1..=5 {
+            let name = format!("file{number}");
+            std::fs::write(self.work_tree().join(&name), &name).unwrap();
+            self.git(&["add", &name]);
+            self.commit_at(&name, 1_700_000_000 + number * 60);
+        }
+        self
+    }
+
+    /// The folder that it is in.
+    pub fn root(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(crate) fn work_tree(&self) -> PathBuf {
+    /// Its main worktree.
+    pub fn work_tree(&self) -> PathBuf {
         self.dir.path().join("main")
     }
 
-    pub(crate) fn git_dir(&self) -> PathBuf {
+    /// The git directory of that.
+    pub fn git_dir(&self) -> PathBuf {
         self.work_tree().join(".git")
     }
 
@@ -100,7 +129,7 @@ impl Sandbox {
     }
 
     /// Runs git in `folder`; it must succeed. Its output, without the last newline.
-    pub(crate) fn git_in(&self, folder: &Path, args: &[&str]) -> String {
+    pub fn git_in(&self, folder: &Path, args: &[&str]) -> String {
         let output = self.command(folder, args).output().unwrap();
         assert!(
             output.status.success(),
@@ -113,12 +142,12 @@ impl Sandbox {
     }
 
     /// Runs git in the main worktree; it must succeed.
-    pub(crate) fn git(&self, args: &[&str]) -> String {
+    pub fn git(&self, args: &[&str]) -> String {
         self.git_in(&self.work_tree(), args)
     }
 
     /// Runs git in the main worktree, whatever comes of it: its output and its errors.
-    pub(crate) fn try_git(&self, args: &[&str]) -> (String, String) {
+    pub fn try_git(&self, args: &[&str]) -> (String, String) {
         let output = self.command(&self.work_tree(), args).output().unwrap();
         (
             String::from_utf8_lossy(&output.stdout).into(),
@@ -127,7 +156,7 @@ impl Sandbox {
     }
 
     /// Runs git with `input`; it must succeed.
-    pub(crate) fn git_with_input(&self, args: &[&str], input: &[u8]) -> String {
+    pub fn git_with_input(&self, args: &[&str], input: &[u8]) -> String {
         use std::io::Write;
         let mut command = self.command(&self.work_tree(), args);
         command
@@ -145,7 +174,7 @@ impl Sandbox {
     }
 
     /// Commits nothing new with the given message and committer time.
-    pub(crate) fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
+    pub fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
         let date = format!("@{time_s} +0000");
         let args = ["commit", "-q", "--allow-empty", "-m", message];
         let mut command = self.command(&self.work_tree(), &args);
@@ -160,42 +189,18 @@ impl Sandbox {
     }
 
     /// Commits nothing new.
-    pub(crate) fn commit(&self, message: &str) -> ObjectId {
+    pub fn commit(&self, message: &str) -> ObjectId {
         self.commit_at(message, 1_700_000_000)
     }
 
     /// What git makes of a revision.
-    pub(crate) fn id(&self, revision: &str) -> ObjectId {
+    pub fn id(&self, revision: &str) -> ObjectId {
         ObjectId::from_hex(self.git(&["rev-parse", "--verify", revision]).as_bytes()).unwrap()
-    }
-
-    /// The main worktree's repository.
-    pub(crate) fn repository(&self) -> Repository {
-        self.repository_at(self.git_dir(), self.work_tree())
-    }
-
-    /// The repository of a worktree.
-    pub(crate) fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
-        Repository {
-            index_path: git_dir.join("index"),
-            git_dir_name: ".git".into(),
-            git_dir,
-            common_dir: self.git_dir(),
-            work_tree: Some(work_tree),
-            prefix: "".into(),
-            object_dir: self.git_dir().join("objects"),
-            hash: self.hash,
-            compat_hash: None,
-            ref_format: self.format,
-            config: Config::default(),
-            environment: Environment::default(),
-            outer: Vec::new(),
-        }
     }
 }
 
 /// Every pair of formats that git can make.
-pub(crate) const FORMATS: [(RefFormat, Kind); 4] = [
+pub const FORMATS: [(RefFormat, Kind); 4] = [
     (RefFormat::Files, Kind::Sha1),
     (RefFormat::Files, Kind::Sha256),
     (RefFormat::Reftable, Kind::Sha1),

@@ -1,0 +1,122 @@
+use super::*;
+use crate::git::convert::FilterStderr;
+use crate::git::objects::Objects;
+use crate::git::refs::Refs;
+use crate::git::testing::OpenRepository as _;
+use vigil_testkit::repository::Sandbox;
+
+/// Whether the working tree is dirty to us and to git.
+fn dirt(sandbox: &Sandbox) -> (bool, bool) {
+    let repository = sandbox.repository();
+    let refs = Refs::open(&repository).unwrap();
+    let objects = Objects::open_with(&repository, &refs).unwrap();
+    let place = Place {
+        repository: &repository,
+        refs: &refs,
+        objects: &objects,
+    };
+    let own = sandbox.repository();
+    let settings = settings_of(&own).unwrap();
+    let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
+    let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
+    let theirs = sandbox.git(&["describe", "--always", "--dirty"]);
+    (ours, theirs.ends_with("-dirty"))
+}
+
+#[test]
+fn the_working_tree_is_dirty_where_git_says_so() {
+    let write = |sandbox: &Sandbox, name: &str, text: &str| {
+        std::fs::write(sandbox.work_tree().join(name), text).unwrap();
+    };
+    let remove = |sandbox: &Sandbox, name: &str| {
+        std::fs::remove_file(sandbox.work_tree().join(name)).unwrap();
+    };
+    type State<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
+    let states: [State<'_>; 9] = [
+        ("clean", false, &|_| {}),
+        ("untracked", false, &|s| write(s, "new", "x")),
+        ("modified", true, &|s| write(s, "file1", "x")),
+        ("staged and taken back", true, &|s| {
+            write(s, "file1", "x");
+            s.git(&["add", "file1"]);
+            write(s, "file1", "file1");
+        }),
+        ("deleted", true, &|s| remove(s, "file1")),
+        ("only in the index", false, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "new"]);
+            remove(s, "new");
+        }),
+        ("intended", true, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "-N", "new"]);
+        }),
+        ("intended and gone", false, &|s| {
+            write(s, "new", "x");
+            s.git(&["add", "-N", "new"]);
+            remove(s, "new");
+        }),
+        ("an empty file gone", true, &|s| {
+            write(s, "empty", "");
+            s.git(&["add", "empty"]);
+            s.commit("empty");
+            remove(s, "empty");
+        }),
+    ];
+    for (name, expected, change) in states {
+        let sandbox = Sandbox::new().with_five_commits();
+        change(&sandbox);
+        assert_eq!(dirt(&sandbox), (expected, expected), "{name}");
+    }
+}
+
+#[test]
+fn submodules_of_which_all_is_left_out_are_not_dirty() {
+    type Step<'a> = &'a dyn Fn(&Sandbox);
+    let commit: Step<'_> = &|s| {
+        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+        s.git_in(&s.work_tree().join("sub"), &args);
+    };
+    let states: [(&str, Step<'_>); 6] = [
+        ("clean", &|_| {}),
+        ("new commit", commit),
+        ("staged", &|s| {
+            commit(s);
+            s.git(&["add", "sub"]);
+        }),
+        ("added", &|s| {
+            s.git_in(&s.work_tree(), &["init", "-q", "more"]);
+            let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+            s.git_in(&s.work_tree().join("more"), &args);
+            s.git(&["add", "more"]);
+        }),
+        ("removed", &|s| {
+            drop(s.git(&["rm", "-q", "--cached", "sub"]))
+        }),
+        ("now a file", &|s| {
+            s.git(&["rm", "-q", "--cached", "sub"]);
+            std::fs::remove_dir_all(s.work_tree().join("sub")).unwrap();
+            std::fs::write(s.work_tree().join("sub"), "x").unwrap();
+            s.git(&["add", "sub"]);
+        }),
+    ];
+    for (ignore, states) in [
+        ("ignore = all", &states[..]),
+        ("ignore = dirty", &states[2..3]),
+    ] {
+        for (name, change) in states {
+            let sandbox = Sandbox::new().with_five_commits();
+            sandbox.git_in(&sandbox.work_tree(), &["init", "-q", "sub"]);
+            commit(&sandbox);
+            let module =
+                |name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n{ignore}\n");
+            let modules = [module("sub"), module("more")].concat();
+            std::fs::write(sandbox.work_tree().join(".gitmodules"), modules).unwrap();
+            sandbox.git(&["add", ".gitmodules", "sub"]);
+            sandbox.commit("with a submodule");
+            change(&sandbox);
+            let (ours, theirs) = dirt(&sandbox);
+            assert_eq!(ours, theirs, "{name} {ignore}");
+        }
+    }
+}
