@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::fuzzing;
+use vigil_git::environment::Environment;
+use vigil_git::fuzzing;
 
 use crate::input::Input;
 

@@ -1,7 +1,7 @@
 //! Contents of files, and paths on their way out.
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::fuzzing;
+use vigil_git::fuzzing;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use crate::input::Input;

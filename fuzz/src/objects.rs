@@ -1,8 +1,8 @@
 //! Objects.
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::fuzzing;
-use vigil_engine::git::staged::{self, SourceError, TreeSource};
+use vigil_git::fuzzing;
+use vigil_git::staged::{self, SourceError, TreeSource};
 use vigil_model::change::ChangeKind;
 use vigil_model::index::Index;
 use vigil_model::{HashKind, ObjectId, oid};
@@ -90,7 +90,7 @@ pub(crate) fn staged(data: &[u8]) {
 pub(crate) fn commit(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
-    let Ok(commit) = fuzzing::commit(input.0, hash) else {
+    let Ok(commit) = vigil_objects::commit::parse(input.0, hash) else {
         return;
     };
     let tree = commit.tree.to_string();
@@ -118,9 +118,12 @@ pub(crate) fn commit(data: &[u8]) {
 pub(crate) fn tag(data: &[u8]) {
     let mut input = Input(data);
     let hash: HashKind = input.hash();
-    if let Some(id) = fuzzing::tag_target(input.0, hash) {
+    if let Some(id) = vigil_objects::commit::tag_target(input.0, hash) {
         let head = format!("object {id}\ntype ");
         assert!(input.0.to_ascii_lowercase().starts_with(head.as_bytes()));
-        assert_eq!(fuzzing::tag_target(BStr::new(&head), hash), Some(id));
+        assert_eq!(
+            vigil_objects::commit::tag_target(BStr::new(&head), hash),
+            Some(id)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice;
 use vigil_daemon::fuzzing::{RECORD_LEN_MAX, records, request};
-use vigil_engine::fuzzing;
+use vigil_git::fuzzing;
 
 use crate::input::Input;
 

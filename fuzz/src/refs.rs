@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::fuzzing::{self, PackedRefs, Reftable};
+use vigil_git::fuzzing::{self, PackedRefs, Reftable};
 
 use crate::input::Input;
 
@@ -201,7 +201,7 @@ pub(crate) fn refspec(data: &[u8]) {
     let name = input.field();
     let refspecs: Vec<&BStr> =
         std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.field())).collect();
-    let (tracked, valid) = fuzzing::tracked(&refspecs, name);
+    let (tracked, valid) = vigil_history::fuzzing::tracked(&refspecs, name);
     assert!(valid <= refspecs.len());
     if let Some(tracked) = tracked {
         assert!(valid > 0);

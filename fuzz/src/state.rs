@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use vigil_engine::fuzzing;
-use vigil_engine::model::HashKind;
-use vigil_engine::model::index::Index;
-use vigil_engine::model::seen::SeenBlock;
-use vigil_engine::model::tracked::{self, Damaged, DirNumber, Tracked};
+use vigil_model::HashKind;
+use vigil_model::index::Index;
+use vigil_model::seen::SeenBlock;
+use vigil_model::tracked::{self, Damaged, DirNumber, Tracked};
+use vigil_store::image;
 use vigil_store::{Changes, Snapshot, Table};
 
 use crate::input::Input;
@@ -47,7 +47,7 @@ pub(crate) fn state_file(data: &[u8]) {
     let is_mended = input.byte() & 1 == 1;
     let docket = input.part();
     let content = input.part();
-    let Some(state) = fuzzing::state(docket, content, is_mended) else {
+    let Some(state) = image::state(docket, content, is_mended) else {
         return;
     };
     let mut expected = blocks(&state);
@@ -70,8 +70,8 @@ pub(crate) fn state_file(data: &[u8]) {
         }
     }
     for published in [
-        fuzzing::appended(&state, &changes),
-        fuzzing::rewritten(&state, &changes),
+        image::appended(&state, &changes),
+        image::rewritten(&state, &changes),
     ] {
         let found = published.as_ref().map(blocks);
         if is_whole {

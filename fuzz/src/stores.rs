@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bstr::ByteSlice;
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Decompress, FlushDecompress, Status};
-use vigil_engine::fuzzing;
 use vigil_model::{HashKind, ObjectId};
+use vigil_objects::short::{Extent, Short};
 use vigil_objects::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
 
 use crate::input::Input;
@@ -379,8 +379,18 @@ fn adler32(bytes: &[u8]) -> u32 {
     high << 16 | low
 }
 
+/// What the stream that `input` begins with holds, as far as there is `room` for it, in bytes, and whether that is all.
+fn inflated(input: &[u8], room: usize) -> Option<(Vec<u8>, bool)> {
+    let mut out = vec![0; room];
+    let extent = Short::default().inflate(input, &mut out)?;
+    if let Extent::Whole(len) = extent {
+        out.truncate(len);
+    }
+    Some((out, extent != Extent::Part))
+}
+
 fn check_short_stream(stream: &[u8], out: &mut [u8]) {
-    let Some((contents, is_whole)) = fuzzing::short_stream(stream, out.len()) else {
+    let Some((contents, is_whole)) = inflated(stream, out.len()) else {
         return;
     };
     let mut library = Decompress::new(true);

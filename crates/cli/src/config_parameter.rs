@@ -2,7 +2,7 @@
 //! variable `GIT_CONFIG_PARAMETERS`, as they do in git.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::environment::Environment;
+use vigil_git::environment::Environment;
 
 use crate::bytes;
 use crate::reply::Reply;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
-use vigil_engine::environment::Environment;
+use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
 use crate::bytes;

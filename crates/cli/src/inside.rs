@@ -4,11 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::BStr;
-use vigil_engine::environment::Environment;
-use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::repository::settings::Settings;
-use vigil_engine::git::repository::{Repository, discover};
 use vigil_engine::session::{Session, SessionError};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::settings::Settings;
+use vigil_git::repository::{Repository, discover};
 
 use crate::globals;
 use crate::options::Given;

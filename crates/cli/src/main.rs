@@ -23,8 +23,8 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use rustix::io::Errno;
-use vigil_engine::environment::Environment;
-use vigil_engine::git::config;
+use vigil_git::config;
+use vigil_git::environment::Environment;
 use vigil_store::NoSteps;
 
 use reply::Reply;

@@ -4,12 +4,12 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
-use crate::git::config;
-use crate::git::describe::{Error, Place};
-use crate::git::repository::Repository;
-use crate::git::repository::settings::Settings;
 use crate::session::{Session, SessionError};
 use crate::status::{Change, StatusRequest};
+use vigil_git::config;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
+use vigil_history::describe::{Error, Place};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 

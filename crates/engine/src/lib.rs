@@ -4,16 +4,13 @@
 //! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
 
 pub mod dirty;
-pub mod environment;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
-pub mod git;
 pub mod progress;
 pub mod prompt;
 pub mod scan;
 pub mod session;
 pub mod state;
 pub mod status;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use vigil_model as model;

@@ -4,7 +4,6 @@
 mod blocks;
 mod head_tree;
 mod origin;
-mod place;
 mod report;
 mod staged;
 pub(crate) mod standing;
@@ -21,15 +20,15 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Block, Moved, Tracked};
 
 use self::blocks::Published;
-use crate::git::index_file::{IndexFile, SeenFile};
-use crate::git::repository::Repository;
-use crate::git::staged::StagedDiff;
 use crate::scan::ScanMemory;
+use vigil_git::index_file::{IndexFile, SeenFile};
+use vigil_git::repository::Repository;
+use vigil_git::staged::StagedDiff;
+pub use vigil_git::state_place::{self, places};
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
-pub use place::{Unkept, kept_places, left_by_older_versions, places, places_whether_off_or_not};
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,
@@ -102,7 +101,7 @@ impl State {
             .as_deref()
             .filter(|_| !stores.is_empty())?;
         Some(Self::open(
-            place::in_repository(repository),
+            state_place::in_repository(repository),
             stores,
             top,
             mark,
@@ -303,7 +302,7 @@ impl State {
         if let Some(store) = self.stores.get(self.chosen)
             && store.folder() != self.in_repository
         {
-            place::make_way_to(store.folder());
+            state_place::make_way_to(store.folder());
         }
     }
 

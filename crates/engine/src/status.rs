@@ -9,9 +9,9 @@ use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use crate::git::branch::{BranchStatus, ComparedBranch};
-use crate::git::operation::under_way::UnderWay;
 use crate::progress::Progress;
+use vigil_git::operation::under_way::UnderWay;
+use vigil_history::branch::{BranchStatus, ComparedBranch};
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use vigil_engine::environment::Environment;
-use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::repository::discover;
 use vigil_engine::prompt::{Counts, PromptRequest};
 use vigil_engine::session::Session;
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::discover;
 
 struct Sandbox(tempfile::TempDir);
 

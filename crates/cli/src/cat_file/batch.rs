@@ -1,8 +1,8 @@
 //! Batches of names or commands: for each line that comes in, a line and perhaps contents.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::revision;
-use vigil_engine::git::revision::Outcome;
+use vigil_history::revision;
+use vigil_history::revision::Outcome;
 use vigil_model::config_value;
 
 use super::arguments::{Batch, BatchArguments};

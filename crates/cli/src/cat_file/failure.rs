@@ -1,8 +1,8 @@
 //! Why the command ends.
 
 use rustix::io::Errno;
-use vigil_engine::git::objects;
-use vigil_engine::git::revision::Outcome;
+use vigil_git::objects;
+use vigil_history::revision::Outcome;
 
 use crate::reply::Reply;
 

@@ -14,8 +14,8 @@ mod tell;
 mod threads;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::textconv::Drivers;
+use vigil_git::environment::Environment;
+use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
 

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_engine::git::revision::{self, Outcome};
-use vigil_engine::git::staged::tree_entries;
+use vigil_git::staged::tree_entries;
+use vigil_history::revision::{self, Outcome};
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_objects::{Kind, Location, Reader, StreamError};

@@ -5,16 +5,16 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::config;
-use vigil_engine::git::mailmap::{Loaded, Mailmap};
-use vigil_engine::git::objects::{Compat, Objects};
-use vigil_engine::git::promisor::Remotes;
-use vigil_engine::git::refs::Refs;
-use vigil_engine::git::repository::Repository;
-use vigil_engine::git::revision::staged::StagedPaths;
-use vigil_engine::git::revision::{self, Answer, Outcome};
 use vigil_engine::session::contents::Contents;
+use vigil_git::config;
+use vigil_git::environment::Environment;
+use vigil_git::objects::{Compat, Objects};
+use vigil_git::promisor::Remotes;
+use vigil_git::refs::Refs;
+use vigil_git::repository::Repository;
+use vigil_history::mailmap::{Loaded, Mailmap};
+use vigil_history::revision::staged::StagedPaths;
+use vigil_history::revision::{self, Answer, Outcome};
 use vigil_model::ObjectId;
 use vigil_objects::{Kind, ObjectStore};
 

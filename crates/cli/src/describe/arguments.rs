@@ -1,7 +1,7 @@
 //! What the command line of `vigil describe` says.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::describe::{CANDIDATES_MAX, Question};
+use vigil_history::describe::{CANDIDATES_MAX, Question};
 
 use crate::options::{Argument, Entry, Given, Table, integer, parse};
 use crate::reply::Reply;

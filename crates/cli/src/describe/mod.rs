@@ -6,14 +6,14 @@ use std::mem::ManuallyDrop;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::dirty::{Look, LookError, look_at_worktree, settings_of};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::describe::{Contained, Describer, Error, Place, contains};
-use vigil_engine::git::objects::Objects;
-use vigil_engine::git::refs::Refs;
-use vigil_engine::git::repository::Repository;
-use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::session::{Session, SessionError};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
+use vigil_history::describe::{Contained, Describer, Error, Place, contains};
 
 use crate::inside;
 use crate::options::{Audience, usage};

@@ -2,9 +2,9 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use serde::{Serialize, Serializer};
-use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
-use vigil_engine::git::refs::Head;
 use vigil_engine::status::{Change, Status, SubmoduleState, TrackedChange, UnmergedSide};
+use vigil_git::refs::Head;
+use vigil_history::branch::{BranchStatus, Distance, Upstream};
 use vigil_model::ObjectId;
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;

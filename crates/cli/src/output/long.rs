@@ -10,8 +10,8 @@ mod summary;
 mod width;
 
 use bstr::{BStr, BString};
-use vigil_engine::git::refs::Head;
 use vigil_engine::status::{Change, LongStatus, Status};
+use vigil_git::refs::Head;
 use vigil_model::change::ChangeKind;
 
 use self::columns::Columns;

@@ -8,11 +8,11 @@ use std::process::Command;
 
 use bstr::{BString, ByteSlice};
 use tempfile::TempDir;
-use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
-use vigil_engine::git::refs::Head;
 use vigil_engine::status::{
     Change, Status, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
 };
+use vigil_git::refs::Head;
+use vigil_history::branch::{BranchStatus, Distance, Upstream};
 use vigil_model::ObjectId;
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;

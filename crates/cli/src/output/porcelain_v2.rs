@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use bstr::{BStr, BString};
-use vigil_engine::git::branch::{BranchStatus, Distance};
-use vigil_engine::git::refs::Head;
 use vigil_engine::status::{Change, Status, SubmoduleState, TrackedChange, UnmergedChange};
+use vigil_git::refs::Head;
+use vigil_history::branch::{BranchStatus, Distance};
 use vigil_model::change::ChangeKind;
 use vigil_model::mode::FileMode;
 use vigil_model::{HashKind, ObjectId};

@@ -1,9 +1,9 @@
 //! `--short`: two letters and a path (git-status(1), "Short Format").
 
 use bstr::{BStr, BString};
-use vigil_engine::git::branch::{BranchStatus, Distance, Upstream};
-use vigil_engine::git::refs::Head;
 use vigil_engine::status::{Change, Status, TrackedChange, UnmergedChange};
+use vigil_git::refs::Head;
+use vigil_history::branch::{BranchStatus, Distance, Upstream};
 use vigil_model::change::ChangeKind;
 
 use super::color::paint;

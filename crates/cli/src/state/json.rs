@@ -4,8 +4,9 @@ use bstr::BStr;
 use serde::Serialize;
 use vigil_engine::state::{
     DirectoryReport, IndexRelation, ListingReport, PlaceReport, PublishedReport, Standing,
-    StateReport, Unkept,
+    StateReport,
 };
+use vigil_git::state_place::Unkept;
 
 use super::name_of;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};

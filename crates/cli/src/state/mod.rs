@@ -6,8 +6,8 @@ mod verify;
 mod words;
 
 use bstr::BString;
-use vigil_engine::environment::Environment;
-use vigil_engine::state::{Unkept, left_by_older_versions, places_whether_off_or_not};
+use vigil_git::environment::Environment;
+use vigil_git::state_place::{Unkept, left_by_older_versions, places_whether_off_or_not};
 use vigil_store::{Dropped, Store};
 
 use crate::bytes;

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::environment::Environment;
 use vigil_engine::state::{
     DirectoryReport, IndexRelation, ListingReport, PublishedReport, Standing, StateReport,
 };
+use vigil_git::environment::Environment;
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::NoState;
 

@@ -1,9 +1,9 @@
 //! `vigil state verify`: whether the state is right.
 
-use vigil_engine::environment::Environment;
 use vigil_engine::session::SessionError;
 use vigil_engine::session::verify::{Problem, Verdict, verify};
 use vigil_engine::status::Change;
+use vigil_git::environment::Environment;
 use vigil_model::change::ChangeKind;
 
 use super::why_unkept;

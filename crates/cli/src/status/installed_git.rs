@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::repository::Repository;
 use vigil_engine::status::Status;
+use vigil_git::environment::Environment;
+use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_model::ObjectId;
 use vigil_model::request::RenameRule;

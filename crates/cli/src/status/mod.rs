@@ -11,12 +11,12 @@ mod settings;
 mod oracle_tests;
 
 use bstr::BString;
-use vigil_engine::environment::Environment;
-use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::operation::comment_prefix;
-use vigil_engine::git::repository::Repository;
-use vigil_engine::git::repository::settings::Settings;
 use vigil_engine::session::{Session, SessionError};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::operation::comment_prefix;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
 
 use crate::bytes;
 use crate::inside;

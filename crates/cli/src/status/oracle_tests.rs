@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::repository::settings::{Renames, Settings};
+use vigil_git::environment::Environment;
+use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::request::UntrackedMode;
 
 use super::arguments::{Arguments, TABLE};

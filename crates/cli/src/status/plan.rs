@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::environment::Environment;
-use vigil_engine::git::config;
-use vigil_engine::git::repository::settings::{Renames, Settings};
 use vigil_engine::status::StatusRequest;
+use vigil_git::config;
+use vigil_git::environment::Environment;
+use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::config_value;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 

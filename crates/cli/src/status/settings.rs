@@ -1,7 +1,7 @@
 //! What the configuration says about how `vigil status` prints.
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::git::config::{Entry, Error};
+use vigil_git::config::{Entry, Error};
 
 use super::column_style::ColumnStyle;
 use crate::output::color::{self, Palette};

@@ -2,10 +2,10 @@
 
 use bstr::BString;
 use serde::Serialize;
-use vigil_engine::git::convert::{self, Step, Treatment};
 use vigil_engine::session::why::{
     Beyond, Contents, Facts, Found, IgnoreRule, Reason, Tracked, Why,
 };
+use vigil_git::convert::{self, Step, Treatment};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict};
 use vigil_rules::attributes::Value;

@@ -4,7 +4,7 @@ mod json;
 mod sentences;
 
 use bstr::BString;
-use vigil_engine::environment::Environment;
+use vigil_git::environment::Environment;
 
 use crate::inside;
 use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};

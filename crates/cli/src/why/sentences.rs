@@ -1,12 +1,12 @@
 //! Plain sentences.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::git::convert;
 use vigil_engine::session::Session;
 use vigil_engine::session::why::{
     Beyond, Contents, Directory, Facts, Found, IgnoreRule, Reason, Tracked, Untracked, Why,
 };
 use vigil_engine::status::{SubmoduleState, TrackedChange, UnmergedChange};
+use vigil_git::convert;
 use vigil_model::ObjectId;
 use vigil_model::change::ChangeKind;
 use vigil_model::facts::{ObservedStat, RecordedStat};

@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use vigil_engine::environment::Environment;
+use vigil_git::environment::Environment;
 
 pub use options::{Options, Parsed, UsageError};
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use vigil_engine::environment::Environment;
-use vigil_engine::git::convert::FilterStderr;
-use vigil_engine::git::repository::{self, Location};
 use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::{self, Location};
 use vigil_store::NoSteps;
 
 use super::options::Options;

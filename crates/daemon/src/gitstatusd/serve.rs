@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vigil_engine::environment::Environment;
+use vigil_git::environment::Environment;
 use vigil_linux::awake::Lookout;
 use vigil_linux::process::{die_of_broken_pipe, is_alive, is_locked};
 

@@ -1,8 +1,8 @@
 use super::*;
-use crate::git::convert::FilterStderr;
-use crate::git::objects::Objects;
-use crate::git::refs::Refs;
-use crate::git::testing::OpenRepository as _;
+use crate::testing::OpenRepository as _;
+use vigil_git::convert::FilterStderr;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
 use vigil_testkit::repository::Sandbox;
 
 /// Whether the working tree is dirty to us and to git.

@@ -17,10 +17,10 @@ use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
 use super::surroundings::{Host, PathQuestion};
 use super::*;
-use crate::git::advice::Advice;
-use crate::git::branch::BranchStatus;
 use crate::scan::{Focus, PathFilter};
 use crate::status::{Change, CutShort};
+use vigil_git::advice::Advice;
+use vigil_history::branch::BranchStatus;
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",

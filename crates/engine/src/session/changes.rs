@@ -8,8 +8,8 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 
 use super::conflicts::{Conflict, without_stages};
-use crate::git::staged::StagedChange;
 use crate::status::{Change, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide};
+use vigil_git::staged::StagedChange;
 use vigil_model::change::{ChangeKind, RenameSource};
 
 /// An index entry as it differs from the working tree.

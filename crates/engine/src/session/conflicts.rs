@@ -10,8 +10,8 @@ use vigil_model::verdict::worktree_mode;
 
 use super::submodules::{SubmoduleRules, checked_out, state};
 use super::{Findings, Session, SessionError, StatusRequest};
-use crate::git::repository::submodule as submodule_repository;
 use crate::status::{SubmoduleState, TrackedChange};
+use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 
 /// A path in conflict that is asked for and could be looked at. git asks for each stage by itself: where a submodule is

@@ -10,12 +10,12 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::surroundings::{self, SourceOfAttributes};
-use crate::git::attribute_files::attribute_files;
-use crate::git::convert::{self, Converter, FilterStderr};
-use crate::git::objects::Objects;
-use crate::git::refs::Refs;
-use crate::git::repository::Repository;
-use crate::git::textconv::{self, Drivers};
+use vigil_git::attribute_files::attribute_files;
+use vigil_git::convert::{self, Converter, FilterStderr};
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
+use vigil_git::repository::Repository;
+use vigil_git::textconv::{self, Drivers};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 

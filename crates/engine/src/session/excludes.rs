@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use vigil_linux::errno;
 
-use crate::git::repository::{Repository, settings::Settings};
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
 use vigil_stamp::Observation;
 

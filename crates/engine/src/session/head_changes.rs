@@ -11,8 +11,8 @@ use vigil_model::mode::FileMode;
 use super::index::IndexState;
 use super::surroundings::RenameBlobs;
 use super::*;
-use crate::git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 use crate::scan::PathFilter;
+use vigil_git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 use vigil_model::request::IgnoreSubmodules;
 
 impl Session {

@@ -7,11 +7,11 @@ use bstr::{BString, ByteSlice};
 use vigil_model::index::Entry;
 
 use super::{Session, SessionError, is_present};
-use crate::git::branch::compared_branches;
-use crate::git::operation::under_way::UnderWay;
-use crate::git::refs::Head;
-use crate::git::staged;
 use crate::status::{LongStatus, SparseState, StatusRequest};
+use vigil_git::operation::under_way::UnderWay;
+use vigil_git::refs::Head;
+use vigil_git::staged;
+use vigil_history::branch::compared_branches;
 use vigil_rules::sparse::{AbsentPaths, percent_present};
 
 impl Session {

@@ -10,8 +10,8 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
 use super::SessionError;
-use crate::git::repository::Repository;
 use crate::session::submodules::checked_out;
+use vigil_git::repository::Repository;
 
 /// Its name.
 pub(super) const NAME: &str = "builtin_objectmode";

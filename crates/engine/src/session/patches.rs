@@ -12,8 +12,9 @@ use vigil_model::tracked::{Tracked, TrackedFile};
 
 use super::submodules::{SubmoduleRules, state};
 use super::{Session, SessionError, head_changes};
-use crate::git::staged::{DEPTH_MAX, StagedDiff};
 use crate::status::{Change, PatchRules, StatusRequest};
+use vigil_git::objects::TREE_DEPTH_MAX;
+use vigil_git::staged::StagedDiff;
 use vigil_model::request::IgnoreSubmodules;
 
 /// A submodule of the index.
@@ -50,7 +51,7 @@ impl Session {
         if stays_sparse {
             rules.staged_without = self.staged_without_patches(all_staged)?;
             if head_changes::has_deeper_than(all_staged, self.objects.tree_depth_max()) {
-                let depth_max = DEPTH_MAX.to_string().into();
+                let depth_max = TREE_DEPTH_MAX.to_string().into();
                 rules.staged_configuration = vec![("core.maxTreeDepth".into(), depth_max)];
             }
         }

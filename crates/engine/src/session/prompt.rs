@@ -8,11 +8,11 @@ use gix_hash::ObjectId;
 use super::assemble::Part;
 use super::changes::Unstaged;
 use super::*;
-use crate::git::branch::{self as branches, RemoteBranch as Remote};
-use crate::git::operation::Operation;
-use crate::git::repository::RefFormat;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use crate::scan::Focus;
+use vigil_git::operation::Operation;
+use vigil_git::repository::RefFormat;
+use vigil_history::branch::{self as branches, RemoteBranch as Remote};
 use vigil_model::change::ChangeKind;
 use vigil_stamp::Observation;
 

@@ -8,7 +8,7 @@ use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
 use super::surroundings::{RenameBlobs, contents_on_disk};
 use super::*;
-use crate::git::staged::StagedChange;
+use vigil_git::staged::StagedChange;
 use vigil_model::change::ChangeKind;
 
 impl Session {

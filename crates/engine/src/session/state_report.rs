@@ -8,7 +8,8 @@ use super::ignoring::RulesIn;
 use super::{Session, SessionError};
 use crate::scan::question;
 use crate::state::standing::Ground;
-use crate::state::{self, DirectoryReport, ListingReport, StateReport, Unkept};
+use crate::state::{DirectoryReport, ListingReport, StateReport};
+use vigil_git::state_place::{Unkept, kept_places};
 use vigil_stamp::Stamp;
 
 impl Session {
@@ -17,7 +18,7 @@ impl Session {
     /// # Errors
     /// Why there may be none.
     pub fn state_report(&self) -> Result<StateReport, Unkept> {
-        state::kept_places(&self.repository)?;
+        kept_places(&self.repository)?;
         let state = self.state.as_ref().ok_or(Unkept::Unknown)?;
         Ok(state.report(self.repository.hash, &self.repository.index_path))
     }

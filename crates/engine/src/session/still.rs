@@ -11,7 +11,7 @@ use vigil_linux::Errno;
 use vigil_linux::inotify::DirectoryWatch;
 use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
 
-use crate::git::repository::{RefFormat, Repository};
+use vigil_git::repository::{RefFormat, Repository};
 use vigil_stamp::quiet::watch;
 
 /// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since

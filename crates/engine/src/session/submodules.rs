@@ -5,12 +5,12 @@ use gix_hash::ObjectId;
 use vigil_model::tracked::Tracked;
 
 use super::{Session, SessionError, head_id};
-use crate::git::config::Config;
-use crate::git::convert::FilterStderr;
-use crate::git::objects::Objects;
-use crate::git::refs::Refs;
-use crate::git::repository::{self, Repository, submodule, submodule_references};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
+use vigil_git::config::Config;
+use vigil_git::convert::FilterStderr;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
+use vigil_git::repository::{self, Repository, submodule, submodule_references};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_store::NoSteps;
 

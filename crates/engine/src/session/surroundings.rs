@@ -13,12 +13,12 @@ use vigil_model::tracked::Tracked;
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
 use super::submodules::checked_out;
-use crate::git::convert::{self, Converter};
-use crate::git::objects::{self, Objects};
-use crate::git::renames::{Blob, BlobSource, FileSide};
-use crate::git::repository::Repository;
-use crate::git::staged::{SourceError, TreeSource};
 use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
+use vigil_git::convert::{self, Converter};
+use vigil_git::objects::{self, Objects};
+use vigil_git::renames::{Blob, BlobSource, FileSide};
+use vigil_git::repository::Repository;
+use vigil_git::staged::SourceError;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::attributes::{Blobs, IndexBlobs};
 use vigil_rules::messages::Messages;
@@ -276,20 +276,6 @@ impl AttributeLookup for PathQuestion<'_> {
             Value::Set => AttributeState::Set,
             Value::Unset => AttributeState::Unset,
             Value::Text(text) => AttributeState::Value(text),
-        }
-    }
-}
-
-impl TreeSource for Objects {
-    fn depth_max(&self) -> i64 {
-        self.tree_depth_max()
-    }
-
-    fn tree(&self, id: &gix_hash::oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
-        match Self::tree(self, id, buf) {
-            Ok(()) => Ok(true),
-            Err(objects::Error::MissingTree { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
         }
     }
 }

@@ -6,9 +6,9 @@ use vigil_model::tracked::Tracked;
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
-use crate::git::repository::submodule as submodule_repository;
 use crate::scan::Observed;
 use crate::status::SubmoduleState;
+use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 
 impl Session {

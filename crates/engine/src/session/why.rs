@@ -17,8 +17,8 @@ use vigil_model::verdict::{Sign, Verdict};
 
 pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
-use crate::git::convert::Step;
 use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
+use vigil_git::convert::Step;
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::pathspec;

@@ -3,7 +3,7 @@
 use gix_hash::ObjectId;
 
 use super::origin::{read_seen, write_seen};
-use crate::git::index_file::SeenFile;
+use vigil_git::index_file::SeenFile;
 use vigil_model::bytes::{Reader, Writer};
 
 /// A commit, its tree, and the files on which it rests that both are there.

@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
-use crate::git::index_file::{IndexFile, SeenFile};
+use vigil_git::index_file::{IndexFile, SeenFile};
 use vigil_model::bytes::{Reader, Writer};
 use vigil_stamp::Stamp;
 

@@ -14,7 +14,7 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
 use super::blocks::Published;
 use super::{HEAD_TREE, ORIGIN, STAGED, Standing, State, head_tree, origin, staged};
-use crate::git::index_file::IndexFile;
+use vigil_git::index_file::IndexFile;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::{Damaged, NoState, Snapshot, Table};

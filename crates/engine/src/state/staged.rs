@@ -3,7 +3,7 @@
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
-use crate::git::staged::{StagedChange, StagedDiff, UnmergedPath};
+use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::bytes::{Reader, Writer};
 use vigil_model::change::ChangeKind;
 

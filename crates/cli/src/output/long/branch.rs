@@ -1,8 +1,8 @@
 //! Which branch it is, and how far it is from those that it is compared with.
 
 use bstr::ByteSlice;
-use vigil_engine::git::branch::{ComparedBranch, Distance};
-use vigil_engine::git::refs::Head;
+use vigil_git::refs::Head;
+use vigil_history::branch::{ComparedBranch, Distance};
 
 use super::Writer;
 use crate::bytes;

@@ -1,8 +1,8 @@
 //! What is under way, and how it can be ended.
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::git::operation::under_way::{Am, Commands, RebaseSteps};
 use vigil_engine::status::SparseState;
+use vigil_git::operation::under_way::{Am, Commands, RebaseSteps};
 
 use super::Writer;
 use crate::bytes;

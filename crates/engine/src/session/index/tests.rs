@@ -4,10 +4,10 @@ use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::*;
-use crate::environment::Environment;
-use crate::git::convert::FilterStderr;
-use crate::git::repository::discover;
 use crate::status::{Change, SparseState, StatusRequest};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::discover;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
 use vigil_store::NoSteps;

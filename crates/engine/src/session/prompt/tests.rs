@@ -1,5 +1,5 @@
 use super::*;
-use crate::environment::Environment;
+use vigil_git::environment::Environment;
 use vigil_testkit::oracle::Oracle;
 
 const DIRS: [&str; 3] = ["a", "b", "b/c"];

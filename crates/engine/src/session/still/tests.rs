@@ -3,11 +3,11 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use super::*;
-use crate::environment::Environment;
-use crate::git::convert::FilterStderr;
-use crate::git::repository::discover;
 use crate::prompt::{Prompt, PromptRequest};
 use crate::session::Session;
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::discover;
 use vigil_testkit::oracle::Oracle;
 
 /// A commit on `main` that is tagged, another branch and an upstream.

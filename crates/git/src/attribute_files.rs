@@ -1,0 +1,204 @@
+//! Where attributes are read from: what environment and configuration say.
+
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
+
+use vigil_rules::attributes::AttributeFiles;
+
+use crate::config;
+use crate::environment::Environment;
+use crate::repository::Repository;
+
+/// The system's attributes file, unless `GIT_ATTR_NOSYSTEM` is set.
+const SYSTEM_FILE: &str = "/etc/gitattributes";
+
+/// The places that configuration and environment give for `repository`.
+///
+/// # Errors
+/// A value of the wrong kind.
+pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error> {
+    let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
+    Ok(AttributeFiles {
+        work_tree: repository.work_tree.clone(),
+        info_file: repository.common_dir.join("info/attributes"),
+        info_origin: info_origin(repository),
+        user_file: user_file(repository)?,
+        system_file: (!no_system).then(|| SYSTEM_FILE.into()),
+        fold_case: repository
+            .config
+            .boolean("core.ignorecase")?
+            .unwrap_or(false),
+    })
+}
+
+/// The tree that attributes are to be read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceTree {
+    /// Its name, for the caller to resolve.
+    pub name: BString,
+    /// Whether a name that cannot be resolved is fatal, with [`SourceTree::UNRESOLVED`] as the text.
+    pub required: bool,
+}
+
+impl SourceTree {
+    /// What git says of a tree that is required and cannot be found.
+    pub const UNRESOLVED: &str = "bad --attr-source or GIT_ATTR_SOURCE";
+
+    /// The tree that the environment (`GIT_ATTR_SOURCE`, which `--attr-source` sets) or else `attr.tree` names.
+    pub fn of(repository: &Repository) -> Option<Self> {
+        if let Some(name) = repository.environment.get("GIT_ATTR_SOURCE") {
+            return Some(Self {
+                name: name.into(),
+                required: true,
+            });
+        }
+        Some(Self {
+            name: repository.config.string("attr.tree")?,
+            required: false,
+        })
+    }
+}
+
+/// Why attributes cannot be looked up. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A configuration value of the wrong kind.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// An environment variable that must be a boolean and is not.
+    #[error("bad boolean environment value '{value}' for '{name}'")]
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: BString,
+    },
+    /// `core.attributesFile` begins with `~` and there is no home directory.
+    #[error("failed to expand user dir in: '{0}'")]
+    NoHome(BString),
+}
+
+/// How git names `info/attributes`: from the top of the working tree, where the repository is in it.
+fn info_origin(repository: &Repository) -> BString {
+    let inside = repository
+        .work_tree
+        .as_ref()
+        .is_some_and(|top| repository.common_dir == top.join(".git"));
+    if inside {
+        return ".git/info/attributes".into();
+    }
+    let path = repository.common_dir.join("info/attributes");
+    path.into_os_string().into_vec().into()
+}
+
+/// `core.attributesFile`, or the default below `XDG_CONFIG_HOME` or `HOME`.
+fn user_file(repository: &Repository) -> Result<Option<PathBuf>, Error> {
+    let environment = &repository.environment;
+    let home = environment.get("HOME");
+    let Some(value) = repository.config.string("core.attributesfile") else {
+        let directory = environment
+            .get("XDG_CONFIG_HOME")
+            .filter(|directory| !directory.is_empty());
+        return Ok(match (directory, home) {
+            (Some(directory), _) => Some(to_path(&[directory, b"/git/attributes"])),
+            (None, Some(home)) => Some(to_path(&[home, b"/.config/git/attributes"])),
+            (None, None) => None,
+        });
+    };
+    let (value, optional) = match value.strip_prefix(b":(optional)") {
+        Some(value) => (value, true),
+        None => (value.as_slice(), false),
+    };
+    let path = match (value.strip_prefix(b"~"), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with(b"/") => {
+            to_path(&[home, rest])
+        }
+        (Some(_), _) => return Err(Error::NoHome(value.into())),
+        // Relative to the top of the working tree, where git works.
+        (None, _) => match &repository.work_tree {
+            Some(top) => top.join(to_path(&[value])),
+            None => repository.git_dir.join(to_path(&[value])),
+        },
+    };
+    if value.is_empty() || (optional && !path.exists()) {
+        return Ok(None);
+    }
+    Ok(Some(path))
+}
+
+fn to_path(parts: &[&[u8]]) -> PathBuf {
+    std::ffi::OsString::from_vec(parts.concat()).into()
+}
+
+/// A boolean environment variable, false if it is not set.
+fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error> {
+    let Some(value) = environment.get(name) else {
+        return Ok(false);
+    };
+    match value.to_ascii_lowercase().as_slice() {
+        b"true" | b"yes" | b"on" => Ok(true),
+        b"false" | b"no" | b"off" | b"" => Ok(false),
+        number => number
+            .to_str()
+            .ok()
+            .and_then(|number| number.parse::<i64>().ok())
+            .map(|number| number != 0)
+            .ok_or_else(|| Error::Environment {
+                name,
+                value: value.into(),
+            }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Result<AttributeFiles, Error> {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        attribute_files(&Repository {
+            git_dir: "/main/.git/worktrees/w".into(),
+            git_dir_name: "/main/.git/worktrees/w".into(),
+            common_dir: "/main/.git".into(),
+            work_tree: Some("/top".into()),
+            prefix: BString::default(),
+            index_path: "/main/.git/worktrees/w/index".into(),
+            object_dir: "/main/.git/objects".into(),
+            hash: gix_hash::Kind::Sha1,
+            compat_hash: None,
+            ref_format: crate::repository::RefFormat::Files,
+            config: config::Config::default(),
+            environment: Environment::new(variables, "/top"),
+            outer: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn files_lie_where_the_environment_says() {
+        let settings = of(&[("HOME", "/home/x"), ("XDG_CONFIG_HOME", "")]).unwrap();
+        assert_eq!(
+            settings.user_file,
+            Some("/home/x/.config/git/attributes".into())
+        );
+        assert_eq!(settings.system_file, Some(SYSTEM_FILE.into()));
+        assert_eq!(
+            settings.info_file,
+            PathBuf::from("/main/.git/info/attributes")
+        );
+        assert_eq!(settings.info_origin, "/main/.git/info/attributes");
+
+        let settings = of(&[("XDG_CONFIG_HOME", "/xdg"), ("GIT_ATTR_NOSYSTEM", "yes")]).unwrap();
+        assert_eq!(settings.user_file, Some("/xdg/git/attributes".into()));
+        assert_eq!(settings.system_file, None);
+        assert_eq!(
+            of(&[("GIT_ATTR_NOSYSTEM", "maybe")])
+                .unwrap_err()
+                .to_string(),
+            "bad boolean environment value 'maybe' for 'GIT_ATTR_NOSYSTEM'"
+        );
+    }
+}

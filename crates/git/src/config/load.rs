@@ -1,0 +1,527 @@
+//! Which files are read, in which order, and which files they include (git-config(1), "Includes").
+
+use std::path::Path;
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::{Errno, errno};
+
+use super::parse::Text;
+use super::source::Source;
+use super::value::{environment_boolean, interpolate, xdg_config};
+use super::{Branch, Config, Error, Scope, parameters, parse};
+use crate::environment::Environment;
+use crate::repository::RefFormat;
+use crate::repository::paths::absolute_path;
+use vigil_rules::wildmatch::{Flags, wildmatch};
+use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
+
+/// How deep includes may nest, in git.
+const INCLUDE_DEPTH_MAX: usize = 10;
+
+/// How conditions match: `*` stays between slashes.
+const PATHS: Flags = Flags {
+    pathname: true,
+    fold_case: false,
+};
+
+/// The system's file. git's own place for it depends on how it was built; this is that of distributions.
+const SYSTEM: &str = "/etc/gitconfig";
+
+/// Reads files, each but once, and remembers them all.
+pub(crate) struct Reader<'a> {
+    pub(crate) environment: &'a Environment,
+    texts: Vec<(BString, Rc<Text>)>,
+    sources: Vec<Source>,
+    /// The lines that git writes to stderr meanwhile.
+    pub(crate) said: Vec<String>,
+}
+
+/// The repository whose configuration is read, by the names that git has for its folders.
+pub(crate) struct Place<'a> {
+    /// git's working directory, to which relative names relate.
+    pub(crate) directory: &'a Path,
+    /// `GIT_DIR`.
+    pub(crate) git_dir: &'a BStr,
+    /// `GIT_COMMON_DIR`.
+    pub(crate) common_dir: &'a BStr,
+    /// `extensions.worktreeConfig`.
+    pub(crate) has_worktree_config: bool,
+    /// How references are stored, to find the current branch.
+    pub(crate) ref_format: RefFormat,
+}
+
+/// Why an entry stopped the reading.
+enum Stop {
+    /// At once.
+    Fatal(Error),
+    /// git complains, and blames the line that it is at.
+    Complaint(Vec<String>),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl Stop {
+    fn say(line: impl Into<String>) -> Self {
+        Self::Complaint(vec![line.into()])
+    }
+
+    fn blame(self, culprit: impl FnOnce() -> String) -> Error {
+        match self {
+            Self::Fatal(error) => error,
+            Self::Complaint(said) => Error::Explained {
+                said,
+                text: culprit(),
+            },
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(environment: &'a Environment) -> Self {
+        Self {
+            environment,
+            texts: Vec::new(),
+            sources: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
+    /// Reads a file that is no configuration, and remembers it too.
+    pub(crate) fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
+        let known = self.sources.iter().find(|source| source.path() == path);
+        if let Some(errno) = known.and_then(Source::errno) {
+            return Err(errno);
+        }
+        let is_known = known.is_some();
+        let (source, bytes) = Source::read(path);
+        // Of two readings the first is kept, since what came of it counts.
+        if !is_known {
+            self.sources.push(source);
+        }
+        bytes
+    }
+
+    /// The parsed file `name`, read but once.
+    pub(crate) fn text(&mut self, directory: &Path, name: &BStr) -> Result<Rc<Text>, Errno> {
+        if name.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        let path = directory.join(path_of(name));
+        let key = bytes_of(&path);
+        if let Some((_, text)) = self.texts.iter().find(|(path, _)| path == key) {
+            return Ok(Rc::clone(text));
+        }
+        let text = Rc::new(parse::parse(&self.bytes(&path)?));
+        self.texts.push((key.to_owned(), Rc::clone(&text)));
+        Ok(text)
+    }
+
+    /// Reads what git reads of the system's and the user's files before it looks for a repository.
+    pub(crate) fn check_early(&mut self) -> Result<(), Error> {
+        let mut loader = Loader::new(self, None, Purpose::Check);
+        loader.is_gentle = true;
+        loader.trusted_files()
+    }
+
+    /// The scopes that a repository cannot write: system, global and command line.
+    pub(crate) fn protected(&mut self) -> Result<Config, Error> {
+        let mut loader = Loader::new(self, None, Purpose::Entries);
+        loader.is_gentle = true;
+        loader.trusted_files()?;
+        loader.command_line()?;
+        Ok(loader.config)
+    }
+
+    /// All scopes. The files that were read so far belong to the answer.
+    pub(crate) fn config(mut self, place: &Place<'_>) -> Result<Config, Error> {
+        let mut loader = Loader::new(&mut self, Some(place), Purpose::Entries);
+        match loader.all() {
+            Ok(()) => {
+                let mut config = loader.config;
+                config.sources = self.sources;
+                config.said = self.said;
+                Ok(config)
+            }
+            Err(error) => Err(error.after(self.said)),
+        }
+    }
+}
+
+/// Where the entries go.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// Nowhere: only damage counts.
+    Check,
+    /// Into the configuration.
+    Entries,
+    /// Only remote URLs count, for `hasconfig:remote.*.url`, and every such condition holds.
+    RemoteUrls,
+}
+
+/// One run over all files.
+struct Loader<'a, 'e> {
+    reader: &'a mut Reader<'e>,
+    place: Option<&'a Place<'a>>,
+    config: Config,
+    purpose: Purpose,
+    /// Inside a file whose inclusion may depend on remote URLs, there may be none.
+    forbids_remote_urls: bool,
+    remote_urls: Option<Vec<BString>>,
+    depth: usize,
+    /// What may not be read is passed over.
+    is_gentle: bool,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy)]
+struct Position<'p> {
+    scope: Scope,
+    /// The index of the file in `Config::files`, and its name; `None` on the command line.
+    file: Option<(usize, &'p BStr)>,
+    line: usize,
+}
+
+impl<'a, 'e> Loader<'a, 'e> {
+    fn new(reader: &'a mut Reader<'e>, place: Option<&'a Place<'a>>, purpose: Purpose) -> Self {
+        let config = Config {
+            home: reader.environment.get("HOME").map(BStr::to_owned),
+            ..Config::default()
+        };
+        Self {
+            reader,
+            place,
+            config,
+            purpose,
+            forbids_remote_urls: false,
+            remote_urls: None,
+            depth: 0,
+            is_gentle: false,
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        self.place
+            .map_or(self.reader.environment.working_directory(), |place| {
+                place.directory
+            })
+    }
+
+    fn all(&mut self) -> Result<(), Error> {
+        self.trusted_files()?;
+        if let Some(place) = self.place {
+            let local: BString = [place.common_dir.as_bytes(), b"/config"].concat().into();
+            self.top_file(local.as_bstr(), Scope::Local, false)?;
+            if place.has_worktree_config {
+                let own: BString = [place.git_dir.as_bytes(), b"/config.worktree"]
+                    .concat()
+                    .into();
+                self.top_file(own.as_bstr(), Scope::Worktree, false)?;
+            }
+        }
+        self.command_line()
+    }
+
+    fn trusted_files(&mut self) -> Result<(), Error> {
+        let environment = self.reader.environment;
+        if !environment_boolean(environment, "GIT_CONFIG_NOSYSTEM", false)? {
+            let name = environment
+                .get("GIT_CONFIG_SYSTEM")
+                .unwrap_or(SYSTEM.into());
+            self.top_file(name, Scope::System, self.is_gentle)?;
+        }
+        if let Some(name) = environment.get("GIT_CONFIG_GLOBAL") {
+            return self.top_file(name, Scope::Global, true);
+        }
+        let names = [
+            xdg_config(environment, "config"),
+            interpolate(environment.get("HOME"), "~/.gitconfig".into(), false),
+        ];
+        for name in names.into_iter().flatten() {
+            self.top_file(name.as_bstr(), Scope::Global, true)?;
+        }
+        Ok(())
+    }
+
+    fn command_line(&mut self) -> Result<(), Error> {
+        let culprit = || "unable to parse command-line config".to_owned();
+        let pairs = parameters::read(self.reader.environment)
+            .map_err(|said| Stop::say(said).blame(culprit))?;
+        let position = Position {
+            scope: Scope::Command,
+            file: None,
+            line: 0,
+        };
+        for (key, value) in pairs {
+            self.entry(&key, value.as_ref(), position)
+                .map_err(|stop| stop.blame(culprit))?;
+        }
+        Ok(())
+    }
+
+    /// Reads one of git's own files, if it is there.
+    fn top_file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), Error> {
+        match self.file(name, scope, may_be_denied) {
+            Err(Stop::Complaint(_)) if self.is_gentle => Ok(()),
+            outcome => outcome.map_err(|stop| {
+                stop.blame(|| "unknown error occurred while reading the configuration files".into())
+            }),
+        }
+    }
+
+    fn file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), Stop> {
+        let directory = self.directory().to_owned();
+        let text = match self.reader.text(&directory, name) {
+            Ok(text) => text,
+            Err(errno) if is_missing(errno) => return Ok(()),
+            Err(Errno::ACCESS) if may_be_denied => return Ok(()),
+            Err(Errno::ISDIR) => {
+                return Err(Stop::say(format!(
+                    "warning: unable to access '{name}': Is a directory"
+                )));
+            }
+            Err(errno) => {
+                return Err(Stop::Fatal(Error::Bad(format!(
+                    "unable to access '{name}': {}",
+                    errno::text(errno)
+                ))));
+            }
+        };
+        let number = self.config.files.len();
+        self.config.files.push(name.to_owned());
+        let bad_line = |line: usize| move || format!("bad config line {line} in file {name}");
+        for line in &text.lines {
+            let position = Position {
+                scope,
+                file: Some((number, name)),
+                line: line.number,
+            };
+            self.entry(&line.key, line.value.as_ref(), position)
+                .map_err(|stop| stop.blame(bad_line(line.number)))?;
+        }
+        match text.bad_line {
+            Some(line) => Err(Stop::Fatal(Error::Bad(bad_line(line)()))),
+            None => Ok(()),
+        }
+    }
+
+    fn entry(
+        &mut self,
+        key: &BString,
+        value: Option<&BString>,
+        position: Position<'_>,
+    ) -> Result<(), Stop> {
+        let is_remote_url = key.starts_with(b"remote.")
+            && key.ends_with(b".url")
+            && key.len() > b"remote.url".len();
+        if self.forbids_remote_urls {
+            if is_remote_url {
+                return Err(Stop::Fatal(Error::Bad(
+                    "remote URLs cannot be configured in file directly or indirectly included by \
+                     includeIf.hasconfig:remote.*.url"
+                        .into(),
+                )));
+            }
+        } else {
+            self.take(key, value, position, is_remote_url);
+        }
+        if key == "include.path" {
+            return self.include(value, position);
+        }
+        let condition = key
+            .strip_prefix(b"includeif.")
+            .and_then(|rest| rest.strip_suffix(b".path"));
+        let Some(condition) = condition else {
+            return Ok(());
+        };
+        if !self.holds(condition.as_bstr(), position)? {
+            return Ok(());
+        }
+        let before = self.forbids_remote_urls;
+        self.forbids_remote_urls |= self.purpose == Purpose::RemoteUrls;
+        let outcome = self.include(value, position);
+        self.forbids_remote_urls = before;
+        outcome
+    }
+
+    fn take(
+        &mut self,
+        key: &BString,
+        value: Option<&BString>,
+        position: Position<'_>,
+        is_remote_url: bool,
+    ) {
+        match (self.purpose, value) {
+            (Purpose::RemoteUrls, Some(url)) if is_remote_url => {
+                self.remote_urls.get_or_insert_default().push(url.clone());
+            }
+            (Purpose::RemoteUrls | Purpose::Check, _) => {}
+            (Purpose::Entries, _) => match parameters::canonical_key(key.as_bstr()) {
+                Ok(_) => self.config.push(
+                    key.as_bstr(),
+                    value.cloned(),
+                    position.scope,
+                    position.file.map(|(number, _)| number),
+                    position.line,
+                ),
+                // Such as an entry before the first section: git complains, and goes on.
+                Err(complaint) => self.reader.said.push(complaint),
+            },
+        }
+    }
+
+    fn include(&mut self, value: Option<&BString>, position: Position<'_>) -> Result<(), Stop> {
+        let Some(path) = value else {
+            return Err(Stop::say("error: missing value for 'include.path'"));
+        };
+        let home = self.reader.environment.get("HOME");
+        let mut name = interpolate(home, path.as_bstr(), false)
+            .ok_or_else(|| Stop::say(format!("error: could not expand include path '{path}'")))?;
+        if name.first() != Some(&b'/') {
+            let Some((_, from)) = position.file else {
+                return Err(Stop::say(
+                    "error: relative config includes must come from files",
+                ));
+            };
+            let folder = from.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+            name = [from.get(..folder).unwrap_or_default(), &name]
+                .concat()
+                .into();
+        }
+        if self.depth == INCLUDE_DEPTH_MAX && self.is_there(name.as_bstr()) {
+            let from = position
+                .file
+                .map_or("the command line".into(), |(_, name)| name);
+            return Err(Stop::Fatal(Error::Bad(format!(
+                "exceeded maximum include depth ({INCLUDE_DEPTH_MAX}) while including\n\t{name}\nfrom\n\t{from}\n\
+                 This might be due to circular includes."
+            ))));
+        }
+        self.depth += 1;
+        let outcome = self.file(name.as_bstr(), position.scope, false);
+        self.depth -= 1;
+        outcome
+    }
+
+    fn is_there(&self, name: &BStr) -> bool {
+        vigil_linux::stat::stat_path(&self.directory().join(path_of(name))).is_ok()
+    }
+
+    fn holds(&mut self, condition: &BStr, position: Position<'_>) -> Result<bool, Stop> {
+        if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
+            self.is_git_dir(pattern.as_bstr(), position, PATHS)
+        } else if let Some(pattern) = condition.strip_prefix(b"gitdir/i:") {
+            let flags = Flags {
+                fold_case: true,
+                ..PATHS
+            };
+            self.is_git_dir(pattern.as_bstr(), position, flags)
+        } else if let Some(pattern) = condition.strip_prefix(b"onbranch:") {
+            Ok(self.is_on_branch(pattern.as_bstr()))
+        } else if let Some(pattern) = condition.strip_prefix(b"hasconfig:remote.*.url:") {
+            self.has_remote_url(pattern.as_bstr())
+        } else {
+            Ok(false)
+        }
+    }
+
+    fn is_git_dir(
+        &mut self,
+        pattern: &BStr,
+        position: Position<'_>,
+        flags: Flags,
+    ) -> Result<bool, Stop> {
+        let Some(place) = self.place else {
+            return Ok(false);
+        };
+        let environment = self.reader.environment;
+        let real = real_path(place.directory, place.git_dir).map_err(Error::Bad)?;
+        let mut pattern = interpolate(environment.get("HOME"), pattern, true)
+            .unwrap_or_else(|| pattern.to_owned());
+        // The part that is no pattern, whatever is in it.
+        let mut literal = 0;
+        if pattern.starts_with(b"./") {
+            let Some((_, name)) = position.file else {
+                // git complains, and takes its own complaint for a yes.
+                self.reader.said.push(
+                    "error: relative config include conditionals must come from files".into(),
+                );
+                return Ok(true);
+            };
+            let file = real_path(place.directory, name).map_err(Error::Bad)?;
+            let folder = file.parent().map_or("/".into(), bytes_of);
+            literal = folder.len() + 1;
+            pattern = [folder.as_bytes(), pattern.get(1..).unwrap_or_default()]
+                .concat()
+                .into();
+        } else if pattern.first() != Some(&b'/') {
+            pattern = [b"**/", pattern.as_bytes()].concat().into();
+        }
+        match_trailing_folder(&mut pattern);
+        let (prefix, rest) = pattern.split_at_checked(literal).unwrap_or_default();
+        let matches = |text: &BStr| {
+            text.split_at_checked(literal).is_some_and(|(start, end)| {
+                let is_prefix = if flags.fold_case {
+                    start.eq_ignore_ascii_case(prefix)
+                } else {
+                    start == prefix
+                };
+                is_prefix && wildmatch(rest, end, flags)
+            })
+        };
+        Ok(matches(bytes_of(&real))
+            || matches(bytes_of(&absolute_path(
+                environment,
+                place.directory,
+                place.git_dir,
+            ))))
+    }
+
+    fn is_on_branch(&mut self, pattern: &BStr) -> bool {
+        let Some(place) = self.place else {
+            return false;
+        };
+        let branch = self.config.branch.get_or_insert_with(|| {
+            Branch::new(
+                place.directory.join(path_of(place.git_dir)),
+                place.directory.join(path_of(place.common_dir)),
+                place.ref_format,
+            )
+        });
+        let Some(name) = branch.name.as_ref() else {
+            return false;
+        };
+        let mut pattern = pattern.to_owned();
+        match_trailing_folder(&mut pattern);
+        wildmatch(&pattern, name, PATHS)
+    }
+
+    fn has_remote_url(&mut self, pattern: &BStr) -> Result<bool, Stop> {
+        if self.purpose == Purpose::RemoteUrls {
+            return Ok(true);
+        }
+        if self.remote_urls.is_none() {
+            let mut inner = Loader::new(self.reader, self.place, Purpose::RemoteUrls);
+            inner.is_gentle = self.is_gentle;
+            if inner.is_gentle {
+                inner.trusted_files()?;
+            } else {
+                inner.all()?;
+            }
+            self.remote_urls = Some(inner.remote_urls.unwrap_or_default());
+        }
+        let urls = self.remote_urls.iter().flatten();
+        Ok(urls.into_iter().any(|url| wildmatch(pattern, url, PATHS)))
+    }
+}
+
+/// A pattern that ends in a slash is for everything below.
+fn match_trailing_folder(pattern: &mut BString) {
+    if pattern.ends_with(b"/") {
+        pattern.extend_from_slice(b"**");
+    }
+}

@@ -1,0 +1,80 @@
+//! All other encodings, as iconv(1) converts them.
+//!
+//! The tables of iconv(3) are libraries that the C library loads while a program runs. A program that has its own copy of
+//! the C library may not load them, and their own program comes with them.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use bstr::{BStr, ByteSlice};
+
+use crate::convert::shell::{Input, Surroundings, exchange};
+
+/// Converts `input` from the encoding `from` to the encoding `to`. `None` if there is no such conversion, or the input
+/// is not text of the encoding it is said to be in, is cut off, or has no equivalent.
+pub(super) fn convert(
+    surroundings: &Surroundings,
+    from: &BStr,
+    to: &BStr,
+    input: &[u8],
+) -> Option<Vec<u8>> {
+    let mut command = Command::new("iconv");
+    for (option, name) in [("-f", from), ("-t", to)] {
+        if may_be_file(name) {
+            return None;
+        }
+        command.arg(option).arg(name.to_os_str().ok()?);
+    }
+    // What a relative entry of PATH finds in a repository is not to be run.
+    let surroundings = Surroundings {
+        directory: PathBuf::from("/"),
+        ..surroundings.clone()
+    };
+    let mut child = surroundings
+        .surround(&mut command)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // Why the input was not taken is in the program's exit code.
+    let (_, output) = exchange(&mut child, Input::Bytes(input));
+    let succeeded = child.wait().is_ok_and(|status| status.success());
+    output.ok().filter(|_| succeeded)
+}
+
+/// Whether the program may take `name` for a file that describes an encoding: the library knows no such files.
+fn may_be_file(name: &BStr) -> bool {
+    let end = name.find(b"//").unwrap_or(name.len());
+    name.get(..end).is_none_or(|name| name.contains(&b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iconv(from: &str, to: &str, input: &[u8]) -> Option<Vec<u8>> {
+        let surroundings = Surroundings {
+            variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
+            ..Surroundings::default()
+        };
+        convert(&surroundings, BStr::new(from), BStr::new(to), input)
+    }
+
+    #[test]
+    fn text_changes_its_encoding() {
+        let converted = iconv("ISO-8859-1", "UTF-8", &[0xe4; 500_000]);
+        assert_eq!(converted.unwrap(), "ä".repeat(500_000).as_bytes());
+        let converted = iconv("UTF-8", "ASCII//TRANSLIT", "“".as_bytes());
+        assert_eq!(converted.unwrap(), b"\"");
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused() {
+        assert_eq!(iconv("no-such-encoding", "UTF-8", b"x"), None);
+        assert_eq!(iconv("SHIFT-JIS", "UTF-8", b"x\x83"), None);
+        assert_eq!(iconv("UTF-8", "ISO-8859-1", "“".as_bytes()), None);
+        assert_eq!(iconv("/dev/null", "UTF-8", b"x"), None);
+        assert_eq!(iconv("a\0b", "UTF-8", b"x"), None);
+    }
+}

@@ -1,0 +1,386 @@
+//! Starting and ending the programs that filters are.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use bstr::{BStr, BString, ByteSlice, ByteVec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use vigil_linux::errno;
+
+use crate::environment::Environment;
+use crate::repository::Repository;
+use vigil_rules::messages::{Messages, bytes};
+
+/// What happens to what filters write to their standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterStderr {
+    /// It goes where this process's goes, as in git.
+    Inherit,
+    /// It is dropped, for processes that nobody watches.
+    #[default]
+    Discard,
+}
+
+/// Where and with what surroundings filters run.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Their working directory: the top of the working tree, and without one the caller's.
+    pub directory: PathBuf,
+    /// All their environment variables.
+    pub variables: Vec<(BString, BString)>,
+    /// Where their standard error goes.
+    pub stderr: FilterStderr,
+}
+
+/// Characters for which git asks a shell to run a command; without them it runs the program itself.
+const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
+
+/// How long a program may take to end by itself, and then after a SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Surroundings {
+    /// What git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` where the
+    /// repository is not simply `.git`, and `GIT_PREFIX`.
+    pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
+        let mut environment: Environment = repository.environment.clone();
+        let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
+        let directory = match &repository.work_tree {
+            Some(top) => {
+                if environment.get("GIT_DIR").is_some() || repository.git_dir != top.join(".git") {
+                    environment.set("GIT_DIR", bytes(&repository.git_dir));
+                }
+                if environment.get("GIT_WORK_TREE").is_some() {
+                    environment.set("GIT_WORK_TREE", bytes(top));
+                }
+                top.clone()
+            }
+            None => {
+                if environment.get("GIT_DIR").is_none() {
+                    environment.set("GIT_DIR", repository.git_dir_name.clone());
+                    environment.set("GIT_IMPLICIT_WORK_TREE", "0");
+                }
+                environment.working_directory().to_owned()
+            }
+        };
+        environment.set("GIT_PREFIX", repository.prefix.clone());
+        if let Some(programs) = environment.get("GIT_EXEC_PATH") {
+            let mut path = BString::from(programs);
+            if let Some(rest) = environment.get("PATH") {
+                path.push_str(b":");
+                path.push_str(rest);
+            }
+            environment.set("PATH", path);
+        }
+        Self {
+            directory,
+            variables: environment
+                .variables()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            stderr,
+        }
+    }
+
+    /// Gives `process` the working directory and the environment, and no other variables.
+    pub(crate) fn surround<'c>(&self, process: &'c mut Command) -> &'c mut Command {
+        let variables = self.variables.iter().map(|(name, value)| {
+            (
+                OsStr::from_bytes(name.as_slice()),
+                OsStr::from_bytes(value.as_slice()),
+            )
+        });
+        process
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(variables)
+    }
+
+    /// Starts `command` with a pipe for its output. If it cannot be started, this is in `messages`.
+    pub fn start(
+        &self,
+        command: &BStr,
+        arguments: &[&BStr],
+        stdin: Stdio,
+        messages: &Messages,
+    ) -> Option<Child> {
+        let program = OsStr::from_bytes(command);
+        let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
+            Command::new(program)
+        } else {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c");
+            if arguments.is_empty() {
+                shell.arg(program);
+            } else {
+                let script = bytes!(command, " \"$@\"");
+                shell.arg(OsStr::from_bytes(&script)).arg(program);
+            }
+            shell
+        };
+        process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
+        self.surround(&mut process)
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(match self.stderr {
+                FilterStderr::Inherit => Stdio::inherit(),
+                FilterStderr::Discard => Stdio::null(),
+            });
+        match process.spawn() {
+            Ok(child) => Some(child),
+            Err(error) => {
+                messages.error(bytes!("cannot run ", command, ": ", errno::text_of(&error)));
+                None
+            }
+        }
+    }
+}
+
+/// What is fed to a filter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input<'a> {
+    Bytes(&'a [u8]),
+    /// All of a file, from its start.
+    File(&'a File),
+}
+
+impl Input<'_> {
+    /// Hands the input on in pieces.
+    pub(super) fn feed(self, mut to: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Input::Bytes(bytes) => to(bytes),
+            Input::File(file) => {
+                let mut reader = super::read::FileBytes::new(file, u64::MAX);
+                let mut buffer = vec![0; 1 << 16];
+                loop {
+                    match reader.read(&mut buffer)? {
+                        0 => return Ok(()),
+                        count => to(buffer.get(..count).unwrap_or_default())?,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs the command `template` (`%f` is the path) as a filter. `None` if it fails; why is in `messages`.
+pub(super) fn run_filter(
+    surroundings: &Surroundings,
+    template: &BStr,
+    path: &BStr,
+    input: Input<'_>,
+    messages: &Messages,
+) -> Option<Vec<u8>> {
+    let command = expand(template, path);
+    let failed = || messages.error(bytes!("external filter '", template, "' failed"));
+    let Some(mut child) = surroundings.start(command.as_ref(), &[], Stdio::piped(), messages)
+    else {
+        messages.error(bytes!(
+            "cannot fork to run external filter '",
+            template,
+            "'"
+        ));
+        failed();
+        return None;
+    };
+    let (written, output) = exchange(&mut child, input);
+    let mut good = true;
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        messages.error(bytes!(
+            "cannot feed the input to external filter '",
+            template,
+            "'"
+        ));
+        good = false;
+    }
+    if output.is_err() {
+        messages.error(bytes!("read from external filter '", template, "' failed"));
+        good = false;
+    }
+    let code = child.wait().map_or(-1, |status| {
+        report_signal(status, command.as_ref(), messages);
+        exit_code(status)
+    });
+    if code != 0 {
+        let end = format!("' failed {code}");
+        messages.error(bytes!("external filter '", template, end));
+        good = false;
+    }
+    if !good {
+        failed();
+        return None;
+    }
+    output.ok()
+}
+
+/// Feeds `input` to `child` and takes what it writes, as far as it has pipes for them. It may write before it has read
+/// all: both are served at once.
+pub(super) fn exchange(
+    child: &mut Child,
+    input: Input<'_>,
+) -> (io::Result<()>, io::Result<Vec<u8>>) {
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || match stdin {
+            Some(mut stdin) => input.feed(|bytes| stdin.write_all(bytes)),
+            None => Ok(()),
+        });
+        let mut output = Vec::new();
+        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
+        let written = writer.join().unwrap_or(Ok(()));
+        (written, read.map(|_| output))
+    })
+}
+
+/// `template` with `%f` replaced by the quoted path, and `%%` by `%`.
+fn expand(template: &BStr, path: &BStr) -> BString {
+    let mut command = BString::default();
+    let mut rest = template.as_bytes();
+    while let Some((before, after)) = rest.split_once_str(b"%") {
+        command.push_str(before);
+        rest = match after.split_first() {
+            Some((b'f', after)) => {
+                push_quoted(&mut command, path);
+                after
+            }
+            Some((b'%', after)) => {
+                command.push_byte(b'%');
+                after
+            }
+            _ => {
+                command.push_byte(b'%');
+                after
+            }
+        };
+    }
+    command.push_str(rest);
+    command
+}
+
+/// Adds `text` in single quotes; what they cannot hold is escaped outside of them.
+fn push_quoted(command: &mut BString, text: &BStr) {
+    command.push_byte(b'\'');
+    for &byte in text.as_bytes() {
+        if matches!(byte, b'\'' | b'!') {
+            command.push_str(b"'\\");
+            command.push_byte(byte);
+            command.push_byte(b'\'');
+        } else {
+            command.push_byte(byte);
+        }
+    }
+    command.push_byte(b'\'');
+}
+
+/// The status as a shell has it: 128 and more for a signal.
+fn exit_code(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| signal.saturating_add(128)))
+        .unwrap_or(-1)
+}
+
+/// Says in `messages` that a signal ended `command`, if git would.
+pub fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
+    // git keeps silent about what a user does with a terminal, and about closed pipes.
+    const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
+    if let Some(signal) = status.signal()
+        && !EXPECTED.iter().any(|expected| expected.as_raw() == signal)
+    {
+        messages.error(bytes!(command, format!(" died of signal {signal}")));
+    }
+}
+
+/// Waits for `child`, whose pipes are closed, and makes it end if it does not do so by itself.
+pub(super) fn stop(child: &mut Child) {
+    // Once it is known to have ended, its id may belong to another.
+    if !matches!(child.try_wait(), Ok(None)) {
+        return;
+    }
+    if let Some(pid) = pid_of(child)
+        && let Ok(watched) = pidfd_open(pid, PidfdFlags::empty())
+    {
+        for signal in [Signal::TERM, Signal::KILL] {
+            let mut fds = [PollFd::new(&watched, PollFlags::IN)];
+            let timeout = Timespec::try_from(GRACE).ok();
+            if matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
+                break;
+            }
+            let _ = kill_process(pid, signal);
+        }
+    }
+    let _ = child.wait();
+}
+
+/// Asks `child` to end at once.
+pub(super) fn terminate(child: &mut Child) {
+    if matches!(child.try_wait(), Ok(None))
+        && let Some(pid) = pid_of(child)
+    {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_is_quoted() {
+        assert_eq!(
+            expand("a %f %% %x %".into(), "it's !".into()),
+            "a 'it'\\''s '\\!'' % %x %"
+        );
+    }
+
+    /// The variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
+    fn git_variables(repository: &Repository) -> Vec<String> {
+        Surroundings::of(repository, FilterStderr::Discard)
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .filter(|line| line.starts_with("GIT_"))
+            .collect()
+    }
+
+    #[test]
+    fn filters_learn_where_the_repository_is_as_from_git() {
+        let repository = Repository {
+            git_dir: "/top/.git".into(),
+            git_dir_name: ".git".into(),
+            common_dir: "/top/.git".into(),
+            work_tree: Some("/top".into()),
+            prefix: "sub/".into(),
+            index_path: "/top/.git/index".into(),
+            object_dir: "/top/.git/objects".into(),
+            hash: gix_hash::Kind::Sha1,
+            compat_hash: None,
+            ref_format: crate::repository::RefFormat::Files,
+            config: crate::config::Config::default(),
+            environment: Environment::default(),
+            outer: Vec::new(),
+        };
+        assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
+        let linked = Repository {
+            git_dir: "/main/.git/worktrees/w".into(),
+            ..repository
+        };
+        assert_eq!(
+            git_variables(&linked),
+            ["GIT_DIR=/main/.git/worktrees/w", "GIT_PREFIX=sub/"]
+        );
+    }
+}

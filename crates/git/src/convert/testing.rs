@@ -1,0 +1,281 @@
+//! For tests: blobs as `git cat-file` shows them, and as they are shown here.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use gix_hash::{ObjectId, oid};
+
+use super::{Converter, FilterStderr, Settings};
+use crate::attribute_files::attribute_files;
+use crate::environment::Environment;
+use crate::repository::{Repository, discover};
+use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
+use vigil_rules::messages::Messages;
+
+/// What a run printed, as what it said by itself: the programs it starts may say more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) stdout: BString,
+    pub(crate) said: Vec<String>,
+    pub(crate) code: i32,
+}
+
+impl Answer {
+    pub(crate) fn of(output: Output) -> Self {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let by_git = |line: &&str| {
+            ["fatal: ", "error: ", "warning: ", "hint: "]
+                .iter()
+                .any(|prefix| line.starts_with(prefix))
+        };
+        Self {
+            stdout: output.stdout.into(),
+            said: said.lines().filter(by_git).map(str::to_owned).collect(),
+            code: output.status.code().unwrap_or(-1),
+        }
+    }
+}
+
+/// A blob of the index or a tree, or none at all.
+pub(crate) struct Named {
+    pub(crate) directory: std::path::PathBuf,
+    /// What stands before the path: `HEAD:` or so.
+    pub(crate) prefix: Option<&'static str>,
+}
+
+impl IndexBlobs for Named {
+    fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
+        let name = OsString::from_iter([OsStr::new(self.prefix?), OsStr::from_bytes(path)]);
+        let mut git = Command::new("git");
+        let git = git.current_dir(&self.directory).args(["cat-file", "blob"]);
+        let output = git.arg(name).output().unwrap();
+        output.status.success().then_some(output.stdout)
+    }
+}
+
+/// One run on a repository.
+pub(crate) struct Run {
+    pub(crate) repository: Repository,
+    pub(crate) attributes: Arc<Attributes>,
+    pub(crate) converter: Converter,
+    pub(crate) messages: Arc<Messages>,
+}
+
+impl Run {
+    /// As git in the directory `place` of the fixture. No index is read.
+    pub(crate) fn start(fixture: &Fixture, place: &str, variables: &[(&str, &str)]) -> Self {
+        let directory = fixture.path(place);
+        let none = |prefix| Named {
+            directory: directory.clone(),
+            prefix,
+        };
+        let blobs = Blobs {
+            index: Arc::new(none(None)),
+            tree: None,
+        };
+        Self::with_blobs(fixture, place, variables, blobs)
+    }
+
+    pub(crate) fn with_blobs(
+        fixture: &Fixture,
+        place: &str,
+        variables: &[(&str, &str)],
+        blobs: Blobs,
+    ) -> Self {
+        let directory = fixture.path(place);
+        let variables = environment(fixture, variables);
+        let environment = Environment::new(variables, &directory);
+        let repository = discover(&environment, &directory).unwrap();
+        let settings = attribute_files(&repository).unwrap();
+        let messages: Arc<Messages> = Arc::default();
+        let attributes = Arc::new(Attributes::new(settings, blobs, Arc::clone(&messages)));
+        let settings = Settings::of(&repository, FilterStderr::Discard).unwrap();
+        Self {
+            repository,
+            converter: Converter::new(settings, Arc::clone(&attributes)),
+            attributes,
+            messages,
+        }
+    }
+
+    /// `--filters`, or what else `convert` does, for each of the requests.
+    pub(crate) fn batch<E: std::fmt::Display>(
+        self,
+        requests: &[Request],
+        convert: impl Fn(&Self, &BStr, &oid, &[u8]) -> Result<Vec<u8>, E>,
+    ) -> Answer {
+        let mut answer = Answer {
+            stdout: BString::default(),
+            said: Vec::new(),
+            code: 0,
+        };
+        for request in requests {
+            let Request { path, id, contents } = request;
+            let header = format!("{id} blob {}\n", contents.len());
+            answer.stdout.extend_from_slice(header.as_bytes());
+            let converted = convert(&self, path.as_str().into(), id, contents);
+            self.say(&mut answer);
+            match converted {
+                Ok(converted) => answer.stdout.extend_from_slice(&converted),
+                Err(error) => {
+                    answer.said.push(format!("fatal: {error}"));
+                    answer.code = 128;
+                    break;
+                }
+            }
+            answer.stdout.push(b'\n');
+        }
+        let messages = Arc::clone(&self.messages);
+        drop(self);
+        say(&messages, &mut answer);
+        answer
+    }
+
+    fn say(&self, answer: &mut Answer) {
+        say(&self.messages, answer);
+    }
+
+    pub(crate) fn filters(self, requests: &[Request]) -> Answer {
+        self.batch(requests, |run, path, id, contents| {
+            let converted = run.converter.to_working_tree(path, id, contents);
+            converted.map(|contents| contents.into_owned())
+        })
+    }
+}
+
+fn say(messages: &Messages, answer: &mut Answer) {
+    for line in messages.take() {
+        answer
+            .said
+            .extend(line.to_string().lines().map(str::to_owned));
+    }
+}
+
+/// A blob and the path it is asked for with.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) path: String,
+    pub(crate) id: ObjectId,
+    pub(crate) contents: Vec<u8>,
+}
+
+/// All variables of the environment.
+fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BString> {
+    let home = fixture.path("home");
+    let path = std::env::var_os("PATH").unwrap();
+    let mut variables: HashMap<BString, BString> = HashMap::new();
+    let mut set =
+        |name: &str, value: &OsStr| variables.insert(name.into(), value.as_bytes().into());
+    set("PATH", &path);
+    set("HOME", home.as_os_str());
+    set("GIT_CONFIG_NOSYSTEM", OsStr::new("1"));
+    set("GIT_ATTR_NOSYSTEM", OsStr::new("1"));
+    for (name, value) in more {
+        set(name, OsStr::new(value));
+    }
+    variables
+}
+
+/// A repository, asked for what is recorded of attributes, too.
+pub(crate) struct Fixture(vigil_testkit::fixture::Fixture);
+
+impl std::ops::Deref for Fixture {
+    type Target = vigil_testkit::fixture::Fixture;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        Self(vigil_testkit::fixture::Fixture::new())
+    }
+
+    /// What the index records.
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs {
+            index: Arc::new(Named {
+                directory: self.path(""),
+                prefix: Some(":0:"),
+            }),
+            tree: None,
+        }
+    }
+
+    /// Writes blobs into the object database.
+    pub(crate) fn requests<P: Into<String>, C: Into<Vec<u8>>>(
+        &self,
+        files: impl IntoIterator<Item = (P, C)>,
+    ) -> Vec<Request> {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut names = String::new();
+        let mut written = Vec::new();
+        for (at, (path, contents)) in files.into_iter().enumerate() {
+            let name = scratch.path().join(at.to_string());
+            let contents = contents.into();
+            std::fs::write(&name, &contents).unwrap();
+            names += &format!("{}\n", name.display());
+            written.push((path.into(), contents));
+        }
+        let arguments = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
+        let output = self.ask("", &arguments, &[], names.as_bytes());
+        let ids = String::from_utf8(output.stdout).unwrap();
+        let ids = ids
+            .lines()
+            .map(|id| ObjectId::from_hex(id.as_bytes()).unwrap());
+        let request = |(id, (path, contents))| Request { path, id, contents };
+        ids.zip(written).map(request).collect()
+    }
+
+    /// What `git cat-file --batch` with `option` answers in the directory `place`.
+    pub(crate) fn batch(
+        &self,
+        place: &str,
+        variables: &[(&str, &str)],
+        option: &str,
+        requests: &[Request],
+    ) -> Answer {
+        let line = |request: &Request| format!("{} {}\n", request.id, request.path);
+        let lines: String = requests.iter().map(line).collect();
+        let arguments = ["cat-file", "--batch", option];
+        Answer::of(self.ask(place, &arguments, variables, lines.as_bytes()))
+    }
+
+    /// Runs git in the directory `place` with `input` to read.
+    pub(crate) fn ask(
+        &self,
+        place: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        input: &[u8],
+    ) -> Output {
+        let variables = environment(self, variables);
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value)));
+        let directory: &Path = &self.path(place);
+        let mut child = Command::new("git")
+            .args(arguments)
+            .current_dir(directory)
+            .env_clear()
+            .envs(variables)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            // git may end before it has read all.
+            scope.spawn(move || stdin.write_all(input).is_ok());
+            child.wait_with_output().unwrap()
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What is told of a conversion.
+
+use super::*;
+use crate::convert::{Reason, Step, Treatment};
+use vigil_rules::attributes::Value;
+
+/// What is told of `f` with its attributes, under settings that differ from the usual ones.
+fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", format!("f {attributes}\n"));
+    let mut settings = fixture.settings(&[]);
+    change(&mut settings);
+    let converter = fixture.converter(settings);
+    let steps = converter.explain("f".into()).unwrap();
+    // Only what is left as it is has no step.
+    let as_is = explain_nothing(&fixture);
+    assert_eq!(steps.is_empty(), converter.fingerprint("f".into()) == as_is);
+    steps
+}
+
+fn explain_nothing(fixture: &Fixture) -> Option<u64> {
+    fixture
+        .converter(fixture.settings(&[]))
+        .fingerprint("none".into())
+}
+
+/// Treatments, and the attributes that say so.
+fn told(attributes: &str) -> Vec<(Treatment, &'static str, Value)> {
+    let steps = explain(attributes, |_| {}).into_iter();
+    steps
+        .map(|step| match step.reason {
+            Reason::Attribute { name, value, place } => {
+                assert_eq!(place.map(|place| place.line), Some(1));
+                (step.treatment, name, value)
+            }
+            Reason::AutoCrlf => unreachable!("{attributes}"),
+        })
+        .collect()
+}
+
+#[test]
+fn each_step_has_its_attribute() {
+    let text = |text: &str| Value::Text(text.into());
+    assert_eq!(told(""), []);
+    assert_eq!(told("-text"), []);
+    assert_eq!(told("text"), [(Treatment::Text, "text", Value::Set)]);
+    assert_eq!(
+        told("text=auto"),
+        [(Treatment::AutoText, "text", text("auto"))]
+    );
+    assert_eq!(told("text=auto eol=crlf"), told("text=auto"));
+    assert_eq!(told("eol=lf"), [(Treatment::Text, "eol", text("lf"))]);
+    assert_eq!(told("crlf eol=lf"), [(Treatment::Text, "crlf", Value::Set)]);
+    assert_eq!(
+        told("working-tree-encoding=UTF-16 text ident"),
+        [
+            (
+                Treatment::Encoding("UTF-16".into()),
+                "working-tree-encoding",
+                text("UTF-16")
+            ),
+            (Treatment::Text, "text", Value::Set),
+            (Treatment::Ident, "ident", Value::Set),
+        ]
+    );
+    // There is no such driver.
+    assert_eq!(told("filter=d"), []);
+}
+
+#[test]
+fn settings_say_so_where_attributes_do_not() {
+    let with_auto_crlf = |settings: &mut Settings| settings.auto_crlf = AutoCrlf::Input;
+    let by_setting = Step {
+        treatment: Treatment::AutoText,
+        reason: Reason::AutoCrlf,
+    };
+    assert_eq!(explain("", with_auto_crlf), [by_setting]);
+    assert_eq!(explain("-text", with_auto_crlf), []);
+    let steps = explain("filter=d", |settings| {
+        let driver = Driver {
+            clean: Some("cat".into()),
+            ..Driver::default()
+        };
+        settings.drivers.insert("d".into(), driver);
+    });
+    assert_eq!(steps[0].treatment, Treatment::Filter("d".into()));
+}

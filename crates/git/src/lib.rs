@@ -1,0 +1,27 @@
+//! One git repository: set-up, configuration, references, the index file, objects as the repository reads them, conversion of
+//! contents, HEAD against index, renames, and where Vigil's state of it is.
+//!
+//! May import `objects`, `rules`, `store`, `stamp`, `model` and `linux`. It neither walks history nor looks at the working
+//! tree's files, and never writes in a repository.
+
+pub mod advice;
+pub mod attribute_files;
+pub mod config;
+pub mod convert;
+pub mod environment;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod index_file;
+pub mod objects;
+pub mod operation;
+pub mod promisor;
+pub mod refs;
+pub mod reftable;
+pub mod renames;
+pub mod repository;
+pub mod staged;
+pub mod state_place;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod textconv;

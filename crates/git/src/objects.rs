@@ -1,0 +1,495 @@
+//! Reading objects: loose, packed, in alternates, and as replacements have them.
+
+mod abbreviation;
+mod compat;
+mod evidence;
+mod history;
+pub(crate) mod places;
+mod prefix;
+mod readers;
+mod tags;
+mod tree;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bstr::BString;
+use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
+
+pub use self::compat::Compat;
+pub(crate) use self::history::History;
+use self::places::object_places;
+use self::readers::Readers;
+use self::tags::Chains;
+pub use self::tags::{Circle, Tag};
+use crate::promisor::Promisor;
+use crate::refs::{self, Refs};
+use crate::repository::Repository;
+use vigil_objects::commit::Commit;
+use vigil_objects::parallel::on_all_cores;
+use vigil_objects::{
+    self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
+};
+
+/// git's own limit of how deep directories may lie in each other (`core.maxTreeDepth`, git-config(1)).
+pub const TREE_DEPTH_MAX: i64 = 2048;
+
+/// So many objects are worth to be read on all cores.
+pub const MANY: usize = 256;
+
+/// What makes the history, of one commit.
+#[derive(Debug)]
+pub struct Linked {
+    /// Its tree.
+    pub tree: ObjectId,
+    /// As grafts and a shallow clone's boundary have them.
+    pub parents: Vec<ObjectId>,
+    /// The committer's time in seconds since 1970; 0 where the commit does not say.
+    pub time_s: i64,
+}
+
+/// Why an object could not be read. Where git has a text for it, it is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that cannot be read.
+    #[error("unable to read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A tree that is not there.
+    #[error("unable to read tree ({id})")]
+    MissingTree {
+        /// The tree.
+        id: ObjectId,
+    },
+    /// A commit, or something that should lead to one, is not there.
+    #[error("bad object {id}")]
+    Missing {
+        /// The object.
+        id: ObjectId,
+    },
+    /// An object that is there, or its pack, and cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Reason),
+    /// An object of another type than its place demands.
+    #[error("object {id} is a {actual}, not a {expected}")]
+    WrongKind {
+        /// The object.
+        id: ObjectId,
+        /// What it is.
+        actual: Kind,
+        /// What it should be.
+        expected: Kind,
+    },
+    /// A commit or tag that does not follow the format.
+    #[error("{problem} {id}")]
+    Malformed {
+        /// The object.
+        id: ObjectId,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Replacements that go in circles.
+    #[error("replace depth too high for object {id}")]
+    ReplaceDepth {
+        /// The object.
+        id: ObjectId,
+    },
+    /// A line of the `shallow` file that is no id.
+    #[error("bad shallow line: {line}")]
+    BadShallowLine {
+        /// The line, with its end.
+        line: BString,
+    },
+    /// The references that replace objects cannot be read.
+    #[error(transparent)]
+    Refs(#[from] refs::Error),
+    /// The configuration holds a bad value.
+    #[error(transparent)]
+    Config(#[from] crate::config::Error),
+}
+
+/// The objects of one repository.
+///
+/// Each thread may have its own; a clone is cheap, and shares what is open. New packs are found when an object is
+/// not in the known ones.
+#[derive(Clone)]
+pub struct Objects {
+    readers: Arc<Readers>,
+    history: Arc<History>,
+    chains: Arc<Chains>,
+    uses_commit_graph: bool,
+    /// `core.maxTreeDepth`.
+    tree_depth_max: i64,
+}
+
+/// How an object is found.
+type Find = fn(&mut Reader, &oid) -> Result<Option<Location>, object_store::Error>;
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Objects").field(self.places()).finish()
+    }
+}
+
+impl Objects {
+    /// The objects of `repo`, with the replacements that its references name.
+    pub fn open(repo: &Repository) -> Result<Self, Error> {
+        Self::open_with(repo, &Refs::open(repo)?)
+    }
+
+    /// As [`Self::open`], for a caller who has the references of `repo` at hand: `packed-refs` is then read once.
+    pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        Self::open_at(object_places(repo)?, repo, refs)
+    }
+
+    /// As [`Self::open_with`], but what a partial clone left out is fetched when it is missed, by the installed git.
+    pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let promisor = Promisor::of(repo)?;
+        let promisor = promisor.map(|promisor| Arc::new(promisor) as Arc<dyn FetchMissing>);
+        let places = Places {
+            promisor,
+            ..object_places(repo)?
+        };
+        Self::open_at(places, repo, refs)
+    }
+
+    fn open_at(places: Places, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        Ok(Self {
+            readers: Arc::new(Readers::new(places)),
+            history: Arc::new(History::read(repo, refs)?),
+            chains: Arc::default(),
+            uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
+            tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
+                Some(entry) => entry.int()?.into(),
+                None => TREE_DEPTH_MAX,
+            },
+        })
+    }
+
+    /// What they are read from: the same for all who ask, until some of it turns out to be damaged or gone. Adds to
+    /// `said` what git says while it is opened, line by line.
+    pub fn store(&self, said: &mut Vec<String>) -> Arc<ObjectStore> {
+        self.readers.store(said)
+    }
+
+    /// Keeps what git would say on stderr while objects are read, for whoever takes it ([`Self::take_said`]).
+    pub fn listen(&self) {
+        self.readers.listen();
+    }
+
+    /// What git would have said on stderr since this was last asked, in whole lines; nothing without [`Self::listen`].
+    pub fn take_said(&self) -> Vec<String> {
+        self.readers.take_said()
+    }
+
+    fn places(&self) -> &Places {
+        &self.readers.places
+    }
+
+    /// Reads again what changes history: the shallow boundary, grafts and replacements. To be called before
+    /// each answer of a long-lived process; what is known of the history is kept when nothing changed. Packs that may be
+    /// gone are let go of.
+    ///
+    /// Returns whether something did: what an id stands for may then be something else.
+    pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
+        self.readers.refresh();
+        self.chains.forget();
+        let history = History::read(repo, refs)?;
+        let is_changed = history != *self.history;
+        if is_changed {
+            self.history = Arc::new(history);
+        }
+        Ok(is_changed)
+    }
+
+    /// Frees what can be read again. To be called after each answer of a long-lived process.
+    pub fn rest(&self) {
+        self.readers.rest();
+        self.chains.forget();
+    }
+
+    /// The kind of the ids.
+    pub fn hash_kind(&self) -> gix_hash::Kind {
+        self.readers.places.hash
+    }
+
+    /// Reads the object `id` into `buf`, whose contents it replaces. `None` if there is no such object.
+    ///
+    /// The contents are not checked against the id, nor are they by git.
+    pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+        self.read_found(id, buf, Reader::find, |_| true)
+    }
+
+    /// As [`Self::read`], but the contents of an object of another kind than `kind` are not read: `buf` is then empty.
+    pub fn read_if(&self, id: &oid, kind: Kind, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+        self.read_found(id, buf, Reader::find, |info| info.kind == kind)
+    }
+
+    /// Reads objects of the type `kind` on all cores; what `take` makes of each, in their order. There is none of what
+    /// cannot be read, and nothing is said of it.
+    pub fn read_each<T: Send>(
+        &self,
+        ids: &[ObjectId],
+        kind: Kind,
+        take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
+    ) -> Vec<Option<T>> {
+        on_all_cores(ids, |ids| {
+            self.readers.ask_quietly(|reader| {
+                let mut content = Vec::new();
+                let mut read = |id: &ObjectId| {
+                    content.clear();
+                    let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
+                    let found =
+                        reader.read_with(&location, &mut content, |info, _| info.kind == kind);
+                    take(id, &content).filter(|_| found.is_ok_and(|found| found.kind == kind))
+                };
+                ids.iter().map(&mut read).collect::<Vec<_>>()
+            })
+        })
+    }
+
+    /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is.
+    fn read_found(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+        find: Find,
+        wants: impl Fn(Info) -> bool,
+    ) -> Result<Option<Kind>, Error> {
+        let id = self.history.replaced(id)?;
+        let kind = self.readers.ask(|reader| {
+            buf.clear();
+            let Some(location) = find(reader, id)? else {
+                return reader.none_or_bad(id).map(|()| None);
+            };
+            let info = reader.read_with(&location, buf, |info, _| wants(info))?;
+            Ok(Some(info.kind))
+        });
+        Ok(kind?)
+    }
+
+    /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
+    pub fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+        let id = self.history.replaced(id)?;
+        let mut is_again = false;
+        let found = self.readers.ask(|reader| {
+            buf.clear();
+            // git asks for the type before it reads, and what is wrong may show there. Only then that is done.
+            if std::mem::replace(&mut is_again, true)
+                && let Some(location) = reader.find(id)?
+                && let Err(error) = reader.kind(&location)
+            {
+                if error.is_fatal() {
+                    return Err(error);
+                }
+                reader.hear(error.said);
+            }
+            let Some(location) = reader.find(id)? else {
+                return reader.none_or_bad(id).map(|()| None);
+            };
+            let info = reader.append(&location, buf)?;
+            Ok(Some((info.kind, location)))
+        })?;
+        let Some((kind, location)) = found else {
+            return Ok(None);
+        };
+        let is_sound = location.is_of(kind, buf);
+        if !is_sound {
+            let text = format!("error: hash mismatch {}", location.id());
+            self.readers.hear(vec![text]);
+        }
+        Ok(is_sound.then_some(kind))
+    }
+
+    /// The type of the object `id`, without its contents. `None` if there is no such object.
+    pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
+        let id = self.history.replaced(id)?;
+        let kind = self.readers.ask(|reader| match reader.find(id)? {
+            Some(location) => reader.kind(&location).map(Some),
+            None => Ok(None),
+        });
+        Ok(kind?)
+    }
+
+    /// The types of objects, found on all cores; none of what cannot be read, of which nothing is said.
+    pub fn kind_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Kind>> {
+        on_all_cores(ids, |ids| {
+            self.readers.ask_quietly(|reader| {
+                let mut kind = |id: &ObjectId| {
+                    let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
+                    reader.kind(&location).ok()
+                };
+                ids.iter().map(&mut kind).collect::<Vec<_>>()
+            })
+        })
+    }
+
+    /// The size of the contents of the object `id`, in bytes, without the contents. `None` if there is no such object.
+    pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
+        let id = self.history.replaced(id)?;
+        let size = self.readers.ask(|reader| match reader.find(id)? {
+            Some(location) => reader.size(&location).map(Some),
+            None => Ok(None),
+        });
+        Ok(size?)
+    }
+
+    /// The contents of the blob `id`, if it is one that can be read.
+    pub fn blob(&self, id: &oid) -> Option<Vec<u8>> {
+        let mut contents = Vec::new();
+        let kind = self.read(id, &mut contents).ok()??;
+        (kind == Kind::Blob).then_some(contents)
+    }
+
+    /// The object that stands for `id` (git-replace(1)).
+    ///
+    /// # Errors
+    /// Replacements go in circles.
+    pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
+        self.history.replaced(id).map(ToOwned::to_owned)
+    }
+
+    /// Reads the tree `id` into `buf`.
+    pub fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(), Error> {
+        match self.read(id, buf)? {
+            Some(kind) => expect_kind(id, kind, Kind::Tree),
+            None => Err(Error::MissingTree { id: id.to_owned() }),
+        }
+    }
+
+    /// Reads the commit `id`.
+    pub fn commit(&self, id: &oid) -> Result<Commit, Error> {
+        let mut buf = Vec::new();
+        self.read_commit(id, &mut buf, Reader::find)?;
+        let mut commit = commit::parse(&buf, self.hash_kind()).map_err(malformed(id))?;
+        if let Some(parents) = self.history.parents(id) {
+            commit.parents = parents.to_vec();
+        }
+        Ok(commit)
+    }
+
+    /// The parents of the commit `id`, added to `parents`, and its committer's time in seconds since 1970. A
+    /// missing commit is an error: none is fetched for it.
+    pub fn links(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+        parents: &mut Vec<ObjectId>,
+    ) -> Result<i64, Error> {
+        self.read_commit(id, buf, Reader::find_here)?;
+        let links = commit::Links::parse(buf, self.hash_kind()).map_err(malformed(id))?;
+        match self.history.parents(id) {
+            Some(own) => parents.extend_from_slice(own),
+            None => parents.extend(links.parents()),
+        }
+        Ok(links.committer_time_s())
+    }
+
+    /// As [`Self::links`], of many commits, on all cores; none of what cannot be read, of which nothing is said.
+    pub fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
+        if self.history.check().is_err() {
+            return Vec::new();
+        }
+        self.read_each(ids, Kind::Commit, &|id, content| {
+            let links = commit::Links::parse(content, self.hash_kind()).ok()?;
+            Some(Linked {
+                tree: links.tree,
+                parents: match self.history.parents(id) {
+                    Some(own) => own.to_vec(),
+                    None => links.parents().collect(),
+                },
+                time_s: links.committer_time_s(),
+            })
+        })
+    }
+
+    fn read_commit(&self, id: &oid, buf: &mut Vec<u8>, find: Find) -> Result<(), Error> {
+        self.history.check()?;
+        match self.read_found(id, buf, find, |_| true)? {
+            Some(kind) => expect_kind(id, kind, Kind::Commit),
+            None => Err(Error::Missing { id: id.to_owned() }),
+        }
+    }
+
+    /// The object to which `id` leads through tags, and its type as the last tag says. `None` where an object on the way is
+    /// missing, or no tag.
+    pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
+        match self.kind(id)? {
+            None => Ok(None),
+            Some(Kind::Tag) => {
+                let mut buf = Vec::new();
+                let Some(first) = self.tag(id, &mut buf)? else {
+                    return Ok(None);
+                };
+                let last = self.follow(&first, &mut buf)?;
+                Ok(last.map(|last| (last.target, last.kind)))
+            }
+            Some(kind) => Ok(Some((id.to_owned(), kind))),
+        }
+    }
+
+    /// The tree to which `id`, a tree, commit or tag, leads.
+    pub fn peel_to_tree(&self, id: &oid) -> Result<ObjectId, Error> {
+        match self.peel(id)? {
+            None => Err(Error::Missing { id: id.to_owned() }),
+            Some((id, Kind::Tree)) => Ok(id),
+            Some((id, Kind::Commit)) => {
+                let mut buf = Vec::new();
+                self.read_commit(&id, &mut buf, Reader::find)?;
+                let links = commit::Links::parse(&buf, self.hash_kind()).map_err(malformed(&id))?;
+                Ok(links.tree)
+            }
+            Some((id, actual)) => Err(Error::WrongKind {
+                id,
+                actual,
+                expected: Kind::Tree,
+            }),
+        }
+    }
+
+    /// How deep directories may lie in each other.
+    pub fn tree_depth_max(&self) -> i64 {
+        self.tree_depth_max
+    }
+
+    /// What changes history, and what is remembered of it.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The commit-graph, where there is one and it tells the history that holds. A damaged one is none.
+    pub fn commit_graph(&self) -> Option<gix_commitgraph::Graph> {
+        if !self.uses_commit_graph || !self.history.is_as_recorded() {
+            return None;
+        }
+        let info = self.places().folder.join("info");
+        let open = || gix_commitgraph::at(&info, self.hash_kind(), None).ok();
+        // A damaged one may make it panic, and nothing is left half done then.
+        catch_unwind(AssertUnwindSafe(open)).ok().flatten()
+    }
+}
+
+fn expect_kind(id: &oid, actual: Kind, expected: Kind) -> Result<(), Error> {
+    if actual == expected {
+        return Ok(());
+    }
+    Err(Error::WrongKind {
+        id: id.to_owned(),
+        actual,
+        expected,
+    })
+}
+
+fn malformed(id: &oid) -> impl FnOnce(&'static str) -> Error {
+    let id = id.to_owned();
+    move |problem| Error::Malformed { id, problem }
+}
+
+#[cfg(test)]
+mod tests;

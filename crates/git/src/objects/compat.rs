@@ -1,0 +1,141 @@
+//! Objects by the ids that they would have in a repository with the other kind of ids (`extensions.compatObjectFormat`).
+//!
+//! The ids are in `objects/loose-object-idx`: a line each, the own id and the other one in hexadecimal digits. What names
+//! other objects within is converted as git's hash-function-transition document says.
+
+use std::collections::HashMap;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind as HashKind, ObjectId};
+use gix_object::Kind;
+
+use crate::repository::Repository;
+use crate::staged::tree_entries;
+
+/// Which ids objects have beside their own.
+#[derive(Debug)]
+pub struct Compat {
+    own_kind: HashKind,
+    kind: HashKind,
+    own: HashMap<ObjectId, ObjectId>,
+    other: HashMap<ObjectId, ObjectId>,
+}
+
+impl Compat {
+    /// Those of the objects of `repository`. `None` where it has one kind of ids alone.
+    pub fn read(repository: &Repository) -> Option<Self> {
+        let kind = repository.compat_hash?;
+        let path = repository.object_dir.join("loose-object-idx");
+        // What cannot be read names nothing.
+        let contents = std::fs::read(path).unwrap_or_default();
+        let mut compat = Self {
+            own_kind: repository.hash,
+            kind,
+            own: HashMap::new(),
+            other: HashMap::new(),
+        };
+        for line in contents.lines() {
+            let ids = line.split_once_str(" ").and_then(|(own, other)| {
+                let own = ObjectId::from_hex(own).ok()?;
+                let other = ObjectId::from_hex(other).ok()?;
+                (own.kind() == repository.hash && other.kind() == kind).then_some((own, other))
+            });
+            if let Some((own, other)) = ids {
+                compat.own.insert(other, own);
+                compat.other.insert(own, other);
+            }
+        }
+        Some(compat)
+    }
+
+    /// `name`, if it begins with an id of the other kind, with the own id of that object.
+    pub fn with_own_id(&self, name: &BStr) -> Option<BString> {
+        let (id, rest) = name.split_at_checked(self.kind.len_in_hex())?;
+        if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
+            return None;
+        }
+        let own = self.own.get(&ObjectId::from_hex(id).ok()?)?;
+        Some([own.to_string().as_bytes(), rest].concat().into())
+    }
+
+    /// The other id of an object, by its own.
+    pub fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
+        self.other.get(own).copied()
+    }
+
+    /// The contents that an object has there. `None` where they name what has no other id, or make no sense.
+    pub fn convert(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
+        match kind {
+            Kind::Blob => Some(contents),
+            Kind::Tree => self.tree(&contents),
+            Kind::Commit => self.commit(&contents),
+            Kind::Tag => self.tag(&contents),
+        }
+    }
+
+    fn tree(&self, contents: &[u8]) -> Option<Vec<u8>> {
+        let mut tree = Vec::with_capacity(contents.len() * 2);
+        for entry in tree_entries(contents, self.own_kind) {
+            let entry = entry.ok()?;
+            tree.extend_from_slice(format!("{:o} ", entry.mode.0).as_bytes());
+            tree.extend_from_slice(entry.name);
+            tree.push(0);
+            tree.extend_from_slice(self.other.get(&entry.id)?.as_bytes());
+        }
+        Some(tree)
+    }
+
+    /// A line such as `tree <id>`, with its line feed, if `line` is one of `field`.
+    fn field(&self, line: &[u8], field: &str) -> Option<Option<Vec<u8>>> {
+        let id = line.strip_prefix(field.as_bytes())?.strip_prefix(b" ")?;
+        let id = id.strip_suffix(b"\n").unwrap_or(id);
+        let other = ObjectId::from_hex(id).ok();
+        let other = other.and_then(|id| self.other_id(&id));
+        Some(other.map(|other| format!("{field} {other}\n").into_bytes()))
+    }
+
+    fn commit(&self, contents: &[u8]) -> Option<Vec<u8>> {
+        const KEPT: [&[u8]; 4] = [b"author ", b"committer ", b"encoding ", b"gpgsig"];
+        let end = contents.find(b"\n\n").map_or(contents.len(), |at| at + 1);
+        let (header, message) = contents.split_at_checked(end)?;
+        let mut commit = Vec::with_capacity(contents.len() * 2);
+        let mut lines = header.lines_with_terminator().peekable();
+        while let Some(line) = lines.next() {
+            let ids = self
+                .field(line, "tree")
+                .or_else(|| self.field(line, "parent"));
+            if let Some(line) = ids {
+                commit.extend(line?);
+                continue;
+            }
+            let mut value = line.to_vec();
+            if let Some(first) = line.strip_prefix(b"mergetag ") {
+                let mut tag = first.to_vec();
+                while let Some(line) = lines.next_if(|line| line.starts_with(b" ")) {
+                    tag.extend_from_slice(line.get(1..)?);
+                }
+                value = b"mergetag".to_vec();
+                for line in self.tag(&tag)?.lines_with_terminator() {
+                    value.push(b' ');
+                    value.extend_from_slice(line);
+                }
+            } else if !KEPT.iter().any(|kept| line.starts_with(kept)) {
+                // It may hold an id.
+                return None;
+            }
+            commit.extend(value);
+            while let Some(line) = lines.next_if(|line| line.starts_with(b" ")) {
+                commit.extend_from_slice(line);
+            }
+        }
+        commit.extend_from_slice(message);
+        Some(commit)
+    }
+
+    fn tag(&self, contents: &[u8]) -> Option<Vec<u8>> {
+        let first = contents.lines_with_terminator().next()?;
+        let mut tag = self.field(first, "object")??;
+        tag.extend_from_slice(contents.get(first.len()..)?);
+        Some(tag)
+    }
+}

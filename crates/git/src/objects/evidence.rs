@@ -1,0 +1,89 @@
+//! The files on which it rests how an object is read, so that a later process can tell that it would read the same.
+
+use std::path::{Path, PathBuf};
+
+use gix_hash::ObjectId;
+use vigil_linux::Errno;
+use vigil_linux::stat::stat_path;
+use vigil_model::timestamp::Timestamp;
+
+use super::Objects;
+use crate::index_file::SeenFile;
+use vigil_stamp::Stamp;
+
+/// With more files of packs, to look at each costs more than to read an object.
+const PACK_FILES_MAX: usize = 8;
+
+/// Beside a pack and its index: nothing that an object is looked for in.
+const WITHOUT_OBJECTS: [&str; 5] = ["bitmap", "keep", "mtimes", "promisor", "rev"];
+
+impl Objects {
+    /// The files on which it rests how the objects `ids` are read: all were read since `before`, and none of the files
+    /// changed since. `None` says nothing: it is so where anything is unusual, as a damaged copy is.
+    pub fn evidence(&self, ids: &[ObjectId], before: Timestamp) -> Option<Vec<SeenFile>> {
+        if !self.is_plain() || self.readers.had_trouble() {
+            return None;
+        }
+        let [alternates, packs] = self.fixed_files();
+        let loose = ids.iter().filter_map(|id| self.loose_file(id));
+        let mut files = pack_files(&packs)?;
+        files.extend(loose.filter(|path| stat_path(path) != Err(Errno::NOENT)));
+        if stat_path(&alternates) != Err(Errno::NOENT) {
+            return None;
+        }
+        let present = [packs].into_iter().chain(files);
+        let present = present.map(|path| unchanged(path, before));
+        let absent = SeenFile {
+            path: alternates,
+            stamp: None,
+        };
+        [Some(absent)].into_iter().chain(present).collect()
+    }
+
+    /// Whether the objects for which `files` are the [evidence](Self::evidence) are read as they were then.
+    pub fn reads_as_before(&self, files: &[SeenFile]) -> bool {
+        let fixed = self.fixed_files();
+        let known = files.iter().map(|file| file.path.as_path());
+        self.is_plain()
+            && fixed.iter().map(PathBuf::as_path).eq(known.take(2))
+            && files.iter().all(SeenFile::is_same)
+    }
+
+    /// Whether objects are those of one folder, as they are recorded there.
+    fn is_plain(&self) -> bool {
+        self.places().alternates.is_empty()
+            && !self.history.has_replacements()
+            && self.history.check().is_ok()
+    }
+
+    fn fixed_files(&self) -> [PathBuf; 2] {
+        ["info/alternates", "pack"].map(|name| self.places().folder.join(name))
+    }
+
+    fn loose_file(&self, id: &ObjectId) -> Option<PathBuf> {
+        let hex = id.to_string();
+        let (fan, rest) = hex.split_at_checked(2)?;
+        Some(self.places().folder.join(fan).join(rest))
+    }
+}
+
+/// The file or folder `path`, if it did not change since `before`.
+fn unchanged(path: PathBuf, before: Timestamp) -> Option<SeenFile> {
+    let stat = stat_path(&path).ok()?;
+    let stamp = Some(Stamp::trusted(&stat, before)?);
+    Some(SeenFile { path, stamp })
+}
+
+/// The packs in `folder` and their indexes, if they are few and nothing else is there.
+fn pack_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).ok()? {
+        let path = entry.ok()?.path();
+        match path.extension()?.to_str()? {
+            "pack" | "idx" => files.push(path),
+            other if WITHOUT_OBJECTS.contains(&other) => {}
+            _ => return None,
+        }
+    }
+    (files.len() <= PACK_FILES_MAX).then_some(files)
+}

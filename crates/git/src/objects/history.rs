@@ -1,0 +1,215 @@
+//! What changes the history that commits record: shallow boundaries, grafts and replacements
+//! (git-replace(1), "shallow" and "info/grafts" in gitrepository-layout(5)).
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{ObjectId, oid};
+use parking_lot::Mutex;
+
+use super::Error;
+use crate::advice::Advice;
+use crate::refs::Refs;
+use crate::repository::Repository;
+use vigil_model::white_space;
+
+const GRAFTS_ARE_DEPRECATED: Advice = Advice {
+    name: "graftFileDeprecated",
+    lines: &[
+        "Support for <GIT_DIR>/info/grafts is deprecated",
+        "and will be removed in a future Git version.",
+        "",
+        "Please use \"git replace --convert-graft-file\"",
+        "to convert the grafts into replace refs.",
+        "",
+        "Turn this message off by running",
+        "\"git config set advice.graftFileDeprecated false\"",
+    ],
+    is_explained: false,
+};
+
+/// How often a replacement may be replaced in turn.
+const REPLACE_DEPTH_MAX: usize = 5;
+
+/// How many pairs of commits have their distance remembered.
+const DISTANCES_MAX: usize = 8;
+
+/// The changes to history, as they were when they were read.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Parents that take the place of a commit's own; none for a shallow boundary.
+    parents: HashMap<ObjectId, Vec<ObjectId>>,
+    replacements: HashMap<ObjectId, ObjectId>,
+    is_shallow: bool,
+    /// What git says on stderr where it reads the grafts, each line whole.
+    notices: Vec<BString>,
+    /// A line of the `shallow` file that is no id, which matters once a commit is read.
+    bad_shallow_line: Option<BString>,
+    /// The two commits of a pair, and how many commits only each of them has.
+    distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
+}
+
+impl PartialEq for History {
+    fn eq(&self, other: &Self) -> bool {
+        self.parents == other.parents
+            && self.replacements == other.replacements
+            && self.is_shallow == other.is_shallow
+            && self.bad_shallow_line == other.bad_shallow_line
+    }
+}
+
+impl History {
+    /// Whether some objects stand for others.
+    pub fn has_replacements(&self) -> bool {
+        !self.replacements.is_empty()
+    }
+
+    /// Reads the changes that hold for `repo`.
+    pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let mut history = Self::default();
+        let environment = &repo.environment;
+        let place = |variable: &str, default: &str| -> PathBuf {
+            environment.get(variable).map_or_else(
+                || repo.common_dir.join(default),
+                |path| {
+                    environment
+                        .working_directory()
+                        .join(OsStr::from_bytes(path))
+                },
+            )
+        };
+        if let Some(lines) = read_lines(&place("GIT_GRAFT_FILE", "info/grafts"))? {
+            history.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
+            for line in lines.lines() {
+                history.graft(line, repo);
+            }
+        }
+        if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
+            history.is_shallow = true;
+            for line in lines.lines_with_terminator() {
+                let hex = line.get(..repo.hash.len_in_hex());
+                let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
+                    history.bad_shallow_line = Some(line.into());
+                    break;
+                };
+                history.parents.insert(id, Vec::new());
+            }
+        }
+        let is_off = environment.get("GIT_NO_REPLACE_OBJECTS").is_some()
+            || repo.config.boolean("core.useReplaceRefs")? == Some(false);
+        if !is_off {
+            let base = environment
+                .get("GIT_REPLACE_REF_BASE")
+                .unwrap_or(BStr::new(b"refs/replace/"));
+            refs.for_each(base, |name, id, _| {
+                let replaced = name.rsplit(|byte| *byte == b'/').next();
+                if let Some(Ok(replaced)) = replaced.map(ObjectId::from_hex) {
+                    history.replacements.insert(replaced, id.to_owned());
+                }
+            })?;
+        }
+        Ok(history)
+    }
+
+    /// Takes one line of the grafts.
+    fn graft(&mut self, line: &[u8], repo: &Repository) {
+        let line = white_space::trim_end(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        let complaint = match parse_graft(line, repo) {
+            None => "bad",
+            Some((commit, parents)) => match self.parents.entry(commit) {
+                Entry::Vacant(slot) => {
+                    slot.insert(parents);
+                    return;
+                }
+                Entry::Occupied(_) => "duplicate",
+            },
+        };
+        let said = format!("error: {complaint} graft data: {}", line.as_bstr());
+        self.notices.push(said.into());
+    }
+
+    /// What git says on stderr where it reads the grafts, each line whole.
+    pub fn notices(&self) -> &[BString] {
+        &self.notices
+    }
+
+    /// An error if commits cannot be read, since it is not known which have parents.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.bad_shallow_line {
+            Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a commit-graph, which records the commits as they are, tells the history that holds.
+    pub(crate) fn is_as_recorded(&self) -> bool {
+        self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
+    }
+
+    /// The parents of `commit`, if they are not those that it names.
+    pub(super) fn parents(&self, commit: &oid) -> Option<&[ObjectId]> {
+        self.parents.get(commit).map(Vec::as_slice)
+    }
+
+    /// The object that stands for `id`.
+    pub(super) fn replaced<'a>(&'a self, id: &'a oid) -> Result<&'a oid, Error> {
+        if self.replacements.is_empty() {
+            return Ok(id);
+        }
+        let mut current = id;
+        for _ in 0..REPLACE_DEPTH_MAX {
+            match self.replacements.get(current) {
+                Some(next) => current = next,
+                None => return Ok(current),
+            }
+        }
+        Err(Error::ReplaceDepth { id: id.to_owned() })
+    }
+
+    /// A distance that was counted before.
+    pub fn remembered(&self, pair: &[ObjectId; 2]) -> Option<[usize; 2]> {
+        let distances = self.distances.lock();
+        distances
+            .iter()
+            .find(|(known, _)| known == pair)
+            .map(|(_, distance)| *distance)
+    }
+
+    /// Remembers a distance; the oldest one is forgotten for it.
+    pub fn remember(&self, pair: [ObjectId; 2], distance: [usize; 2]) {
+        let mut distances = self.distances.lock();
+        if distances.len() >= DISTANCES_MAX {
+            distances.remove(0);
+        }
+        distances.push((pair, distance));
+    }
+}
+
+fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match vigil_stamp::file::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// A commit and its parents' ids; a bad line is nothing.
+fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
+    let mut ids = line.split(|byte| white_space::is_space(*byte)).map(|hex| {
+        ObjectId::from_hex(hex)
+            .ok()
+            .filter(|id| id.kind() == repo.hash)
+    });
+    let commit = ids.next()??;
+    Some((commit, ids.collect::<Option<_>>()?))
+}

@@ -1,0 +1,35 @@
+//! Where the objects of a repository are: what its set-up, configuration and environment say.
+
+use bstr::BString;
+use vigil_objects::Places;
+
+use crate::config;
+use crate::repository::Repository;
+
+/// Where the objects of `repo` are. Nothing is fetched.
+///
+/// # Errors
+/// `core.multiPackIndex` is no boolean.
+pub(crate) fn object_places(repo: &Repository) -> Result<Places, config::Error> {
+    let environment = &repo.environment;
+    let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+    // git goes to the top of the working tree that it stands in.
+    let directory = environment.working_directory();
+    let top = repo.work_tree.as_deref();
+    let top = top.filter(|top| directory.starts_with(top));
+    let shown = match environment.get("GIT_OBJECT_DIRECTORY") {
+        Some(name) => name.to_string(),
+        None if repo.common_dir == repo.git_dir => format!("{}/objects", repo.git_dir_name),
+        None => repo.shown(&repo.object_dir).display().to_string(),
+    };
+    Ok(Places {
+        hash: repo.hash,
+        folder: repo.object_dir.clone(),
+        shown,
+        alternates: alternates.map_or_else(BString::default, Into::into),
+        working_directory: top.unwrap_or(directory).to_owned(),
+        work_tree: repo.work_tree.clone(),
+        uses_multi_pack_index: repo.config.boolean("core.multiPackIndex")? != Some(false),
+        promisor: None,
+    })
+}

@@ -1,0 +1,37 @@
+//! Objects whose ids start alike.
+
+use bstr::BStr;
+use gix_hash::ObjectId;
+
+use super::{Error, Objects};
+
+impl Objects {
+    /// The objects whose ids start with the hexadecimal `digits`, four of them or more, in order. What was added
+    /// meanwhile is looked for where nothing is found.
+    pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
+        let found = self.readers.ask(|reader| {
+            let mut said = Vec::new();
+            let store = reader.store();
+            let mut found = store.with_prefix(digits, &mut said)?;
+            if found.is_empty() {
+                said.clear();
+                store.list(&mut said)?;
+                found = store.with_prefix(digits, &mut said)?;
+            }
+            self.readers.hear(said);
+            Ok((!found.is_empty()).then_some(found))
+        });
+        Ok(found?.unwrap_or_default())
+    }
+
+    /// As [`Self::starting_with`], of what is known without looking again.
+    pub(crate) fn all_starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
+        let found = self.readers.ask(|reader| {
+            reader
+                .store()
+                .with_prefix(digits, &mut Vec::new())
+                .map(Some)
+        });
+        Ok(found?.unwrap_or_default())
+    }
+}

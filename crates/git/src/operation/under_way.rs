@@ -1,0 +1,311 @@
+//! What is under way, as the sentences of the long format tell it (git-status(1)). The other description in this
+//! folder is that of gitstatusd, which looks at other files.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use vigil_linux::stat::stat_path;
+
+use super::todo::{Todo, read_todo};
+use crate::objects::Objects;
+use crate::refs::{Raw, Refs};
+use crate::repository::Repository;
+
+/// Why it could not be found out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A reference or its log cannot be read.
+    #[error(transparent)]
+    Refs(#[from] crate::refs::Error),
+    /// An object cannot be read.
+    #[error(transparent)]
+    Objects(#[from] crate::objects::Error),
+    /// A configured value is bad.
+    #[error(transparent)]
+    Config(#[from] crate::config::Error),
+}
+
+/// What is under way. Several things may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    /// A merge that waits for its commit.
+    pub is_merge: bool,
+    /// `git am`.
+    pub am: Option<Am>,
+    /// A rebase.
+    pub rebase: Option<RebaseSteps>,
+    /// Commits are being picked: the current one's abbreviated id, `None` between two of them.
+    pub cherry_pick: Option<Option<BString>>,
+    /// Commits are being reverted: as for picks.
+    pub revert: Option<Option<BString>>,
+    /// A bisection, and where it was started from.
+    pub bisect: Option<Option<BString>>,
+    /// Where a detached HEAD was before.
+    pub detached: Option<DetachedFrom>,
+    /// Whether the next commit is an ordinary one, neither a merge nor a picked commit.
+    pub is_plain_commit: bool,
+}
+
+/// A mailbox that is being applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Am {
+    /// The current patch has no contents.
+    pub is_patch_empty: bool,
+}
+
+/// A rebase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RebaseSteps {
+    /// The branch that is being rebased, or `None` for a detached HEAD.
+    pub branch: Option<BString>,
+    /// What it is rebased onto.
+    pub onto: Option<BString>,
+    /// What is done and what is left, of a rebase with a list of commands.
+    pub commands: Option<Commands>,
+    /// A commit message waits (`MERGE_MSG`).
+    pub has_message: bool,
+    /// The commit that is being edited was taken back, to be split.
+    pub is_split: bool,
+}
+
+/// The commands of an interactive rebase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commands {
+    /// Those that are done.
+    pub done: Todo,
+    /// git's name for the file that lists those.
+    pub done_path: BString,
+    /// Those that are left, `None` if the list is missing.
+    pub left: Option<Todo>,
+}
+
+/// Where HEAD was detached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachedFrom {
+    /// The reference as git shortens it, or an abbreviated id.
+    pub name: BString,
+    /// HEAD is still there.
+    pub is_at: bool,
+}
+
+impl UnderWay {
+    /// Looks at what is under way in the worktree of `repo`.
+    ///
+    /// # Errors
+    /// References, logs or objects that cannot be read.
+    pub fn detect(repo: &Repository, refs: &Refs, objects: &Objects) -> Result<Self, Error> {
+        let place = Place {
+            repo,
+            refs,
+            objects,
+        };
+        let mut this = Self {
+            is_merge: place.has("MERGE_HEAD"),
+            ..Self::default()
+        };
+        let cherry_pick_head = refs.resolve("CHERRY_PICK_HEAD".into())?;
+        if place.has("rebase-apply/applying") {
+            let patch = stat_path(&repo.git_dir.join("rebase-apply/patch"));
+            this.am = Some(Am {
+                is_patch_empty: patch.is_ok_and(|stat| stat.size == 0),
+            });
+        } else if place.has("rebase-apply") {
+            this.rebase = Some(place.rebase("rebase-apply")?);
+        } else if place.has("rebase-merge") {
+            this.rebase = Some(place.rebase("rebase-merge")?);
+        } else if let Some(id) = cherry_pick_head.filter(|_| !this.is_merge) {
+            this.cherry_pick = Some(place.abbreviate_commit(&id)?);
+        }
+        if place.has("BISECT_LOG") {
+            this.bisect = Some(place.branch_in("BISECT_START")?);
+        }
+        if let Some(id) = refs.resolve("REVERT_HEAD".into())? {
+            this.revert = Some(place.abbreviate_commit(&id)?);
+        }
+        match place.sequencer_command() {
+            Some(Command::Pick) => {
+                this.cherry_pick.get_or_insert(None);
+            }
+            Some(Command::Revert) => {
+                this.revert.get_or_insert(None);
+            }
+            None => {}
+        }
+        this.is_plain_commit = !this.is_merge && cherry_pick_head.is_none();
+        if let Raw::Direct(head) = refs.read("HEAD".into())? {
+            this.detached = place.detached_from(&head)?;
+        }
+        Ok(this)
+    }
+}
+
+/// What the sequencer does next.
+enum Command {
+    Pick,
+    Revert,
+}
+
+/// Where to look.
+struct Place<'a> {
+    repo: &'a Repository,
+    refs: &'a Refs,
+    objects: &'a Objects,
+}
+
+impl Place<'_> {
+    fn has(&self, name: &str) -> bool {
+        stat_path(&self.repo.git_dir.join(name)).is_ok()
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.repo.git_dir.join(name)).ok()
+    }
+
+    fn abbreviate(&self, id: &ObjectId) -> Result<BString, Error> {
+        Ok(self.objects.abbreviate(id, &self.repo.config)?)
+    }
+
+    /// The null id stands for no commit.
+    fn abbreviate_commit(&self, id: &ObjectId) -> Result<Option<BString>, Error> {
+        if id.is_null() {
+            return Ok(None);
+        }
+        self.abbreviate(id).map(Some)
+    }
+
+    fn rebase(&self, folder: &str) -> Result<RebaseSteps, Error> {
+        let is_interactive = folder == "rebase-merge" && self.has("rebase-merge/interactive");
+        Ok(RebaseSteps {
+            branch: self.branch_in(&format!("{folder}/head-name"))?,
+            onto: self.branch_in(&format!("{folder}/onto"))?,
+            commands: is_interactive.then(|| self.commands()).transpose()?,
+            has_message: self.has("MERGE_MSG"),
+            is_split: is_interactive && self.is_split()?,
+        })
+    }
+
+    fn commands(&self) -> Result<Commands, Error> {
+        let list = |name: &str| match self.read(name) {
+            Some(text) => read_todo(&text, self.repo, self.refs, self.objects).map(Some),
+            None => Ok(None),
+        };
+        Ok(Commands {
+            done: list("rebase-merge/done")?.unwrap_or_default(),
+            done_path: self.repo.name_in_git_dir("rebase-merge/done"),
+            left: list("rebase-merge/git-rebase-todo")?,
+        })
+    }
+
+    /// Whether HEAD is not where the commit that is being edited left it.
+    fn is_split(&self) -> Result<bool, Error> {
+        let (Raw::Direct(head), Raw::Direct(orig_head)) = (
+            self.refs.read("HEAD".into())?,
+            self.refs.read("ORIG_HEAD".into())?,
+        ) else {
+            return Ok(false);
+        };
+        let line = |name: &str| self.read(name).map(first_line);
+        let (Some(amend), Some(rebase_orig_head)) =
+            (line("rebase-merge/amend"), line("rebase-merge/orig-head"))
+        else {
+            return Ok(false);
+        };
+        Ok(if amend == rebase_orig_head {
+            amend != head.to_string()
+        } else {
+            rebase_orig_head != orig_head.to_string()
+        })
+    }
+
+    /// The branch, or the commit, that a file of a rebase or a bisection names.
+    fn branch_in(&self, name: &str) -> Result<Option<BString>, Error> {
+        let Some(text) = self.read(name) else {
+            return Ok(None);
+        };
+        let text = text.trim_end_with(|byte| byte == '\n');
+        if let Some(branch) = text.strip_prefix(b"refs/heads/") {
+            return Ok(Some(branch.into()));
+        }
+        if text.starts_with(b"refs/") {
+            return Ok(Some(text.into()));
+        }
+        let id = text
+            .get(..self.repo.hash.len_in_hex())
+            .and_then(|hex| ObjectId::from_hex(hex).ok());
+        match id {
+            Some(id) => self.abbreviate(&id).map(Some),
+            None if text.is_empty() || text == b"detached HEAD" => Ok(None),
+            None => Ok(Some(text.into())),
+        }
+    }
+
+    /// The first command in the sequencer's list, which several picks or reverts share.
+    fn sequencer_command(&self) -> Option<Command> {
+        let text = self.read("sequencer/todo")?;
+        let text = text.trim_start_with(|byte| matches!(byte, ' ' | '\t' | '\r' | '\n'));
+        let end = text.find_byteset(b" \t")?;
+        match text.get(..end)? {
+            b"pick" | b"p" => Some(Command::Pick),
+            b"revert" => Some(Command::Revert),
+            _ => None,
+        }
+    }
+
+    /// Where HEAD's log says that it was last switched to.
+    fn detached_from(&self, head: &ObjectId) -> Result<Option<DetachedFrom>, Error> {
+        let mut switch = None;
+        self.refs.head_log(|id, message| {
+            switch = switched_to(message).map(|target| (id.to_owned(), target.to_owned()));
+            switch.is_none()
+        })?;
+        let Some((id, target)) = switch else {
+            return Ok(None);
+        };
+        let name = match self.reference_at(target.as_ref(), &id)? {
+            Some(reference) => shortened(reference.as_ref()).into(),
+            None => self.abbreviate(&id)?,
+        };
+        Ok(Some(DetachedFrom {
+            name,
+            is_at: *head == id,
+        }))
+    }
+
+    /// The full name of the one reference that `name` means, if it still is the commit `id`, or a tag of it.
+    fn reference_at(&self, name: &BStr, id: &ObjectId) -> Result<Option<BString>, Error> {
+        // HEAD stands for the commit that it was.
+        if name == "HEAD" {
+            return Ok(None);
+        }
+        let is_unique = self.repo.config.boolean("core.warnAmbiguousRefs")? != Some(false);
+        let Some(reference) = self.refs.expand(name, is_unique)? else {
+            return Ok(None);
+        };
+        let Some(found) = self.refs.resolve(reference.as_ref())? else {
+            return Ok(None);
+        };
+        let is_there = found == *id
+            || matches!(self.objects.peel(&found), Ok(Some((peeled, _))) if peeled == *id);
+        Ok(is_there.then_some(reference))
+    }
+}
+
+/// The target in a log's message about a switch.
+pub(crate) fn switched_to(message: &BStr) -> Option<&BStr> {
+    let names = message.strip_prefix(b"checkout: moving from ")?;
+    let (_, target) = names.split_once_str(" to ")?;
+    Some(target.as_bstr())
+}
+
+/// Tags and branches of remotes lose their folder, branches do not.
+fn shortened(reference: &BStr) -> &[u8] {
+    [b"refs/tags/".as_slice(), b"refs/remotes/"]
+        .iter()
+        .find_map(|folder| reference.strip_prefix(*folder))
+        .unwrap_or(reference)
+}
+
+fn first_line(mut text: Vec<u8>) -> BString {
+    let end = text.find_byte(b'\n').unwrap_or(text.len());
+    text.truncate(end);
+    text.into()
+}

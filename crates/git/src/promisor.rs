@@ -1,0 +1,154 @@
+//! Objects that a partial clone left out: git fetches them one by one when they are missed (`extensions.partialClone`
+//! and `remote.<name>.promisor` in git-config(1), gitformat "partial clone").
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::oid;
+use parking_lot::Mutex;
+use rustix::pipe::{PipeFlags, pipe_with};
+use vigil_linux::errno;
+
+use crate::config::{self, Config, Entry};
+use crate::convert::{FilterStderr, Surroundings};
+use crate::repository::Repository;
+use vigil_objects::{FetchMissing, Reason};
+
+/// The remotes from which the installed git fetches what is missing.
+#[derive(Debug)]
+pub struct Promisor {
+    remotes: Remotes,
+    surroundings: Surroundings,
+    is_quiet: bool,
+    /// Whether what git says of the remotes was said. Held while git fetches: one object at a time.
+    is_told: Mutex<bool>,
+}
+
+impl Promisor {
+    /// The one of `repository`, if it has any and may fetch (`GIT_NO_LAZY_FETCH`).
+    ///
+    /// # Errors
+    /// A value is bad.
+    pub fn of(repository: &Repository) -> Result<Option<Self>, config::Error> {
+        let environment = &repository.environment;
+        if config::environment_boolean(environment, "GIT_NO_LAZY_FETCH", false)? {
+            return Ok(None);
+        }
+        let remotes = Remotes::of(&repository.config);
+        if remotes.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            remotes,
+            surroundings: Surroundings::of(repository, FilterStderr::Inherit),
+            is_quiet: matches!(repository.config.boolean("promisor.quiet"), Ok(Some(true))),
+            is_told: Mutex::default(),
+        }))
+    }
+
+    fn fetch_from(&self, remote: &BString, id: &oid) -> std::io::Result<bool> {
+        // What is written waits in the pipe: nobody who ends early is written to.
+        let (list, written) = pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::io::write(&written, format!("{id}\n").as_bytes())?;
+        drop(written);
+        let mut command = Command::new("git");
+        self.surroundings
+            .surround(&mut command)
+            .args(["-c", "fetch.negotiationAlgorithm=noop", "fetch"])
+            .arg(OsStr::from_bytes(remote))
+            .args(["--no-tags", "--no-write-fetch-head"])
+            .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
+            .args(self.is_quiet.then_some("--quiet"))
+            .stdin(Stdio::from(list));
+        Ok(command.status()?.success())
+    }
+}
+
+impl FetchMissing for Promisor {
+    /// Asks one remote after the other, until one has the object. What git says goes to standard error.
+    fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason> {
+        let mut is_told = self.is_told.lock();
+        if !std::mem::replace(&mut *is_told, true) {
+            said.extend_from_slice(&self.remotes.said);
+        }
+        if let Some(text) = &self.remotes.refusal {
+            return Err(Reason::BadPromisor { text: text.clone() });
+        }
+        for remote in &self.remotes.names {
+            let failed = |error: std::io::Error| Reason::NotRun {
+                id: id.to_owned(),
+                remote: remote.clone(),
+                text: errno::text_of(&error),
+            };
+            if self.fetch_from(remote, id).map_err(failed)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The names of promisor remotes, in the order in which they are asked.
+#[derive(Debug, Default)]
+pub struct Remotes {
+    names: Vec<BString>,
+    /// What git says of them once it needs them, line by line.
+    pub said: Vec<String>,
+    /// Why git ends then: its text without "fatal: ".
+    pub refusal: Option<String>,
+}
+
+impl Remotes {
+    /// Those that `config` names.
+    pub fn of(config: &Config) -> Self {
+        let mut remotes = Self::default();
+        for entry in config.entries() {
+            let Some((name, key)) = remote_key(&entry) else {
+                continue;
+            };
+            let is_one = match key {
+                b"promisor" => entry.boolean(),
+                b"partialclonefilter" => entry.required().map(|_| true),
+                _ => continue,
+            };
+            match is_one {
+                Ok(true) => remotes.add(name.into()),
+                Ok(false) => {}
+                Err(error) => {
+                    remotes.said.extend_from_slice(error.said());
+                    remotes.refusal = Some(error.to_string());
+                    return remotes;
+                }
+            }
+        }
+        if let Some(name) = config.string("extensions.partialClone") {
+            // The one that the repository was cloned from comes last.
+            remotes.names.retain(|known| *known != name);
+            remotes.add(name);
+        }
+        remotes
+    }
+
+    fn add(&mut self, name: BString) {
+        if name.starts_with(b"/") {
+            let text = format!("warning: promisor remote name cannot begin with '/': {name}");
+            self.said.push(text);
+        } else if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+
+    /// Whether there are none, and nothing to say of any.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.refusal.is_none()
+    }
+}
+
+/// The remote that an entry is about, and the rest of its key.
+fn remote_key<'a>(entry: &Entry<'a>) -> Option<(&'a BStr, &'a [u8])> {
+    let rest = entry.key.strip_prefix(b"remote.")?;
+    let (name, key) = rest.split_at_checked(rest.rfind_byte(b'.')?)?;
+    Some((name.as_bstr(), key.get(1..)?))
+}

@@ -1,0 +1,511 @@
+//! References: HEAD, branches, tags and whatever else has a name (gitrepository-layout(5), git-check-ref-format(1)).
+//!
+//! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
+//! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
+//! and its branch in a process that goes on.
+
+mod head;
+mod listing;
+pub(crate) mod loose;
+pub mod name;
+pub(crate) mod packed;
+pub(crate) mod reflog;
+mod sources;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId, oid};
+use parking_lot::Mutex;
+
+pub use self::head::Head;
+use self::head::KnownHead;
+use self::listing::Held;
+pub use self::listing::Listing;
+use self::loose::{Folders, Loose};
+use self::packed::Packed;
+pub use self::packed::{Next, Skim, Skimmed};
+pub use self::sources::Sources;
+use super::config;
+use super::reftable::{self, Merged, Stack};
+use super::repository::{RefFormat, Repository};
+use crate::environment::Environment;
+use vigil_stamp::{Observation, now};
+
+/// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that cannot be read.
+    #[error("unable to read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A line of `packed-refs` that is no record.
+    #[error("unexpected line in {}: {line}", path.display())]
+    UnexpectedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// The last line of `packed-refs` has no end: the file was cut off.
+    #[error("unterminated line in {}: {line}", path.display())]
+    UnterminatedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
+    #[error("{text}")]
+    Name {
+        /// What git says of it, with the name's own bytes.
+        text: BString,
+    },
+    /// A reftable that cannot be read.
+    #[error(transparent)]
+    Reftable(#[from] reftable::Error),
+    /// HEAD leads to the null id, which is no object.
+    #[error("bad object HEAD")]
+    NullHead,
+    /// HEAD is missing, or holds neither an id nor a reference: git takes such a folder for no repository.
+    #[error("not a git repository (or any of the parent directories): .git")]
+    BrokenHead,
+}
+
+impl Error {
+    /// The text, where that of `Display` could not show all bytes of a name or line.
+    pub fn text(&self) -> BString {
+        let (problem, path, line) = match self {
+            Self::Name { text } => return text.clone(),
+            Self::UnexpectedLine { path, line } => ("unexpected", path, line),
+            Self::UnterminatedLine { path, line } => ("unterminated", path, line),
+            other => return other.to_string().into(),
+        };
+        let path = path.as_os_str().as_bytes();
+        [problem.as_bytes(), b" line in ", path, b": ", line]
+            .concat()
+            .into()
+    }
+
+    fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// What a reference holds, before any symbolic reference is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Raw {
+    /// An object.
+    Direct(ObjectId),
+    /// The name of another reference.
+    Symbolic(BString),
+    /// There is no such reference.
+    Missing,
+    /// There is one, but it makes no sense.
+    Broken,
+}
+
+/// How many symbolic references are followed before git gives up.
+pub const SYMBOLIC_DEPTH_MAX: usize = 5;
+
+/// git's rules for short names, in order of precedence: the parts before and after the short name
+/// (gitrevisions(7), "refname").
+pub const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
+    (b"", b""),
+    (b"refs/", b""),
+    (b"refs/tags/", b""),
+    (b"refs/heads/", b""),
+    (b"refs/remotes/", b""),
+    (b"refs/remotes/", b"/HEAD"),
+];
+
+/// The references of one repository, as its current worktree sees them.
+///
+/// To be kept for as long as the repository is looked at: a second look costs little when nothing changed.
+#[derive(Debug)]
+pub struct Refs {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    hash: Kind,
+    store: Store,
+    stash: Mutex<Option<(Observation, usize)>>,
+    /// Where HEAD pointed last, for who asks often.
+    known_head: Option<Mutex<Option<KnownHead>>>,
+}
+
+#[derive(Debug)]
+enum Store {
+    Files {
+        packed_path: PathBuf,
+        packed_shown: PathBuf,
+        packed: Mutex<Option<(Observation, Arc<Packed>)>>,
+    },
+    Reftable {
+        shared: Stack,
+        /// The worktree's own, where it is a linked one.
+        own: Option<Stack>,
+    },
+}
+
+/// Whether going through all references shows those that lead to no object, without a word about them
+/// (`GIT_REF_PARANOIA`).
+///
+/// # Errors
+/// The variable is no boolean.
+pub fn includes_broken(environment: &Environment) -> Result<bool, config::Error> {
+    config::environment_boolean(environment, "GIT_REF_PARANOIA", true)
+}
+
+impl Refs {
+    /// The references of `repo`. Nothing is read yet.
+    pub fn open(repo: &Repository) -> Result<Self, Error> {
+        let is_linked = repo.git_dir != repo.common_dir;
+        let store = match repo.ref_format {
+            RefFormat::Files => {
+                let packed_path = repo.common_dir.join("packed-refs");
+                Store::Files {
+                    packed_shown: repo.shown(&packed_path).to_owned(),
+                    packed_path,
+                    packed: Mutex::new(None),
+                }
+            }
+            RefFormat::Reftable => Store::Reftable {
+                shared: Stack::new(repo.common_dir.join("reftable"), repo.hash),
+                own: is_linked.then(|| Stack::new(repo.git_dir.join("reftable"), repo.hash)),
+            },
+        };
+        Ok(Self {
+            git_dir: repo.git_dir.clone(),
+            common_dir: repo.common_dir.clone(),
+            hash: repo.hash,
+            store,
+            stash: Mutex::new(None),
+            known_head: None,
+        })
+    }
+
+    /// The same, for a process that asks often where HEAD points: while its files stay as they are, they are not read.
+    pub fn remembering(self) -> Self {
+        Self {
+            known_head: Some(Mutex::default()),
+            ..self
+        }
+    }
+
+    /// Where HEAD points.
+    ///
+    /// A branch that git cannot name, because its reference is broken or of an invalid name ("(unknown)" in
+    /// porcelain v2), has an empty name and no commit.
+    pub fn head(&self) -> Result<Head, Error> {
+        let Some(known) = &self.known_head else {
+            return self.read_head();
+        };
+        let mut known = known.lock();
+        if let Some(head) = known.as_ref().and_then(KnownHead::get) {
+            return Ok(head.clone());
+        }
+        *known = None;
+        let head = self.read_head()?;
+        *known = KnownHead::read(self, &head, now());
+        Ok(head)
+    }
+
+    fn read_head(&self) -> Result<Head, Error> {
+        let mut name = BString::from("HEAD");
+        let unknown = Head::Branch {
+            name: BString::default(),
+            id: None,
+        };
+        for depth in 0..SYMBOLIC_DEPTH_MAX {
+            match self.read(name.as_ref())? {
+                Raw::Direct(id) if id.is_null() => return Err(Error::NullHead),
+                Raw::Direct(id) if depth == 0 => return Ok(Head::Detached(id)),
+                Raw::Direct(id) => return Ok(Head::Branch { name, id: Some(id) }),
+                Raw::Symbolic(target) if name::is_valid(&target) => name = target,
+                Raw::Missing | Raw::Broken if depth == 0 => return Err(Error::BrokenHead),
+                Raw::Missing => return Ok(Head::Branch { name, id: None }),
+                Raw::Symbolic(_) | Raw::Broken => return Ok(unknown),
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// The object that `full_name` leads to, through symbolic references; `None` where there is none, or only
+    /// a broken one.
+    pub fn resolve(&self, full_name: &BStr) -> Result<Option<ObjectId>, Error> {
+        Ok(self.resolve_named(full_name)?.map(|(_, id)| id))
+    }
+
+    /// As [`Self::resolve`], with the name at the end of the symbolic references.
+    fn resolve_named(&self, full_name: &BStr) -> Result<Option<(BString, ObjectId)>, Error> {
+        let mut name = BString::from(full_name);
+        for _ in 0..SYMBOLIC_DEPTH_MAX {
+            if !name::is_valid(&name) {
+                return Ok(None);
+            }
+            match self.read(name.as_ref())? {
+                Raw::Direct(id) => return Ok(Some((name, id))),
+                Raw::Symbolic(target) => name = target,
+                Raw::Missing | Raw::Broken => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What `full_name` points to, if it is a symbolic reference.
+    pub fn symbolic_target(&self, full_name: &BStr) -> Result<Option<BString>, Error> {
+        Ok(match self.read(full_name)? {
+            Raw::Symbolic(target) => Some(target),
+            _ => None,
+        })
+    }
+
+    /// The full name that git finds for `short_name`. Where `unique` and more than one rule matches, there is
+    /// none (`core.warnAmbiguousRefs` is git's way to ask for that).
+    pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {
+        let mut found = None;
+        for (before, after) in SHORT_NAME_RULES {
+            let candidate = [before, short_name, after].concat();
+            if let Some((name, _)) = self.resolve_named(candidate.as_bstr())? {
+                if found.is_some() {
+                    return Ok(None);
+                }
+                found = Some(name);
+                if !unique {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The shortest name by which git finds `full_name`, as it is printed for upstreams.
+    pub fn shorten(&self, full_name: &BStr) -> Result<BString, Error> {
+        for (at, (before, after)) in SHORT_NAME_RULES.iter().enumerate().skip(1).rev() {
+            let Some(short) = full_name
+                .strip_prefix(*before)
+                .and_then(|rest| rest.strip_suffix(*after))
+                .filter(|short| !short.is_empty())
+            else {
+                continue;
+            };
+            let mut is_taken = false;
+            for (before, after) in SHORT_NAME_RULES.iter().take(at) {
+                let candidate = [before, short, after].concat();
+                if self.resolve(candidate.as_bstr())?.is_some() {
+                    is_taken = true;
+                    break;
+                }
+            }
+            if !is_taken {
+                return Ok(short.into());
+            }
+        }
+        Ok(full_name.into())
+    }
+
+    /// Calls `found` for each reference whose full name starts with `prefix` (empty, or `refs/` and as many
+    /// folders as wanted, with the slash at the end), in byte order: its name, its object, and the object that
+    /// this peels to (itself, unless it is a tag) where that is known without reading it.
+    ///
+    /// Broken references, symbolic ones that lead nowhere and invalid names are left out, as for git.
+    pub fn for_each(
+        &self,
+        prefix: &BStr,
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
+    ) -> Result<(), Error> {
+        self.for_each_listed(&self.list(prefix)?, None, |name, id, peeled| {
+            if !id.is_null() {
+                found(name, id, peeled);
+            }
+        })
+    }
+
+    /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
+    /// too, and leads to the null id. `skim` looks at packed ones before they are taken apart.
+    pub fn for_each_listed(
+        &self,
+        listing: &Listing,
+        skim: Option<Skim<'_>>,
+        mut found: impl FnMut(&BStr, &oid, Option<ObjectId>),
+    ) -> Result<(), Error> {
+        let null = ObjectId::null(self.hash);
+        listing.for_each_raw(skim, |name, raw, peeled| {
+            match raw {
+                Raw::Direct(id) => found(name, id, peeled),
+                Raw::Symbolic(_) => {
+                    let id = self.resolve(name)?.unwrap_or(null);
+                    found(name, &id, None);
+                }
+                Raw::Missing | Raw::Broken => found(name, &null, None),
+            }
+            Ok(())
+        })
+    }
+
+    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
+    pub fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
+        let held = match &self.store {
+            Store::Files { .. } => Held::Files {
+                // Before the packed ones, lest one be missed that is packed meanwhile.
+                loose: loose::read_under(self.folders(), prefix, self.hash),
+                packed: self.packed()?,
+            },
+            Store::Reftable { shared, own } => {
+                let mut all = Merged::default();
+                match own {
+                    None => all.add(&shared.tables()?, |_| true),
+                    Some(own) => {
+                        all.add(&shared.tables()?, |name| !is_per_worktree(name));
+                        all.add(&own.tables()?, is_per_worktree);
+                    }
+                }
+                Held::Tables(all)
+            }
+        };
+        Ok(Listing {
+            prefix: prefix.into(),
+            held,
+        })
+    }
+
+    /// The number of stash entries: the well-formed records in the log of `refs/stash`.
+    pub fn stash_count(&self) -> Result<usize, Error> {
+        let path = match &self.store {
+            Store::Files { .. } => self.common_dir.join("logs/refs/stash"),
+            Store::Reftable { shared, .. } => shared.list_path().to_owned(),
+        };
+        let failed = |error: vigil_linux::Errno| Error::read(&path, error.into());
+        let mut stash = self.stash.lock();
+        if let Some((observation, count)) = &*stash
+            && observation.holds(&path).map_err(failed)?
+        {
+            return Ok(*count);
+        }
+        let observation = Observation::of(&path).map_err(failed)?;
+        let count = match &self.store {
+            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
+            Store::Files { .. } => 0,
+            Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
+        };
+        *stash = Some((observation, count));
+        Ok(count)
+    }
+
+    /// Calls `found` with the new id and the message (without the line's end) of each record in HEAD's log, the
+    /// newest first, until it returns false.
+    pub fn head_log(&self, found: impl FnMut(&oid, &BStr) -> bool) -> Result<(), Error> {
+        match &self.store {
+            Store::Files { .. } => {
+                reflog::newest_first(&self.git_dir.join("logs/HEAD"), self.hash, found)
+            }
+            Store::Reftable { shared, own } => {
+                let stack = own.as_ref().unwrap_or(shared);
+                Ok(stack.log_newest_first("HEAD".into(), found)?)
+            }
+        }
+    }
+
+    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now.
+    pub fn sources_of(&self, prefix: &BStr) -> Result<Sources, Error> {
+        match &self.store {
+            Store::Files { packed_path, .. } => {
+                let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
+                Sources::files(packed_path, &self.common_dir, folder)
+            }
+            Store::Reftable { shared, .. } => Sources::file(shared.list_path()),
+        }
+    }
+
+    /// Reads `name`, following nothing.
+    pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
+        match &self.store {
+            Store::Files { .. } => {
+                let path = self.folders().of(name).join(OsStr::from_bytes(name));
+                match loose::read(&path, self.hash) {
+                    Loose::Found(raw) => Ok(raw),
+                    Loose::Impossible => Ok(Raw::Missing),
+                    Loose::Absent if !name.starts_with(b"refs/") => Ok(Raw::Missing),
+                    Loose::Absent => Ok(match self.packed()?.find(name)? {
+                        Some(record) => Raw::Direct(record.id),
+                        None => Raw::Missing,
+                    }),
+                }
+            }
+            // These two are written as files whatever the format is.
+            Store::Reftable { .. } if name == "FETCH_HEAD" || name == "MERGE_HEAD" => {
+                match loose::read(&self.git_dir.join(OsStr::from_bytes(name)), self.hash) {
+                    Loose::Found(raw) => Ok(raw),
+                    Loose::Absent | Loose::Impossible => Ok(Raw::Missing),
+                }
+            }
+            Store::Reftable { shared, own } => {
+                let stack = match own {
+                    Some(own) if is_per_worktree(name) => own,
+                    _ => shared,
+                };
+                Ok(stack.find(name)?.map_or(Raw::Missing, |value| value.raw()))
+            }
+        }
+    }
+
+    fn folders(&self) -> Folders<'_> {
+        Folders {
+            own: &self.git_dir,
+            common: &self.common_dir,
+        }
+    }
+
+    /// The packed references as they are now.
+    fn packed(&self) -> Result<Arc<Packed>, Error> {
+        let Store::Files {
+            packed_path,
+            packed_shown,
+            packed,
+        } = &self.store
+        else {
+            return Ok(Arc::new(Packed::empty(self.hash)));
+        };
+        let failed = |error: vigil_linux::Errno| Error::read(packed_path, error.into());
+        let mut packed = packed.lock();
+        if let Some((observation, packed)) = &*packed
+            && observation.holds(packed_path).map_err(failed)?
+        {
+            return Ok(Arc::clone(packed));
+        }
+        let observation = Observation::of(packed_path).map_err(failed)?;
+        let read = Arc::new(if observation.exists() {
+            Packed::read(packed_path, packed_shown, self.hash)?
+        } else {
+            Packed::empty(self.hash)
+        });
+        *packed = Some((observation, Arc::clone(&read)));
+        Ok(read)
+    }
+}
+
+/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
+/// "REFS").
+fn is_per_worktree(name: &[u8]) -> bool {
+    !name.starts_with(b"refs/")
+        || [
+            b"refs/bisect/".as_slice(),
+            b"refs/worktree/",
+            b"refs/rewritten/",
+        ]
+        .iter()
+        .any(|folder| name.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests;

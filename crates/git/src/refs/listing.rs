@@ -1,0 +1,160 @@
+//! All references whose names begin alike, as they were when they were listed.
+
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::loose::LooseRef;
+use super::packed::{Packed, Skim, Skimmed};
+use super::{Error, Raw, name};
+use crate::reftable::{Merged, Record};
+
+/// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
+#[derive(Debug)]
+pub struct Listing {
+    pub(super) prefix: BString,
+    pub(super) held: Held,
+}
+
+/// Where the references of a [`Listing`] are.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// What each loose reference holds, by name, and the packed ones, of which those count that are not loose.
+    Files {
+        loose: Vec<LooseRef>,
+        packed: Arc<Packed>,
+    },
+    /// Those of all tables.
+    Tables(Merged),
+}
+
+impl Listing {
+    /// Calls `found` with each reference: its name, what it holds, and the object that this peels to (itself, unless
+    /// it is a tag) where that is known without reading it. One of an invalid name is broken.
+    ///
+    /// `skim` looks at packed ones before they are taken apart.
+    pub fn for_each_raw(
+        &self,
+        skim: Option<Skim<'_>>,
+        mut found: impl FnMut(&BStr, &Raw, Option<ObjectId>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut emit = |(name, is_valid, raw, peeled): Listed<'_>| match is_valid {
+            true => found(name, raw, peeled),
+            false => found(name, &Raw::Broken, peeled),
+        };
+        match &self.held {
+            Held::Files { loose, packed } => {
+                let mut loose = loose.iter().peekable();
+                let mut records = packed.from(self.prefix.as_ref());
+                loop {
+                    if let Some(skim) = skim {
+                        let until = loose.peek().map(|found| found.name.as_ref());
+                        records.skim(skim, self.prefix.as_ref(), until);
+                    }
+                    let Some(record) = records.next() else {
+                        break;
+                    };
+                    let record = record?;
+                    let is_valid = is_valid_or_safe(record.name, Held::PACKED)?;
+                    if !record.name.starts_with(&self.prefix) {
+                        break;
+                    }
+                    while let Some(found) = loose.next_if(|found| found.name < record.name) {
+                        emit(found.listed())?;
+                    }
+                    let raw = Raw::Direct(record.id);
+                    match loose.next_if(|found| found.name == record.name) {
+                        Some(found) => emit(found.listed())?,
+                        None => emit((record.name, is_valid, &raw, record.peeled))?,
+                    }
+                }
+                for found in loose {
+                    emit(found.listed())?;
+                }
+            }
+            Held::Tables(tables) => {
+                let all_are_refs = self.prefix.starts_with(b"refs/");
+                tables.for_each(self.prefix.as_ref(), |name, record| {
+                    // HEAD and its like are not listed.
+                    if !all_are_refs && !name.starts_with(b"refs/") {
+                        return Ok(());
+                    }
+                    let is_valid = is_valid_or_safe(name, Held::TABLES)?;
+                    let (raw, peeled) = match record {
+                        Record::Deleted => return Ok(()),
+                        // It may be a tag nevertheless.
+                        Record::Direct(id) => (Raw::Direct(id.to_owned()), None),
+                        Record::Peeled(id, peeled) => {
+                            (Raw::Direct(id.to_owned()), Some(peeled.to_owned()))
+                        }
+                        Record::Symbolic(target) => (Raw::Symbolic(target.to_owned()), None),
+                    };
+                    emit((name, is_valid, &raw, peeled))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the references point to of which nobody tells where it leads, but for packed ones.
+    pub fn unpeeled(&self) -> Result<Vec<ObjectId>, Error> {
+        let mut ids = Vec::new();
+        match &self.held {
+            Held::Files { loose, .. } => {
+                ids.extend(loose.iter().filter_map(|found| match found.raw {
+                    Raw::Direct(id) => Some(id),
+                    Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
+                }));
+            }
+            Held::Tables(tables) => ids = tables.unpeeled(self.prefix.as_ref())?,
+        }
+        Ok(ids)
+    }
+
+    /// The packed reference that a [`Skim`] was told to be at `at`.
+    pub fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
+        match &self.held {
+            Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
+            Held::Tables(_) => None,
+        }
+    }
+
+    /// Whether the packed reference that is at `at` points to the object of these lower-case digits.
+    pub fn points_to(&self, at: usize, digits: &[u8]) -> bool {
+        match &self.held {
+            Held::Files { packed, .. } => packed.points_to(at, digits),
+            Held::Tables(_) => false,
+        }
+    }
+}
+
+/// The name of a reference, whether that is valid, what it holds, and where that leads.
+type Listed<'a> = (&'a BStr, bool, &'a Raw, Option<ObjectId>);
+
+impl LooseRef {
+    fn listed(&self) -> Listed<'_> {
+        let name = self.name.as_ref();
+        (name, name::is_valid(name), &self.raw, None)
+    }
+}
+
+impl Held {
+    /// What the messages call the references of each kind.
+    const PACKED: &str = "packed refname";
+    const TABLES: &str = "refname";
+}
+
+/// Whether `name` is valid. As git does, gives up on one that is not, and might be the path of a file elsewhere.
+fn is_valid_or_safe(name: &BStr, kind: &str) -> Result<bool, Error> {
+    if name::is_valid(name) {
+        return Ok(true);
+    }
+    let (problem, name) = match name.split_once_str("\0") {
+        Some((before, _)) => (" contains embedded NULL: ", before),
+        None if !name::is_safe(name) => (" is dangerous: ", name.as_bytes()),
+        None => return Ok(false),
+    };
+    let text = [kind.as_bytes(), problem.as_bytes(), name].concat();
+    Err(Error::Name { text: text.into() })
+}

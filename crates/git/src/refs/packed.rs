@@ -1,0 +1,340 @@
+//! `packed-refs`: many references in one sorted file (git-pack-refs(1)).
+
+mod skim;
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+
+pub use self::skim::{Next, Skim, Skimmed};
+use super::Error;
+use vigil_stamp::file::{self, Contents};
+
+/// How far the file tells what annotated tags point to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peeled {
+    /// Only where a peeled line is: anything else must be looked up.
+    Unknown,
+    /// For everything under `refs/tags/`.
+    Tags,
+    /// For all references.
+    Fully,
+}
+
+/// The contents of a `packed-refs` file.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    /// The file, as git names it.
+    path: PathBuf,
+    hash: Kind,
+    bytes: Contents,
+    /// Where the first record starts.
+    body: usize,
+    peeled: Peeled,
+    /// The starts of all records by name, where the file does not promise that it is sorted.
+    order: Option<Vec<usize>>,
+}
+
+/// One reference of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    /// The full name.
+    pub(crate) name: &'a BStr,
+    /// What it points to.
+    pub(crate) id: ObjectId,
+    /// What that peels to (itself, unless it is a tag object), where the file knows.
+    pub(crate) peeled: Option<ObjectId>,
+    next: usize,
+}
+
+impl Packed {
+    /// No packed references at all.
+    pub(crate) fn empty(hash: Kind) -> Self {
+        Self {
+            path: PathBuf::new(),
+            hash,
+            bytes: Contents::Read(Vec::new()),
+            body: 0,
+            peeled: Peeled::Unknown,
+            order: None,
+        }
+    }
+
+    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    pub(crate) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
+        let bytes = match file::read_or_map(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Contents::Read(Vec::new())
+            }
+            Err(source) => return Err(Error::read(path, source)),
+        };
+        Self::parse(shown.to_owned(), bytes, hash)
+    }
+
+    /// Takes over the bytes of the file `path`.
+    pub(crate) fn parse(path: PathBuf, bytes: Contents, hash: Kind) -> Result<Self, Error> {
+        let mut packed = Self {
+            path,
+            bytes,
+            ..Self::empty(hash)
+        };
+        let mut is_sorted = false;
+        if packed.bytes.first() == Some(&b'#') {
+            let line = packed.line(0);
+            let Some(traits) = line.strip_prefix(b"# pack-refs with:") else {
+                return Err(packed.unexpected(0));
+            };
+            let has = |word: &[u8]| {
+                traits
+                    .split(|byte| *byte == b' ')
+                    .any(|found| found == word)
+            };
+            let peeled = match (has(b"fully-peeled"), has(b"peeled")) {
+                (true, _) => Peeled::Fully,
+                (false, true) => Peeled::Tags,
+                (false, false) => Peeled::Unknown,
+            };
+            is_sorted = has(b"sorted");
+            let body = line.len() + 1;
+            packed.peeled = peeled;
+            packed.body = body;
+        }
+        if let Some(last) = packed.bytes.last()
+            && *last != b'\n'
+        {
+            let start = packed.bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
+            return Err(Error::UnterminatedLine {
+                path: packed.path.clone(),
+                line: packed.line(start).into(),
+            });
+        }
+        if !is_sorted {
+            let mut order = Vec::new();
+            let mut at = packed.body;
+            while let Some(record) = packed.record(at)? {
+                order.push(at);
+                at = record.next;
+            }
+            order.sort_by(|a, b| packed.name_at(*a).cmp(packed.name_at(*b)));
+            packed.order = Some(order);
+        }
+        Ok(packed)
+    }
+
+    /// The line that starts at `at`, without its end.
+    fn line(&self, at: usize) -> &[u8] {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        rest.get(..rest.find_byte(b'\n').unwrap_or(rest.len()))
+            .unwrap_or_default()
+    }
+
+    fn unexpected(&self, at: usize) -> Error {
+        Error::UnexpectedLine {
+            path: self.path.clone(),
+            line: self.line(at).into(),
+        }
+    }
+
+    /// The name in the record that starts at `at`, whatever else is wrong with it.
+    fn name_at(&self, at: usize) -> &BStr {
+        self.line(at)
+            .get(self.hash.len_in_hex() + 1..)
+            .unwrap_or_default()
+            .as_bstr()
+    }
+
+    /// The record that starts at `at`, with the peeled line that follows it.
+    fn record(&self, at: usize) -> Result<Option<Record<'_>>, Error> {
+        if at >= self.bytes.len() {
+            return Ok(None);
+        }
+        let line = self.line(at);
+        let (Some((id, [b' ', name @ ..])), false) = (
+            line.split_at_checked(self.hash.len_in_hex()),
+            line.starts_with(b"^"),
+        ) else {
+            return Err(self.unexpected(at));
+        };
+        let id = ObjectId::from_hex(id).map_err(|_| self.unexpected(at))?;
+        let mut next = at + line.len() + 1;
+        let mut peeled = self.knows_peeled(name).then_some(id);
+        if self.bytes.get(next) == Some(&b'^') {
+            let hex = self.line(next + 1);
+            peeled = Some(ObjectId::from_hex(hex).map_err(|_| self.unexpected(next))?);
+            next += hex.len() + 2;
+        }
+        Ok(Some(Record {
+            name: name.as_bstr(),
+            id,
+            peeled,
+            next,
+        }))
+    }
+
+    /// Whether the file tells what the reference `name` peels to, or all whose names begin so.
+    fn knows_peeled(&self, name: &[u8]) -> bool {
+        match self.peeled {
+            Peeled::Fully => true,
+            Peeled::Tags => name.starts_with(b"refs/tags/"),
+            Peeled::Unknown => false,
+        }
+    }
+
+    /// The record named `name`.
+    pub(crate) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
+        Ok(self
+            .from(name)
+            .next()
+            .transpose()?
+            .filter(|record| record.name == name))
+    }
+
+    /// The records whose names are `name` or later, in byte order.
+    pub(crate) fn from(&self, name: &BStr) -> Records<'_> {
+        let at = match &self.order {
+            Some(order) => order.partition_point(|at| self.name_at(*at) < name),
+            None => self.lower_bound(name),
+        };
+        Records { packed: self, at }
+    }
+
+    /// Where the first record named `name` or later starts, in a sorted file.
+    fn lower_bound(&self, name: &BStr) -> usize {
+        let (mut low, mut high) = (self.body, self.bytes.len());
+        while low < high {
+            let middle = self.record_start(low + (high - low) / 2, low);
+            if self.name_at(middle) < name {
+                low = self.record_end(middle);
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The start of the record that holds the byte at `at`; not before `low`, which is the start of a record.
+    fn record_start(&self, at: usize, low: usize) -> usize {
+        let mut start = at;
+        loop {
+            let before = self.bytes.get(low..start).unwrap_or_default();
+            start = before.rfind_byte(b'\n').map_or(low, |end| low + end + 1);
+            if start == low || self.bytes.get(start) != Some(&b'^') {
+                return start;
+            }
+            start -= 1;
+        }
+    }
+
+    fn record_end(&self, at: usize) -> usize {
+        let mut next = at + self.line(at).len() + 1;
+        if self.bytes.get(next) == Some(&b'^') {
+            next += self.line(next).len() + 1;
+        }
+        next.min(self.bytes.len())
+    }
+}
+
+/// Records in byte order of their names. Ends after the first error.
+#[derive(Debug)]
+pub(crate) struct Records<'a> {
+    packed: &'a Packed,
+    /// An offset into the bytes, or into the order where there is one.
+    at: usize,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = match &self.packed.order {
+            Some(order) => self.packed.record(*order.get(self.at)?),
+            None => self.packed.record(self.at),
+        };
+        match (&record, &self.packed.order) {
+            (Ok(Some(_)), Some(_)) => self.at += 1,
+            (Ok(Some(found)), None) => self.at = found.next,
+            _ => self.at = usize::MAX,
+        }
+        record.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Packed, Error> {
+        let bytes = Contents::Read(text.as_bytes().to_vec());
+        Packed::parse("packed-refs".into(), bytes, Kind::Sha1)
+    }
+
+    fn id(n: u32) -> String {
+        format!("{n:040x}")
+    }
+
+    #[test]
+    fn every_name_is_found_in_files_of_any_size_with_and_without_order() {
+        for count in 0..20 {
+            let mut records = Vec::new();
+            for n in 0..count {
+                let peeled = if n % 3 == 0 {
+                    format!("^{}\n", id(1000 + n))
+                } else {
+                    String::new()
+                };
+                records.push(format!("{} refs/tags/{n:03}\n{peeled}", id(n)));
+            }
+            let sorted = format!(
+                "# pack-refs with: peeled fully-peeled sorted \n{}",
+                records.concat()
+            );
+            records.reverse();
+            for text in [sorted, records.concat()] {
+                let packed = parse(&text).unwrap();
+                let fully = text.starts_with('#');
+                for n in 0..count {
+                    let found = packed
+                        .find(format!("refs/tags/{n:03}").as_str().into())
+                        .unwrap()
+                        .unwrap();
+                    assert_eq!(found.id.to_string(), id(n));
+                    let peeled = if n % 3 == 0 {
+                        Some(id(1000 + n))
+                    } else {
+                        fully.then(|| id(n))
+                    };
+                    assert_eq!(found.peeled.map(|id| id.to_string()), peeled);
+                }
+                for absent in ["a", "refs/tags/000a", "refs/tags/", "z"] {
+                    assert!(packed.find(absent.into()).unwrap().is_none(), "{absent}");
+                }
+                assert_eq!(packed.from("".into()).count(), count as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_named() {
+        let text = |text: &str| match parse(text) {
+            Err(error) => error.to_string(),
+            Ok(packed) => packed
+                .from("".into())
+                .find_map(Result::err)
+                .unwrap()
+                .to_string(),
+        };
+        assert_eq!(text("junk\n"), "unexpected line in packed-refs: junk");
+        assert_eq!(text("# other\n"), "unexpected line in packed-refs: # other");
+        let line = format!("{} refs/a", id(1));
+        assert_eq!(
+            text(&line),
+            format!("unterminated line in packed-refs: {line}")
+        );
+        assert_eq!(
+            text(&format!("# pack-refs with: sorted\n^{}\n", id(1))),
+            format!("unexpected line in packed-refs: ^{}", id(1))
+        );
+    }
+}

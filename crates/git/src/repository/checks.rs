@@ -1,0 +1,294 @@
+//! Values that `git status` has no use for here, but for which it gives up if they are not valid.
+
+use bstr::ByteSlice;
+
+use crate::config::{Config, Entry, Error};
+
+/// Booleans.
+const BOOLEANS: [&str; 20] = [
+    "core.bare",
+    "core.fsyncobjectfiles",
+    "core.ignorestat",
+    "core.lockfilepid",
+    "core.protecthfs",
+    "core.protectntfs",
+    "diff.autorefreshindex",
+    "diff.indentheuristic",
+    "diff.mnemonicprefix",
+    "diff.noprefix",
+    "diff.relative",
+    "diff.suppress-blank-empty",
+    "diff.suppressblankempty",
+    "diff.trustexitcode",
+    "pager.color",
+    "color.pager",
+    "core.autocrlf",
+    "core.safecrlf",
+    "sparse.expectfilesoutsideofpatterns",
+    "user.useconfigonly",
+];
+
+/// Those that also take a word besides those for true and false.
+const MORE_WORDS: [(&str, &str); 2] = [("core.autocrlf", "input"), ("core.safecrlf", "warn")];
+
+/// When to use colours: a boolean, or `always`, `never` or `auto`.
+const COLORS: [&str; 6] = [
+    "color.advice",
+    "color.diff",
+    "color.status",
+    "color.ui",
+    "diff.color",
+    "status.color",
+];
+
+/// Advice that can be switched off, by a boolean each.
+const ADVICE: [&str; 47] = [
+    "addembeddedrepo",
+    "addemptypathspec",
+    "addignoredfile",
+    "ambiguousfetchrefspec",
+    "amworkdir",
+    "checkoutambiguousremotebranchname",
+    "commitbeforemerge",
+    "defaultbranchname",
+    "detachedhead",
+    "diverging",
+    "fetchremoteheadwarn",
+    "fetchshowforcedupdates",
+    "forcedeletebranch",
+    "graftfiledeprecated",
+    "ignoredhook",
+    "implicitidentity",
+    "mergeconflict",
+    "nestedtag",
+    "objectnamewarning",
+    "pushalreadyexists",
+    "pushfetchfirst",
+    "pushneedsforce",
+    "pushnonffcurrent",
+    "pushnonffmatching",
+    "pushnonfastforward",
+    "pushrefneedsupdate",
+    "pushunqualifiedrefname",
+    "pushupdaterejected",
+    "rebasetodoerror",
+    "refsyntax",
+    "resetnorefresh",
+    "resolveconflict",
+    "rmhints",
+    "sequencerinuse",
+    "setupstreamfailure",
+    "skippedcherrypicks",
+    "sparseindexexpanded",
+    "statusaheadbehindwarning",
+    "statushints",
+    "statusuoption",
+    "submodulealternateerrorstrategydie",
+    "submodulemergeconflict",
+    "submodulesnotupdated",
+    "suggestdetachinghead",
+    "updatesparsepath",
+    "waitingforeditor",
+    "worktreeaddorphan",
+];
+
+/// Values that must be there, whatever they are.
+const REQUIRED: [&str; 19] = [
+    "attr.tree",
+    "author.email",
+    "author.name",
+    "committer.email",
+    "committer.name",
+    "core.askpass",
+    "core.checkroundtripencoding",
+    "core.editor",
+    "core.fsync",
+    "core.fsyncmethod",
+    "core.whitespace",
+    "diff.dstprefix",
+    "diff.external",
+    "diff.srcprefix",
+    "diff.wordregex",
+    "i18n.commitencoding",
+    "i18n.logoutputencoding",
+    "user.email",
+    "user.name",
+];
+
+/// Booleans of which the last value alone must be valid.
+const LAST_BOOLEANS: [&str; 16] = [
+    "feature.manyfiles",
+    "feature.experimental",
+    "core.commitgraph",
+    "commitgraph.readchangedpaths",
+    "gc.writecommitgraph",
+    "fetch.writecommitgraph",
+    "pack.usesparse",
+    "pack.usepathwalk",
+    "core.multipackindex",
+    "index.sparse",
+    "index.skiphash",
+    "pack.readreverseindex",
+    "pack.usebitmapboundarytraversal",
+    "core.usereplacerefs",
+    "core.preloadindex",
+    "core.prefersymlinkrefs",
+];
+
+/// Numbers of which the last value alone must be valid.
+const LAST_INTS: [&str; 4] = [
+    "commitgraph.generationversion",
+    "commitgraph.changedpathsversion",
+    "index.version",
+    "core.maxtreedepth",
+];
+
+/// Numbers that may not be negative, of which the last value alone must be valid.
+const LAST_SIZES: [&str; 3] = [
+    "core.deltabasecachelimit",
+    "core.packedgitwindowsize",
+    "core.packedgitlimit",
+];
+
+/// Checks the values that git looks up before it looks at every entry.
+pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
+    for key in LAST_BOOLEANS {
+        config.boolean(key)?;
+    }
+    for key in LAST_INTS {
+        config.entry(key).map(|entry| entry.int()).transpose()?;
+    }
+    for key in LAST_SIZES {
+        config
+            .entry(key)
+            .map(|entry| entry.unsigned())
+            .transpose()?;
+    }
+    for key in ["core.hookspath", "core.untrackedcache"] {
+        if let Some(entry) = config.entry(key) {
+            entry.required()?;
+        }
+    }
+    if let Some(entry) = config.entry("core.logallrefupdates") {
+        entry.required()?;
+        if !is_word(&entry, "always") {
+            entry.boolean()?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one entry.
+pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
+    let Ok(key) = entry.key.to_str() else {
+        return Ok(());
+    };
+    if BOOLEANS.contains(&key) {
+        let has_word = MORE_WORDS
+            .iter()
+            .any(|(name, word)| *name == key && is_word(entry, word));
+        return if has_word {
+            Ok(())
+        } else {
+            entry.boolean().map(drop)
+        };
+    }
+    if COLORS.contains(&key) {
+        let has_word = ["always", "never", "auto"]
+            .iter()
+            .any(|word| is_word(entry, word));
+        return if has_word {
+            Ok(())
+        } else {
+            entry.boolean().map(drop)
+        };
+    }
+    if REQUIRED.contains(&key) {
+        return entry.required().map(drop);
+    }
+    if let Some(advice) = key.strip_prefix("advice.") {
+        if ADVICE.contains(&advice) {
+            entry.boolean()?;
+        }
+        return Ok(());
+    }
+    match key {
+        "branch.autosetupmerge" => match entry.value.map(|value| value.as_bytes()) {
+            Some(b"always" | b"inherit" | b"simple") => Ok(()),
+            _ => entry.boolean().map(drop),
+        },
+        "core.abbrev" => abbreviation(entry),
+        "core.compression" | "core.loosecompression" => level(entry, "zlib"),
+        "pack.compression" => level(entry, "pack"),
+        "core.commentchar" | "core.commentstring" => comment(entry),
+        "core.createobject" => match entry.required()?.as_bytes() {
+            b"rename" | b"link" => Ok(()),
+            value => Err(Error::Bad(format!(
+                "invalid mode for object creation: {}",
+                value.as_bstr()
+            ))),
+        },
+        "pack.packsizelimit" => entry.unsigned().map(drop),
+        "diff.statnamewidth" | "diff.statgraphwidth" => entry.int().map(drop),
+        "diff.context" | "diff.interhunkcontext" => match entry.int()? {
+            0.. => Ok(()),
+            _ => Err(Error::Bad(entry.refusal())),
+        },
+        "diff.submodule" => entry.required().map(drop),
+        "push.default" => push_default(entry),
+        _ => Ok(()),
+    }
+}
+
+fn is_word(entry: &Entry<'_>, word: &str) -> bool {
+    entry
+        .value
+        .is_some_and(|value| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {
+    entry.required()?;
+    let is_off = ["false", "no", "off", ""]
+        .iter()
+        .any(|word| is_word(entry, word));
+    if is_word(entry, "auto") || is_off {
+        return Ok(());
+    }
+    match entry.int()? {
+        4.. => Ok(()),
+        length => Err(entry.complaint(format!("abbrev length out of range: {length}"))),
+    }
+}
+
+fn comment(entry: &Entry<'_>) -> Result<(), Error> {
+    let value = entry.required()?;
+    let why = if value.is_empty() {
+        "must have at least one character"
+    } else if value.contains(&b'\n') {
+        "cannot contain newline"
+    } else {
+        return Ok(());
+    };
+    Err(entry.complaint(format!("{} {why}", entry.key)))
+}
+
+fn level(entry: &Entry<'_>, what: &str) -> Result<(), Error> {
+    match entry.int()? {
+        -1..=9 => Ok(()),
+        level => Err(Error::Bad(format!("bad {what} compression level {level}"))),
+    }
+}
+
+fn push_default(entry: &Entry<'_>) -> Result<(), Error> {
+    let value = entry.required()?;
+    match value.as_bytes() {
+        b"nothing" | b"matching" | b"simple" | b"upstream" | b"tracking" | b"current" => Ok(()),
+        _ => Err(Error::Explained {
+            said: vec![
+                format!("error: malformed value for {}: {value}", entry.key),
+                "error: must be one of nothing, matching, simple, upstream or current".into(),
+            ],
+            text: entry.refusal(),
+        }),
+    }
+}

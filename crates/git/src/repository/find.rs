@@ -1,0 +1,329 @@
+//! Where the repository is: by `GIT_DIR`, or by walking up from a directory.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::io::retry_on_intr;
+use vigil_linux::stat::stat_path;
+use vigil_linux::{Errno, errno};
+
+use super::gitfile::{self, read_gitfile};
+use super::{Error, ownership};
+use crate::config::load::Reader;
+use crate::config::source::Source;
+use crate::config::value::environment_boolean;
+use crate::environment::Environment;
+use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
+
+/// Where a repository was found: enough to open it, and equal for all directories from which it is found alike.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    pub(super) kind: Kind,
+    /// git's name for the repository's folder, absolute or relative to `directory`.
+    pub(super) name: BString,
+    /// Where the search ended: the directory that holds `.git`, or the caller's for an explicit folder.
+    pub(super) directory: PathBuf,
+}
+
+impl Location {
+    /// The repository's folder, absolute.
+    pub fn git_dir(&self) -> PathBuf {
+        absolute(&self.directory, self.name.as_bstr())
+    }
+
+    /// Where the search ended: the directory that holds `.git` (not always the top of the working tree).
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// How a repository was found, which decides what its working tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// By `GIT_DIR`.
+    Explicit,
+    /// As `.git` in a directory.
+    Discovered,
+    /// The directory itself is a repository.
+    Bare,
+    /// Named by the caller, without a directory to work in.
+    Alone,
+}
+
+/// `name` below `directory` without `.` components, and without `..` at least where that is a link.
+pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
+    let path = directory.join(path_of(name));
+    let has_parent = path
+        .components()
+        .any(|component| component == std::path::Component::ParentDir);
+    has_parent
+        .then(|| std::fs::canonicalize(&path).ok())
+        .flatten()
+        .unwrap_or_else(|| path.components().collect())
+}
+
+/// Finds the repository for the physical directory `start`. At `still` there is one, whose folder is what it was.
+pub(super) fn find(
+    reader: &mut Reader<'_>,
+    start: &Path,
+    still: Option<&Location>,
+) -> Result<Location, Error> {
+    match reader.environment.get("GIT_DIR") {
+        Some(name) => {
+            let name = explicit(reader, start, &name.to_owned())?;
+            Ok(Location {
+                kind: Kind::Explicit,
+                name,
+                directory: start.to_owned(),
+            })
+        }
+        None => walk_up(reader, start, still),
+    }
+}
+
+/// Checks that `name` is a repository's folder, or a file that names one; returns the folder.
+pub(super) fn explicit(
+    reader: &mut Reader<'_>,
+    directory: &Path,
+    name: &BString,
+) -> Result<BString, Error> {
+    const PATH_MAX: usize = 4096;
+    if name.len() > PATH_MAX - 40 {
+        return Err(Error::Refused("'$GIT_DIR' too big".into()));
+    }
+    let name = match read_gitfile(reader, directory, name.as_bstr(), directory)? {
+        Ok(git_dir) => bytes_of(&git_dir).to_owned(),
+        Err(reason) => match reason.fatal(name.as_bstr()) {
+            Some(text) => return Err(Error::Refused(text)),
+            None => name.clone(),
+        },
+    };
+    let path = directory.join(path_of(&name));
+    if is_git_directory(reader.environment, &path, directory)? {
+        Ok(name)
+    } else {
+        Err(Error::NotFound(format!("not a git repository: '{name}'")))
+    }
+}
+
+fn walk_up(
+    reader: &mut Reader<'_>,
+    start: &Path,
+    still: Option<&Location>,
+) -> Result<Location, Error> {
+    let still = still.filter(|still| still.kind == Kind::Discovered && still.name == ".git");
+    let environment = reader.environment;
+    let ceiling = ceiling(environment, start);
+    let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
+    // Most searches end where they begin.
+    let mut start_device = None;
+    let mut directory = start;
+    loop {
+        let is_still = still.is_some_and(|still| still.directory == directory);
+        if let Some(location) = look(reader, directory, start, is_still)? {
+            return Ok(location);
+        }
+        let slash = bytes_of(directory).rfind_byte(b'/');
+        let parent = match (directory.parent(), slash) {
+            (Some(parent), Some(slash)) if ceiling.is_none_or(|ceiling| slash > ceiling) => parent,
+            _ => {
+                return Err(Error::NotFound(
+                    "not a git repository (or any of the parent directories): .git".into(),
+                ));
+            }
+        };
+        directory = parent;
+        if across {
+            continue;
+        }
+        let start_device = match start_device {
+            Some(device) => device,
+            None => *start_device.insert(device(start)?),
+        };
+        if device(directory)? != start_device {
+            return Err(Error::NotFound(format!(
+                "not a git repository (or any parent up to mount point {})\n\
+                 Stopping at filesystem boundary (GIT_DISCOVERY_ACROSS_FILESYSTEM not set).",
+                directory.display()
+            )));
+        }
+    }
+}
+
+/// Looks for a repository in one directory; `start` is git's working directory meanwhile. With `is_still`, `.git` is known
+/// to be one.
+fn look(
+    reader: &mut Reader<'_>,
+    directory: &Path,
+    start: &Path,
+    is_still: bool,
+) -> Result<Option<Location>, Error> {
+    let dot_git = directory.join(".git");
+    let location = |kind, name: &BStr| {
+        Some(Location {
+            kind,
+            name: name.to_owned(),
+            directory: directory.to_owned(),
+        })
+    };
+    let read = match is_still {
+        true => Err(gitfile::Reason::IsDirectory),
+        false => read_gitfile(reader, directory, bytes_of(&dot_git), start)?,
+    };
+    match read {
+        Ok(git_dir) => {
+            ownership::check(
+                reader,
+                Some(&dot_git),
+                Some(directory),
+                &git_dir,
+                directory,
+                start,
+            )?;
+            return Ok(location(Kind::Discovered, bytes_of(&git_dir)));
+        }
+        Err(gitfile::Reason::Missing) => {}
+        Err(gitfile::Reason::IsDirectory) => {
+            if is_still || is_git_directory(reader.environment, &dot_git, start)? {
+                ownership::check(reader, None, Some(directory), &dot_git, directory, start)?;
+                return Ok(location(Kind::Discovered, ".git".into()));
+            }
+        }
+        Err(reason) => {
+            return Err(Error::Refused(reason.fatal_in_search(bytes_of(&dot_git))));
+        }
+    }
+    if is_git_directory(reader.environment, directory, start)? {
+        ownership::check_bare(reader, directory)?;
+        ownership::check(reader, None, None, directory, directory, start)?;
+        return Ok(location(Kind::Bare, ".".into()));
+    }
+    Ok(None)
+}
+
+fn device(directory: &Path) -> Result<u64, Error> {
+    stat_path(directory).map(|stat| stat.dev).map_err(|errno| {
+        Error::Refused(format!(
+            "failed to stat '{}': {}",
+            directory.display(),
+            errno::text(errno)
+        ))
+    })
+}
+
+/// The length of the longest of `GIT_CEILING_DIRECTORIES` above `start`: directories of that length or less are not
+/// looked at.
+fn ceiling(environment: &Environment, start: &Path) -> Option<usize> {
+    let list = environment.get("GIT_CEILING_DIRECTORIES")?;
+    let mut is_literal = false;
+    let mut longest = None;
+    for entry in list.split(|byte| *byte == b':') {
+        if entry.is_empty() {
+            // From here on symbolic links are not resolved.
+            is_literal = true;
+            continue;
+        }
+        if entry.first() != Some(&b'/') {
+            continue;
+        }
+        let path = if is_literal {
+            entry.as_bstr().to_owned()
+        } else {
+            match real_path(start, entry) {
+                Ok(path) => bytes_of(&path).to_owned(),
+                Err(_) => continue,
+            }
+        };
+        let path = path.strip_suffix(b"/").unwrap_or(&path);
+        let below = bytes_of(start).strip_prefix(path);
+        if below.is_some_and(|below| matches!(below, [b'/', _, ..])) {
+            longest = longest.max(Some(path.len()));
+        }
+    }
+    longest
+}
+
+/// Whether `path` looks like a repository's folder. `cwd` is what `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` relate to.
+pub(super) fn is_git_directory(
+    environment: &Environment,
+    path: &Path,
+    cwd: &Path,
+) -> Result<bool, Error> {
+    if !is_head(&path.join("HEAD")) {
+        return Ok(false);
+    }
+    let common = match environment.get("GIT_COMMON_DIR") {
+        Some(name) => cwd.join(path_of(name)),
+        None => match common_dir_file(path, |file| Source::read(file).1)? {
+            Some(common) => common,
+            None => path.to_owned(),
+        },
+    };
+    let objects = match environment.get("GIT_OBJECT_DIRECTORY") {
+        Some(name) => cwd.join(path_of(name)),
+        None => common.join("objects"),
+    };
+    Ok([objects, common.join("refs")]
+        .iter()
+        .all(|folder| access(folder, Access::EXEC_OK).is_ok()))
+}
+
+/// The folder that the file `commondir` of `git_dir` names, if there is such a file.
+pub(crate) fn common_dir_file(
+    git_dir: &Path,
+    read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
+) -> Result<Option<PathBuf>, Error> {
+    let file = git_dir.join("commondir");
+    let contents = match read(&file) {
+        Ok(contents) if !contents.is_empty() => contents,
+        Err(errno) if is_missing(errno) => return Ok(None),
+        outcome => {
+            let why = outcome.err().map_or("Success".into(), errno::text);
+            return Err(Error::Refused(format!(
+                "failed to read {}: {why}",
+                file.display()
+            )));
+        }
+    };
+    let name = contents.trim_end_with(|c| matches!(c, '\n' | '\r'));
+    let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
+    let path = if name.first() == Some(&b'/') {
+        name
+    } else {
+        &joined
+    };
+    real_path(git_dir, path).map(Some).map_err(Error::Refused)
+}
+
+/// The first bytes of a file that is no symbolic link, at most as many as `buffer` holds.
+fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = openat(CWD, path, flags, Mode::empty())?;
+    let length = retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
+    Ok(buffer.get(..length).unwrap_or_default())
+}
+
+/// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
+fn is_head(path: &Path) -> bool {
+    let mut buffer = [0; 255];
+    let start = match read_start(path, &mut buffer) {
+        Ok(start) => start,
+        Err(Errno::LOOP) => {
+            return std::fs::read_link(path)
+                .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
+        }
+        Err(_) => return false,
+    };
+    if let Some(target) = start.strip_prefix(b"ref:")
+        && target
+            .trim_start_with(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
+            .starts_with(b"refs/")
+    {
+        return true;
+    }
+    const SHA1_DIGITS: usize = 40;
+    start
+        .get(..SHA1_DIGITS)
+        .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}

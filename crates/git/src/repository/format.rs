@@ -1,0 +1,241 @@
+//! The repository's format: `core.repositoryFormatVersion` and the extensions (gitrepository-layout(5)).
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::Kind;
+
+use super::{Error, RefFormat, join};
+use crate::config::load::Reader;
+use crate::config::{self, Entry, Scope};
+
+/// The newest version that git can read.
+const VERSION_MAX: i32 = 1;
+
+/// What the repository's own file says before anything else is known.
+#[derive(Debug)]
+pub(super) struct Format {
+    /// `core.repositoryFormatVersion`; without it nothing else here counts.
+    pub(super) version: Option<i32>,
+    /// `core.bare`.
+    pub(super) is_bare: Option<bool>,
+    /// `core.worktree`.
+    pub(super) work_tree: Option<BString>,
+    /// `extensions.worktreeConfig`.
+    pub(super) has_worktree_config: bool,
+    /// `extensions.objectFormat`.
+    pub(super) hash: Kind,
+    /// `extensions.refStorage`.
+    pub(super) ref_format: RefFormat,
+    /// `extensions.compatObjectFormat`.
+    pub(super) compat_hash: Option<Kind>,
+    unknown: Vec<BString>,
+    newer: Vec<BString>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            version: None,
+            is_bare: None,
+            work_tree: None,
+            has_worktree_config: false,
+            hash: Kind::Sha1,
+            ref_format: RefFormat::Files,
+            compat_hash: None,
+            unknown: Vec::new(),
+            newer: Vec::new(),
+        }
+    }
+}
+
+/// Why an entry is not accepted: at once, or with git's complaint about the line.
+enum Stop {
+    Fatal(config::Error),
+    Complaint(String),
+}
+
+impl From<config::Error> for Stop {
+    fn from(error: config::Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl Format {
+    /// Reads and checks the format. The names are git's, relative to `directory`.
+    ///
+    /// The second of the pair says whether `core.bare` and `core.worktree` are about this working tree: those in the
+    /// shared file of a linked working tree are not.
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        directory: &Path,
+        git_dir: &BStr,
+        common_dir: Option<&BStr>,
+    ) -> Result<(Self, bool), Error> {
+        let mut format = Self::default();
+        let name = join(common_dir.unwrap_or(git_dir), "config");
+        format.scan(reader, directory, name.as_bstr(), Self::entry)?;
+        if format.version.is_none_or(|version| version < 0) {
+            return Ok((Self::default(), false));
+        }
+        format.verify()?;
+        let mut is_own = common_dir.is_none();
+        if format.has_worktree_config {
+            let name = join(git_dir, "config.worktree");
+            format.scan(reader, directory, name.as_bstr(), Self::worktree_entry)?;
+            is_own = true;
+        }
+        Ok((format, is_own))
+    }
+
+    /// Files that cannot be read are left to the reading of the whole configuration.
+    fn scan(
+        &mut self,
+        reader: &mut Reader<'_>,
+        directory: &Path,
+        name: &BStr,
+        each: fn(&mut Self, &Entry<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Error> {
+        let Ok(text) = reader.text(directory, name) else {
+            return Ok(());
+        };
+        let bad_line = |line| format!("bad config line {line} in file {name}");
+        for line in &text.lines {
+            let entry = Entry {
+                key: line.key.as_bstr(),
+                value: line.value.as_ref().map(|value| value.as_bstr()),
+                scope: Scope::Local,
+                position: Some((name, line.number)),
+            };
+            each(self, &entry).map_err(|stop| match stop {
+                Stop::Fatal(error) => error,
+                Stop::Complaint(complaint) => config::Error::Explained {
+                    said: vec![format!("error: {complaint}")],
+                    text: bad_line(line.number),
+                },
+            })?;
+        }
+        match text.bad_line {
+            Some(line) => Err(config::Error::Bad(bad_line(line)).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Stop> {
+        if entry.key == "core.repositoryformatversion" {
+            self.version = Some(entry.int()?);
+            return Ok(());
+        }
+        match entry.key.strip_prefix(b"extensions.") {
+            Some(extension) => self.extension(extension.as_bstr(), entry),
+            None => self.worktree_entry(entry),
+        }
+    }
+
+    fn worktree_entry(&mut self, entry: &Entry<'_>) -> Result<(), Stop> {
+        if entry.key == "core.bare" {
+            self.is_bare = Some(entry.boolean()?);
+        } else if entry.key == "core.worktree" {
+            self.work_tree = Some(required(entry)?.to_owned());
+        }
+        Ok(())
+    }
+
+    fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), Stop> {
+        let invalid =
+            |value: &BStr| Stop::Complaint(format!("invalid value for '{}': '{value}'", entry.key));
+        match extension.as_bytes() {
+            // These four were respected before versions meant anything.
+            b"noop" => return Ok(()),
+            b"preciousobjects" => return Ok(entry.boolean().map(drop)?),
+            b"partialclone" => return required(entry).map(drop),
+            b"worktreeconfig" => {
+                self.has_worktree_config = entry.boolean()?;
+                return Ok(());
+            }
+            b"noop-v1" => {}
+            b"objectformat" => {
+                let value = required(entry)?;
+                self.hash = hash_kind(value).ok_or_else(|| invalid(value))?;
+            }
+            b"compatobjectformat" => {
+                let value = required(entry)?;
+                let kind = hash_kind(value).ok_or_else(|| invalid(value))?;
+                if let Some(earlier) = self.compat_hash {
+                    return Err(Stop::Complaint(format!(
+                        "'extensions.compatobjectformat' already specified as '{earlier}'"
+                    )));
+                }
+                self.compat_hash = Some(kind);
+            }
+            b"refstorage" => {
+                let value = required(entry)?;
+                self.ref_format = ref_format(value).ok_or_else(|| invalid(value))?;
+            }
+            b"relativeworktrees" | b"submodulepathconfig" => drop(entry.boolean()?),
+            _ => {
+                self.unknown.push(extension.to_owned());
+                return Ok(());
+            }
+        }
+        self.newer.push(extension.to_owned());
+        Ok(())
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        let version = self.version.unwrap_or_default();
+        if version > VERSION_MAX {
+            return Err(Error::Format(format!(
+                "Expected git repo version <= {VERSION_MAX}, found {version}"
+            )));
+        }
+        if version >= 1 && !self.unknown.is_empty() {
+            return Err(Error::Format(list(
+                "unknown repository extension",
+                &self.unknown,
+            )));
+        }
+        if version == 0 && !self.newer.is_empty() {
+            return Err(Error::Format(list(
+                "repo version is 0, but v1-only extension",
+                &self.newer,
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn required<'a>(entry: &Entry<'a>) -> Result<&'a BStr, Stop> {
+    entry
+        .value
+        .ok_or_else(|| Stop::Complaint(format!("missing value for '{}'", entry.key)))
+}
+
+fn list(what: &str, extensions: &[BString]) -> String {
+    let plural = if extensions.len() == 1 { "" } else { "s" };
+    let mut text = format!("{what}{plural} found:");
+    for extension in extensions {
+        text.push_str(&format!("\n\t{extension}"));
+    }
+    text
+}
+
+fn hash_kind(name: &BStr) -> Option<Kind> {
+    match name.as_bytes() {
+        b"sha1" => Some(Kind::Sha1),
+        b"sha256" => Some(Kind::Sha256),
+        _ => None,
+    }
+}
+
+/// The format that `uri` names: `files` or `reftable`, perhaps with a place after `://`.
+pub(super) fn ref_format(uri: &BStr) -> Option<RefFormat> {
+    let name = uri
+        .split_once_str("://")
+        .map_or(uri.as_bytes(), |(name, _)| name);
+    match name {
+        b"files" => Some(RefFormat::Files),
+        b"reftable" => Some(RefFormat::Reftable),
+        _ => None,
+    }
+}

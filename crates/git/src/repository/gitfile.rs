@@ -1,0 +1,126 @@
+//! The file `.git` that stands for a repository's folder elsewhere (gitrepository-layout(5)).
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
+use vigil_linux::stat::stat_path;
+
+use super::Error;
+use super::find::is_git_directory;
+use crate::config::load::Reader;
+use vigil_stamp::paths::{is_missing, path_of, real_path};
+
+/// The most bytes of such a file that git reads.
+const SIZE_MAX: u64 = 1 << 20;
+
+/// Why a path is no such file.
+#[derive(Debug)]
+pub(crate) enum Reason {
+    /// There is nothing.
+    Missing,
+    /// It is a folder, perhaps the repository itself.
+    IsDirectory,
+    /// It cannot be looked at.
+    StatFailed,
+    /// It is neither file nor folder.
+    NotAFile,
+    /// It is too long.
+    TooLarge,
+    /// It cannot be opened; the operating system's words.
+    OpenFailed(String),
+    /// It does not begin with `gitdir: `.
+    InvalidFormat,
+    /// It ends there.
+    NoPath,
+    /// The folder that it names is no repository.
+    NotARepository(BString),
+}
+
+impl Reason {
+    /// Whether there is such a file, but not one that can be read: git then takes it for one.
+    pub(super) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::OpenFailed(_))
+    }
+
+    /// git's last words where `path` was named by the user; `None` where git then looks for a folder.
+    pub(super) fn fatal(&self, path: &BStr) -> Option<String> {
+        Some(match self {
+            Self::Missing | Self::IsDirectory | Self::StatFailed | Self::NotAFile => return None,
+            Self::TooLarge => format!("too large to be a .git file: '{path}'"),
+            Self::OpenFailed(why) => format!("error opening '{path}': {why}"),
+            Self::InvalidFormat => format!("invalid gitfile format: {path}"),
+            Self::NoPath => format!("no path in gitfile: {path}"),
+            Self::NotARepository(folder) => format!("not a git repository: {folder}"),
+        })
+    }
+
+    /// git's last words where it came upon `path` in its search.
+    pub(super) fn fatal_in_search(&self, path: &BStr) -> String {
+        match self {
+            Self::StatFailed => format!("error reading '{path}'"),
+            Self::NotAFile => format!("not a regular file: '{path}'"),
+            // git forgets the folder's name here.
+            Self::NotARepository(_) => "not a git repository: (null)".into(),
+            _ => self.fatal(path).unwrap_or_default(),
+        }
+    }
+}
+
+/// Reads the file `name`, relative to `directory`, and returns the folder it names. `cwd` is git's working directory.
+pub(super) fn read_gitfile(
+    reader: &mut Reader<'_>,
+    directory: &Path,
+    name: &BStr,
+    cwd: &Path,
+) -> Result<Result<PathBuf, Reason>, Error> {
+    let path = directory.join(path_of(name));
+    let stat = match stat_path(&path) {
+        Ok(stat) => stat,
+        Err(errno) if is_missing(errno) => return Ok(Err(Reason::Missing)),
+        Err(_) => return Ok(Err(Reason::StatFailed)),
+    };
+    if stat.is_dir() {
+        return Ok(Err(Reason::IsDirectory));
+    }
+    if !stat.is_file() {
+        return Ok(Err(Reason::NotAFile));
+    }
+    if stat.size > SIZE_MAX {
+        return Ok(Err(Reason::TooLarge));
+    }
+    let contents = match reader.bytes(&path) {
+        Ok(contents) => contents,
+        Err(errno) => return Ok(Err(Reason::OpenFailed(errno::text(errno)))),
+    };
+    let target = match target(&contents) {
+        Ok(target) => target,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let folder: BString = match name.rfind_byte(b'/') {
+        Some(slash) if target.first() != Some(&b'/') => {
+            let parent = name.get(..=slash).unwrap_or_default();
+            [parent, target].concat().into()
+        }
+        _ => target.into(),
+    };
+    if !is_git_directory(reader.environment, &directory.join(path_of(&folder)), cwd)? {
+        return Ok(Err(Reason::NotARepository(folder)));
+    }
+    real_path(directory, &folder)
+        .map(Ok)
+        .map_err(Error::Refused)
+}
+
+/// The folder that the file's `contents` name.
+pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
+    let target = contents
+        .strip_prefix(b"gitdir: ")
+        .ok_or(Reason::InvalidFormat)?
+        .trim_end_with(|c| matches!(c, '\n' | '\r'));
+    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
+    if target.is_empty() {
+        return Err(Reason::NoPath);
+    }
+    Ok(target)
+}

@@ -1,0 +1,297 @@
+//! What `git status` takes from the configuration, read once.
+
+use std::path::PathBuf;
+
+use bstr::{BStr, ByteSlice};
+use vigil_model::verdict::StatRules;
+
+use super::Repository;
+use super::checks;
+use crate::config::value::xdg_config;
+use crate::config::{BoolOrInt, Entry, Error};
+use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
+use vigil_stamp::paths::path_of;
+
+/// How many candidates git compares if nothing is configured.
+const RENAME_LIMIT: usize = 1000;
+
+/// Whether renames are looked for (`status.renames`, `diff.renames`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renames {
+    /// No.
+    No,
+    /// Renames only.
+    Renames,
+    /// Renames and copies.
+    Copies,
+}
+
+/// What `git status` takes from the configuration; files as absolute paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `core.fileMode`, `core.symlinks`, `core.trustctime`, `core.checkStat`.
+    pub stat_rules: StatRules,
+    /// `core.ignoreCase`.
+    pub ignore_case: bool,
+    /// `core.precomposeUnicode`.
+    pub precompose_unicode: bool,
+    /// `core.quotePath`.
+    pub quote_path: bool,
+    /// `core.excludesFile`, or `git/ignore` in the user's configuration folder. It need not be there.
+    pub excludes_file: Option<PathBuf>,
+    /// `core.attributesFile`, or `git/attributes` in the user's configuration folder. It need not be there.
+    pub attributes_file: Option<PathBuf>,
+    /// `core.sparseCheckout`.
+    pub sparse_checkout: bool,
+    /// `core.sparseCheckoutCone`.
+    pub sparse_checkout_cone: bool,
+    /// `sparse.expectFilesOutsideOfPatterns`: files that a sparse checkout leaves out are left out though they are there.
+    pub expects_files_outside: bool,
+    /// `status.showUntrackedFiles`.
+    pub untracked: UntrackedMode,
+    /// `status.relativePaths`.
+    pub relative_paths: bool,
+    /// `status.short`; formats that are asked for override it.
+    pub short: bool,
+    /// `status.branch`; it does not count for porcelain formats.
+    pub branch: bool,
+    /// `status.showStash`.
+    pub show_stash: bool,
+    /// `status.aheadBehind`; it does not count for porcelain formats.
+    pub ahead_behind: Option<bool>,
+    /// `status.displayCommentPrefix`.
+    pub display_comment_prefix: bool,
+    /// `status.submoduleSummary`: how many commits are listed, -1 for all, 0 for no summary.
+    pub submodule_summary: i32,
+    /// `status.renames`, or `diff.renames`.
+    pub renames: Renames,
+    /// `status.renameLimit`, or `diff.renameLimit`; 0 is no limit.
+    pub rename_limit: usize,
+    /// `diff.ignoreSubmodules`.
+    pub ignore_submodules: Option<IgnoreSubmodules>,
+    /// `diff.orderFile`, as it is named there. It says nothing that shows in an answer, but must be readable.
+    pub order_file: Option<PathBuf>,
+    /// `vigil.threads`: the most threads that a scan may use.
+    pub threads_max: Option<usize>,
+}
+
+/// Settings for which an unset value is not the same as the default.
+#[derive(Default)]
+struct Draft {
+    excludes_file: Option<PathBuf>,
+    attributes_file: Option<PathBuf>,
+    renames: Option<Renames>,
+    rename_limit: Option<i32>,
+}
+
+impl Settings {
+    /// Whether a file that the checkout leaves out counts like any other where it is there.
+    pub fn looks_at_present_skipped_files(&self) -> bool {
+        self.sparse_checkout && !self.expects_files_outside
+    }
+
+    /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
+    /// values that a later one overrides must be valid, since git looks at each.
+    pub fn new(repository: &Repository) -> Result<Self, Error> {
+        Self::read_with(repository, |_| Ok(false))
+    }
+
+    /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
+    /// is about statuses, differences and colours is not looked at.
+    pub fn of_any_command(repository: &Repository) -> Result<Self, Error> {
+        Self::read_where(repository, is_for_any_command, |_| Ok(false))
+    }
+
+    /// As [`Self::new`], and offers each entry that is no setting here to `other`, which says whether it is one of
+    /// its own. So the first value that is refused is that of git, which reads all in one pass.
+    pub fn read_with(
+        repository: &Repository,
+        other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+    ) -> Result<Self, Error> {
+        Self::read_where(repository, |_| true, other)
+    }
+
+    fn read_where(
+        repository: &Repository,
+        counts: impl Fn(&BStr) -> bool,
+        mut other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+    ) -> Result<Self, Error> {
+        let config = &repository.config;
+        checks::check_last_values(config)?;
+        let mut settings = Self::default();
+        let mut draft = Draft::default();
+        for entry in config.entries().filter(|entry| counts(entry.key)) {
+            if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
+                checks::check(&entry)?;
+            }
+        }
+        let place = |path: Option<PathBuf>, default| {
+            let path = path
+                .or_else(|| {
+                    Some(path_of(&xdg_config(&repository.environment, default)?).to_owned())
+                })
+                .filter(|path| !path.as_os_str().is_empty())?;
+            Some(repository.directory().join(path))
+        };
+        settings.excludes_file = place(draft.excludes_file, "ignore");
+        settings.attributes_file = place(draft.attributes_file, "attributes");
+        settings.renames = draft.renames.unwrap_or(settings.renames);
+        if let Some(limit) = draft
+            .rename_limit
+            .and_then(|limit| usize::try_from(limit).ok())
+        {
+            settings.rename_limit = limit;
+        }
+        Ok(settings)
+    }
+
+    /// How renames are looked for if nothing else is asked.
+    pub fn rename_rule(&self) -> Option<RenameRule> {
+        (self.renames != Renames::No).then_some(RenameRule {
+            copies: self.renames == Renames::Copies,
+            min_score: RenameRule::MIN_SCORE,
+            limit: self.rename_limit,
+        })
+    }
+
+    /// Takes one entry; false if it is not about a setting here.
+    fn read(
+        &mut self,
+        draft: &mut Draft,
+        repository: &Repository,
+        entry: &Entry<'_>,
+    ) -> Result<bool, Error> {
+        let config = &repository.config;
+        match entry.key.as_bytes() {
+            b"core.filemode" => self.stat_rules.trust_executable_bit = entry.boolean()?,
+            b"core.symlinks" => self.stat_rules.has_symlinks = entry.boolean()?,
+            b"core.trustctime" => self.stat_rules.trust_ctime = entry.boolean()?,
+            b"core.checkstat" => {
+                let value = entry.required()?;
+                self.stat_rules.check_all = if value.eq_ignore_ascii_case(b"default") {
+                    true
+                } else if value.eq_ignore_ascii_case(b"minimal") {
+                    false
+                } else {
+                    return Err(
+                        entry.complaint(format!("invalid value for '{}': '{value}'", entry.key))
+                    );
+                };
+            }
+            b"core.ignorecase" => self.ignore_case = entry.boolean()?,
+            b"core.precomposeunicode" => self.precompose_unicode = entry.boolean()?,
+            b"core.quotepath" => self.quote_path = entry.boolean()?,
+            b"core.excludesfile" => draft.excludes_file = config.path_of(entry)?,
+            b"core.attributesfile" => draft.attributes_file = config.path_of(entry)?,
+            b"core.sparsecheckout" => self.sparse_checkout = entry.boolean()?,
+            b"sparse.expectfilesoutsideofpatterns" => {
+                self.expects_files_outside = entry.boolean()?;
+            }
+            b"core.sparsecheckoutcone" => self.sparse_checkout_cone = entry.boolean()?,
+            b"status.showuntrackedfiles" => self.untracked = untracked(entry)?,
+            b"status.relativepaths" => self.relative_paths = entry.boolean()?,
+            b"status.short" => self.short = entry.boolean()?,
+            b"status.branch" => self.branch = entry.boolean()?,
+            b"status.showstash" => self.show_stash = entry.boolean()?,
+            b"status.aheadbehind" => self.ahead_behind = Some(entry.boolean()?),
+            b"status.displaycommentprefix" => self.display_comment_prefix = entry.boolean()?,
+            b"status.submodulesummary" => {
+                self.submodule_summary = match entry.bool_or_int()? {
+                    BoolOrInt::Bool(true) => -1,
+                    BoolOrInt::Bool(false) => 0,
+                    BoolOrInt::Int(count) => count,
+                };
+            }
+            b"status.renames" => draft.renames = Some(renames(entry)?),
+            // Of those that stand in for the status's own, the first counts.
+            b"diff.renames" => {
+                if draft.renames.is_none() {
+                    draft.renames = Some(renames(entry)?);
+                }
+            }
+            b"status.renamelimit" => draft.rename_limit = Some(entry.int()?),
+            b"diff.renamelimit" => {
+                if draft.rename_limit.is_none_or(|limit| limit == -1) {
+                    draft.rename_limit = Some(entry.int()?);
+                }
+            }
+            b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
+            b"diff.orderfile" => self.order_file = config.path_of(entry)?,
+            b"vigil.threads" => {
+                self.threads_max = usize::try_from(entry.int()?)
+                    .ok()
+                    .filter(|count| *count > 0);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Whether every command of git looks at the entry `key`.
+fn is_for_any_command(key: &BStr) -> bool {
+    const OTHERS: [&str; 6] = [
+        "color.",
+        "column.",
+        "diff.",
+        "status.",
+        "submodule.",
+        "pager.",
+    ];
+    !OTHERS.iter().any(|section| key.starts_with_str(section)) || key.starts_with(b"color.advice")
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            stat_rules: StatRules::default(),
+            ignore_case: false,
+            precompose_unicode: false,
+            quote_path: true,
+            excludes_file: None,
+            attributes_file: None,
+            sparse_checkout: false,
+            sparse_checkout_cone: false,
+            expects_files_outside: false,
+            untracked: UntrackedMode::default(),
+            relative_paths: true,
+            short: false,
+            branch: false,
+            show_stash: false,
+            ahead_behind: None,
+            display_comment_prefix: false,
+            submodule_summary: 0,
+            renames: Renames::Renames,
+            rename_limit: RENAME_LIMIT,
+            ignore_submodules: None,
+            order_file: None,
+            threads_max: None,
+        }
+    }
+}
+
+fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
+    let Some(value) = entry.value else {
+        return Ok(UntrackedMode::Normal);
+    };
+    UntrackedMode::named(value)
+        .ok_or_else(|| entry.complaint(format!("Invalid untracked files mode '{value}'")))
+}
+
+fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
+    let is_copies =
+        |value: &BStr| value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy");
+    if entry.value.is_some_and(is_copies) {
+        Ok(Renames::Copies)
+    } else if entry.boolean()? {
+        Ok(Renames::Renames)
+    } else {
+        Ok(Renames::No)
+    }
+}
+
+fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
+    let value = entry.required()?;
+    IgnoreSubmodules::named(value)
+        .ok_or_else(|| Error::Bad(format!("bad --ignore-submodules argument: {value}")))
+}

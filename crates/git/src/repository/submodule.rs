@@ -1,0 +1,147 @@
+//! Opening the repository of a submodule, as git does when it runs itself there.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::{lstat_path, stat_path};
+
+use super::find::{Kind, Location, explicit, is_git_directory};
+use super::gitfile::read_gitfile;
+use super::{Error, LOCAL_VARIABLES, Repository, join, setup};
+use crate::config::load::Reader;
+use crate::environment::Environment;
+use vigil_stamp::paths::{bytes_of, path_of};
+
+/// The repository that is checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
+/// none.
+///
+/// It gets the environment without what is about the parent alone, but with the configuration of the command line. Whose
+/// it is does not matter: git names the folder when it runs itself there, and so does not ask.
+pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
+    find(parent, path, None)
+}
+
+/// As [`submodule`], for whoever looks at references alone: it does not matter where it says that its files are.
+pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
+    find(parent, path, Some("."))
+}
+
+/// As [`submodule`], with this path of its working tree, which counts before the configured one.
+fn find(
+    parent: &Repository,
+    path: &BStr,
+    work_tree: Option<&str>,
+) -> Result<Option<Repository>, Error> {
+    let top = parent.require_work_tree()?;
+    refuse_links(top, path)?;
+    let dot_git = join(path, ".git");
+    let mut reader = Reader::new(&parent.environment);
+    let git_dir = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top)? {
+        Ok(git_dir) => bytes_of(&git_dir).to_owned(),
+        Err(reason) => match reason.fatal(dot_git.as_bstr()) {
+            Some(text) => return Err(Error::Refused(text)),
+            None => dot_git,
+        },
+    };
+    let folder = top.join(path_of(&git_dir));
+    if !is_git_directory(&parent.environment, &folder, top)? {
+        if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
+            return Err(Error::Refused(format!(
+                "'{git_dir}' not recognized as a git repository"
+            )));
+        }
+        return Ok(None);
+    }
+    open(parent, top, path, work_tree)
+        .map(Some)
+        .map_err(|error| {
+            let mut said = error.said().to_vec();
+            said.push(format!("fatal: {error}"));
+            Error::Explained {
+                said,
+                text: format!("'git status --porcelain=2' failed in submodule {path}"),
+            }
+        })
+}
+
+impl Repository {
+    /// Whether the directory at `path`, relative to the top of the working tree, holds a `.git` that is a repository
+    /// other than this one: git then does not look into it.
+    pub fn has_nested_repository(&self, path: &BStr) -> bool {
+        let Some(top) = self.work_tree.as_deref() else {
+            return false;
+        };
+        let dot_git = join(path, ".git");
+        let folder = top.join(path_of(&dot_git));
+        let Ok(stat) = stat_path(&folder) else {
+            return false;
+        };
+        let is_repository = if stat.is_dir() {
+            is_git_directory(&self.environment, &folder, top).unwrap_or(true)
+        } else {
+            let mut reader = Reader::new(&self.environment);
+            match read_gitfile(&mut reader, top, dot_git.as_bstr(), top) {
+                Ok(Ok(_)) | Err(_) => true,
+                Ok(Err(reason)) => reason.is_unreadable(),
+            }
+        };
+        is_repository
+            && !stat_path(&self.git_dir).is_ok_and(|own| (own.dev, own.ino) == (stat.dev, stat.ino))
+    }
+}
+
+fn open(
+    parent: &Repository,
+    top: &Path,
+    path: &BStr,
+    work_tree: Option<&str>,
+) -> Result<Repository, Error> {
+    let directory = std::fs::canonicalize(top.join(path_of(path)))
+        .map_err(|error| Error::Refused(format!("cannot change to '{path}': {error}")))?;
+    let mut environment = Environment::new(
+        parent
+            .environment
+            .variables()
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        directory.clone(),
+    );
+    for name in LOCAL_VARIABLES {
+        environment.remove(name);
+    }
+    environment.set("GIT_DIR", ".git");
+    if let Some(work_tree) = work_tree {
+        environment.set("GIT_WORK_TREE", work_tree);
+    }
+    let mut reader = Reader::new(&environment);
+    let location = Location {
+        kind: Kind::Explicit,
+        name: explicit(&mut reader, &directory, &BString::from(".git"))?,
+        directory: directory.clone(),
+    };
+    let outer = (parent.git_dir.clone(), parent.work_tree.clone());
+    setup::open(reader, &location, &directory).map(|repository| Repository {
+        outer: parent.outer.iter().cloned().chain([outer]).collect(),
+        ..repository
+    })
+}
+
+/// A submodule is not looked for behind a symbolic link.
+fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
+    let is_link =
+        |path: &[u8]| lstat_path(&top.join(path_of(path))).is_ok_and(|stat| stat.is_symlink());
+    let complain = |complaint: String| Err(Error::LinkedSubmodule(complaint));
+    for slash in path.find_iter("/") {
+        let part = path.get(..slash).unwrap_or_default().as_bstr();
+        if is_link(part) {
+            return complain(format!(
+                "expected '{part}' in submodule path '{path}' not to be a symbolic link"
+            ));
+        }
+    }
+    if is_link(path) {
+        return complain(format!(
+            "expected submodule path '{path}' not to be a symbolic link"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Where the state of a working copy is, and whose it is.
+
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+use sha2::{Digest, Sha256};
+use vigil_linux::stat::stat_path;
+
+use crate::repository::Repository;
+use vigil_store::Store;
+
+/// Changes with what the blocks mean.
+const FORMAT: &[u8] = b"vigil git state 2";
+
+/// Where older versions kept more, in the git directory that all worktrees share: what they read of references and commits.
+const OLDER: [&str; 2] = ["vigil/refs", "vigil/commits"];
+
+/// Why a working copy has no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unkept {
+    /// `vigil.stateFile` is off.
+    Off,
+    /// There is no working tree.
+    NoWorkTree,
+    /// The question is put with another index or working tree than the repository's own.
+    Borrowed,
+    /// Repository or working tree cannot be looked at.
+    Unknown,
+}
+
+/// Where the state of `repository`'s working tree may be: in the repository, or where that cannot be written, in the
+/// user's cache folder. Nowhere if [`kept_places`] says so.
+pub fn places(repository: &Repository) -> Vec<Store> {
+    kept_places(repository).unwrap_or_default()
+}
+
+/// As [`places`].
+///
+/// # Errors
+/// Why it may be nowhere.
+pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
+    match is_off(repository) {
+        true => Err(Unkept::Off),
+        false => places_whether_off_or_not(repository),
+    }
+}
+
+fn is_off(repository: &Repository) -> bool {
+    repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false)
+}
+
+/// What older versions may have left for `repository`, also where `vigil.stateFile` is off: it is only good for being dropped.
+pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
+    let folders = OLDER.iter().map(|name| repository.common_dir.join(name));
+    let top = repository.work_tree.as_deref();
+    folders
+        .filter(|folder| top.is_none_or(|top| !is_shown(folder, top)))
+        // Nobody reads it, so that it does not matter whose it is.
+        .map(|folder| Store::new(folder, [0; 32]))
+        .collect()
+}
+
+/// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.
+///
+/// # Errors
+/// Why it may be nowhere.
+pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, Unkept> {
+    let top = repository.work_tree.as_deref().ok_or(Unkept::NoWorkTree)?;
+    let is_own = repository.index_path == repository.git_dir.join("index")
+        && repository.environment.get("GIT_WORK_TREE").is_none();
+    if !is_own {
+        return Err(Unkept::Borrowed);
+    }
+    let folders = [repository.git_dir.as_path(), top];
+    let identity = identity(FORMAT, repository, &folders).ok_or(Unkept::Unknown)?;
+    let name: String = identity
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let in_cache = cache_folder(repository).map(|folder| folder.join("vigil").join(name));
+    Ok([Some(in_repository(repository)), in_cache]
+        .into_iter()
+        .flatten()
+        .filter(|folder| !is_shown(folder, top))
+        .map(|folder| Store::new(folder, identity))
+        .collect())
+}
+
+/// Whether a status of the working tree at `top` would show files in `folder`: what is saved must not change the answer.
+fn is_shown(folder: &Path, top: &Path) -> bool {
+    let inside = folder.strip_prefix(top);
+    inside.is_ok_and(|inside| !inside.iter().any(|name| name.eq_ignore_ascii_case(".git")))
+}
+
+/// The place in the repository.
+pub fn in_repository(repository: &Repository) -> PathBuf {
+    repository.git_dir.join("vigil")
+}
+
+/// The user's cache folder (XDG Base Directory Specification).
+fn cache_folder(repository: &Repository) -> Option<PathBuf> {
+    let variable = |name| {
+        let value = repository.environment.get(name)?;
+        let path = value.to_path().ok()?;
+        path.is_absolute().then(|| path.to_owned())
+    };
+    variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))
+}
+
+/// Makes the folder above a store's own and the user's cache folder, for the user alone, but not the home in which that is:
+/// one that is not there was not meant to be.
+pub fn make_way_to(folder: &Path) {
+    let above = folder.ancestors().skip(1).take(2);
+    for folder in above.collect::<Vec<_>>().into_iter().rev() {
+        // Without them, nothing is published, and the store says why.
+        let _ = DirBuilder::new().mode(0o700).create(folder);
+    }
+}
+
+/// What tells the working copy or repository in `folders`, for this user on this machine, from any other.
+fn identity(format: &[u8], repository: &Repository, folders: &[&Path]) -> Option<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(format);
+    add(repository.hash.to_string().as_bytes());
+    for folder in folders {
+        let stat = stat_path(folder).ok()?;
+        add(folder.as_os_str().as_bytes());
+        add(&stat.dev.to_le_bytes());
+        add(&stat.ino.to_le_bytes());
+    }
+    add(&rustix::process::geteuid().as_raw().to_le_bytes());
+    add(rustix::system::uname().nodename().to_bytes());
+    Some(hash.finalize().into())
+}

@@ -1,0 +1,203 @@
+//! Contents made readable: what a `diff.<driver>.textconv` command makes of a blob.
+//!
+//! Which driver a path has is said by its attribute `diff` (gitattributes(5), "Performing text diffs of binary
+//! files"). What git kept of earlier conversions is read, and nothing is kept.
+
+mod cache;
+mod temporary;
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::process::Stdio;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::oid;
+use vigil_linux::errno;
+
+use self::temporary::TemporaryFile;
+use crate::config::{self, Config};
+use crate::convert::shell::report_signal;
+use crate::convert::{self, Converter};
+use crate::objects::Objects;
+use crate::refs::Refs;
+use vigil_rules::attributes::{Attributes, Value};
+use vigil_rules::messages::bytes;
+
+/// The driver of paths that name none, or none that there is.
+const DEFAULT: &str = "default";
+
+/// The drivers that git has without configuration. They convert nothing unless configuration adds a command.
+const BUILT_IN: [&str; 28] = [
+    "ada", "bash", "bibtex", "cpp", "csharp", "css", DEFAULT, "dts", "elixir", "fortran",
+    "fountain", "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal",
+    "perl", "php", "python", "r", "ruby", "rust", "scheme", "tex",
+];
+
+/// Why contents could not be converted: git ends here. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file for the command cannot be made.
+    #[error("unable to create temp-file: {}", errno::text_of(.0))]
+    Create(io::Error),
+    /// The file for the command cannot be written.
+    #[error("unable to write temp-file: {}", errno::text_of(.0))]
+    Write(io::Error),
+    /// The command cannot be run, or fails. If git says more, it is in the messages.
+    #[error("unable to read files to diff")]
+    Failed,
+    /// The contents cannot be brought to the form that they have in the working tree.
+    #[error(transparent)]
+    Convert(#[from] convert::Error),
+}
+
+/// The diff drivers of one repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drivers {
+    /// By name.
+    drivers: HashMap<BString, Driver>,
+}
+
+/// A diff driver. Without a command, it converts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Driver {
+    command: Option<BString>,
+    /// Whether git keeps what the command makes.
+    is_cached: bool,
+}
+
+impl Drivers {
+    /// The drivers that git has, and those of the configuration.
+    ///
+    /// # Errors
+    /// Any variable of a driver whose value is of the wrong kind. git's `cat-file` ends there whatever it is asked.
+    pub fn of(config: &Config) -> Result<Self, config::Error> {
+        let built_in = BUILT_IN.map(|name| (name.into(), Driver::default()));
+        let mut drivers: HashMap<BString, Driver> = built_in.into();
+        for entry in config.entries() {
+            let Some((name, variable)) = entry
+                .key
+                .strip_prefix(b"diff.")
+                .and_then(|rest| rest.rsplit_once_str(b"."))
+            else {
+                continue;
+            };
+            let driver = drivers.entry(name.into()).or_default();
+            match variable {
+                b"textconv" => driver.command = Some(entry.required()?.into()),
+                b"funcname" | b"xfuncname" | b"command" | b"wordregex" | b"algorithm" => {
+                    entry.required()?;
+                }
+                b"binary"
+                    if entry
+                        .value
+                        .is_some_and(|value| value.eq_ignore_ascii_case(b"auto")) => {}
+                b"cachetextconv" => driver.is_cached = entry.boolean()?,
+                b"binary" | b"trustexitcode" => {
+                    entry.boolean()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { drivers })
+    }
+
+    /// What converts the contents at `path`; `None` if they are shown as they are. What is no regular file (by its
+    /// mode in a tree; without a tree all are regular) has the driver `default`, as in git.
+    pub fn find(&self, attributes: &Attributes, path: &BStr, is_regular: bool) -> Option<Textconv> {
+        let found = |name: &BStr| self.drivers.get_key_value(name);
+        let mut driver = None;
+        if is_regular {
+            let [value] = attributes.lookup(path, ["diff"]);
+            driver = match value {
+                Value::Set | Value::Unset => return None,
+                Value::Text(name) => found(name.as_bstr()),
+                Value::Unspecified => None,
+            };
+        }
+        let (name, driver) = driver.or_else(|| found(DEFAULT.into()))?;
+        Some(Textconv {
+            command: driver.command.clone()?,
+            cache: driver.is_cached.then(|| name.clone()),
+        })
+    }
+}
+
+/// The command that makes contents of one driver readable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Textconv {
+    command: BString,
+    /// The driver, if git keeps what the command makes.
+    cache: Option<BString>,
+}
+
+impl Textconv {
+    /// What git kept of what the command made of the object `id`.
+    pub fn kept(&self, refs: &Refs, objects: &Objects, id: &oid) -> Option<Vec<u8>> {
+        let driver = self.cache.as_ref()?;
+        cache::look_up(
+            (refs, objects),
+            driver.as_bstr(),
+            self.command.as_bstr(),
+            id,
+        )
+    }
+
+    /// What the command makes of the contents `blob` of the object `id` at `path`. It gets them in a temporary file,
+    /// in the form that they have in the working tree, and inherits the standard input.
+    ///
+    /// # Errors
+    /// Those at which git ends.
+    pub fn convert(
+        &self,
+        converter: &Converter,
+        path: &BStr,
+        id: &oid,
+        blob: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let surroundings = converter.surroundings();
+        let mut file = TemporaryFile::create(surroundings, path, converter.messages())
+            .map_err(Error::Create)?;
+        let contents = converter.to_working_tree(path, id, blob)?;
+        file.write(&contents).map_err(Error::Write)?;
+        self.convert_file(converter, file.name())
+    }
+
+    /// What the command makes of the file `name`, absolute or from the top of the working tree.
+    ///
+    /// git gives it a file of the working tree where the index was read (for an object named `:path`), holds this
+    /// blob for the file, and has the facts by which the file is unchanged.
+    ///
+    /// # Errors
+    /// As [`Textconv::convert`].
+    pub fn convert_file(&self, converter: &Converter, name: &BStr) -> Result<Vec<u8>, Error> {
+        let messages = converter.messages();
+        let command = self.command.as_bstr();
+        let mut child = converter
+            .surroundings()
+            .start(command, &[name], Stdio::inherit(), messages)
+            .ok_or(Error::Failed)?;
+        let mut output = Vec::new();
+        let read = child
+            .stdout
+            .take()
+            .map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
+        if read.is_err() {
+            messages.error(bytes!(
+                "error reading from textconv command '",
+                command,
+                "'"
+            ));
+        }
+        let status = child.wait();
+        if let Ok(status) = status {
+            report_signal(status, command, messages);
+        }
+        match (read, status) {
+            (Ok(_), Ok(status)) if status.success() => Ok(output),
+            _ => Err(Error::Failed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! What git kept of conversions (`diff.<driver>.cachetextconv`, gitattributes(5)): notes of which each is for a blob, in the
+//! history of `refs/notes/textconv/<driver>`, good as long as the subject of the newest commit is the command.
+//!
+//! They are only read. Where there are none, the command makes the same.
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{ObjectId, oid};
+
+use crate::objects::Objects;
+use crate::refs::Refs;
+use crate::staged::tree_entries;
+
+/// What `command` of `driver` once made of the object `id`, if that was kept. What cannot be read was not.
+pub(super) fn look_up(
+    (refs, objects): (&Refs, &Objects),
+    driver: &BStr,
+    command: &BStr,
+    id: &oid,
+) -> Option<Vec<u8>> {
+    let name = [b"refs/notes/textconv/", driver.as_bytes()].concat();
+    let newest = refs.resolve(name.as_bstr()).ok()??;
+    let (newest, _) = objects.peel(&newest).ok()??;
+    let commit = objects.commit(&newest).ok()?;
+    if subject(&commit.message) != command.as_bytes() {
+        return None;
+    }
+    let note = note(objects, commit.tree, id)?;
+    let mut contents = Vec::new();
+    objects.read(&note, &mut contents).ok()??;
+    Some(contents)
+}
+
+/// The lines up to the first empty one, as one line.
+fn subject(message: &[u8]) -> Vec<u8> {
+    let lines = message.trim_start().lines().map(ByteSlice::trim_end);
+    let lines: Vec<&[u8]> = lines.take_while(|line| !line.is_empty()).collect();
+    lines.join(&b' ')
+}
+
+/// The note for `id`: its name is the id, of which folders have two digits each, as many as there are.
+fn note(objects: &Objects, mut tree: ObjectId, id: &oid) -> Option<ObjectId> {
+    let hex = id.to_string();
+    let mut rest = hex.as_bytes();
+    let mut buf = Vec::new();
+    loop {
+        buf.clear();
+        objects.tree(&tree, &mut buf).ok()?;
+        let mut folder = None;
+        for entry in tree_entries(&buf, id.kind()) {
+            let entry = entry.ok()?;
+            if entry.name == rest && !entry.mode.is_tree() {
+                return Some(entry.id);
+            }
+            if entry.name.len() == 2 && rest.starts_with(entry.name) && entry.mode.is_tree() {
+                folder = Some(entry.id);
+            }
+        }
+        tree = folder?;
+        rest = rest.get(2..)?;
+    }
+}

@@ -1,0 +1,160 @@
+//! A file for a command to read, in a folder of its own.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
+
+use crate::convert::Surroundings;
+use vigil_rules::messages::{Messages, bytes};
+
+/// How many names are tried.
+const ATTEMPTS_MAX: usize = 100;
+
+/// The letters of a name that no one expects.
+const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// A file that goes, with its folder, when the value is dropped. It is the user's alone.
+#[derive(Debug)]
+pub(super) struct TemporaryFile<'a> {
+    file: Option<File>,
+    folder: Folder<'a>,
+    name: BString,
+}
+
+/// The folder that it lies in.
+#[derive(Debug)]
+struct Folder<'a> {
+    name: BString,
+    /// Where relative names begin.
+    directory: PathBuf,
+    messages: &'a Messages,
+}
+
+impl<'a> TemporaryFile<'a> {
+    /// An empty file with the last part of `path` as its name, below `TMPDIR`, or else `/tmp`. A relative one begins
+    /// where programs run.
+    pub(super) fn create(
+        surroundings: &Surroundings,
+        path: &BStr,
+        messages: &'a Messages,
+    ) -> io::Result<Self> {
+        let mut variables = surroundings.variables.iter();
+        let parent = variables
+            .find(|(name, _)| name == "TMPDIR")
+            .map_or(BStr::new("/tmp"), |(_, value)| value.as_bstr());
+        let folder = Folder::create(&surroundings.directory, parent, messages)?;
+        let name: BString = bytes!(folder.name, "/", base_name(path)).into();
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(folder.locate(name.as_ref()))?;
+        Ok(Self {
+            file: Some(file),
+            folder,
+            name,
+        })
+    }
+
+    /// Gives it its contents.
+    pub(super) fn write(&mut self, contents: &[u8]) -> io::Result<()> {
+        match self.file.take() {
+            Some(mut file) => file.write_all(contents),
+            None => Ok(()),
+        }
+    }
+
+    /// Its name, absolute or from where programs run.
+    pub(super) fn name(&self) -> &BStr {
+        self.name.as_ref()
+    }
+}
+
+impl Drop for TemporaryFile<'_> {
+    fn drop(&mut self) {
+        let name = self.name.as_bstr();
+        let removed = fs::remove_file(self.folder.locate(name));
+        self.folder.warn(removed, "unlink", name);
+    }
+}
+
+impl<'a> Folder<'a> {
+    fn create(
+        directory: &std::path::Path,
+        parent: &BStr,
+        messages: &'a Messages,
+    ) -> io::Result<Self> {
+        let mut attempts = ATTEMPTS_MAX;
+        loop {
+            let name: BString = bytes!(parent, "/git-blob-", random_letters()).into();
+            let place = directory.join(OsStr::from_bytes(&name));
+            attempts -= 1;
+            match DirBuilder::new().mode(0o700).create(place) {
+                Ok(()) => {
+                    return Ok(Self {
+                        name,
+                        directory: directory.to_owned(),
+                        messages,
+                    });
+                }
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists || attempts == 0 => {
+                    return Err(error);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn locate(&self, name: &BStr) -> PathBuf {
+        self.directory.join(OsStr::from_bytes(name))
+    }
+
+    /// Says, as git does, that something is still there which should not be.
+    fn warn(&self, removed: io::Result<()>, deed: &str, name: &BStr) {
+        if let Err(error) = removed
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            let reason = errno::text_of(&error);
+            self.messages
+                .warning(bytes!("unable to ", deed, " '", name, "': ", reason));
+        }
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        let name = self.name.as_bstr();
+        self.warn(fs::remove_dir(self.locate(name)), "rmdir", name);
+    }
+}
+
+/// The last part of `path`, as basename(3) has it.
+fn base_name(path: &BStr) -> &[u8] {
+    if path.is_empty() {
+        return b".";
+    }
+    let path = path.trim_end_with(|letter| letter == '/');
+    match path.rsplit_once_str(b"/") {
+        Some((_, name)) => name,
+        None if path.is_empty() => b"/",
+        None => path,
+    }
+}
+
+fn random_letters() -> [u8; 6] {
+    let mut number = RandomState::new().hash_one(std::process::id());
+    std::array::from_fn(|_| {
+        let count = LETTERS.len() as u64;
+        let letter = usize::try_from(number % count).unwrap_or_default();
+        number /= count;
+        LETTERS.get(letter).copied().unwrap_or(b'x')
+    })
+}

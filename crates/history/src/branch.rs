@@ -1,0 +1,365 @@
+//! The current branch, its upstream and its push target, and how far they are apart (git-branch(1),
+//! `branch.<name>.*` and `remote.<name>.*` in git-config(1)).
+
+mod compared;
+mod distance;
+pub(crate) mod refspec;
+mod status;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
+
+pub use self::compared::compared_branches;
+pub use self::distance::count_left_right;
+use self::refspec::Refspec;
+pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
+use vigil_git::config::{self, Config};
+use vigil_git::objects::{self, Objects};
+use vigil_git::refs::Head;
+use vigil_git::refs::{self, Refs};
+use vigil_git::repository::Repository;
+
+/// Why the branch could not be described. Where git has a text for it, it is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A reference cannot be read.
+    #[error(transparent)]
+    Refs(#[from] refs::Error),
+    /// A commit cannot be read.
+    #[error(transparent)]
+    Objects(#[from] objects::Error),
+    /// A configured value is bad.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// A `remote.<name>.fetch` that is no refspec.
+    #[error("invalid refspec '{0}'")]
+    InvalidRefspec(BString),
+    /// The history of one of both is not all there.
+    #[error("bad revision '{ours}...{theirs}'")]
+    BrokenHistory {
+        /// The commit of the branch.
+        ours: ObjectId,
+        /// What it is compared with.
+        theirs: ObjectId,
+        /// The commit that is not there.
+        missing: ObjectId,
+    },
+}
+
+impl Error {
+    /// The lines that git writes to stderr before the one of the error, whole.
+    pub fn said(&self) -> Vec<String> {
+        match self {
+            Self::Config(error) => error.said().to_vec(),
+            Self::BrokenHistory { missing, .. } => ["Could not read", "could not parse commit"]
+                .map(|deed| format!("error: {deed} {missing}"))
+                .to_vec(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Where HEAD points, and how far it is from its upstream.
+///
+/// Without `ahead_behind` commits are not counted: two that differ are [`Distance::Different`].
+pub fn branch_status(
+    repo: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    ahead_behind: bool,
+) -> Result<BranchStatus, Error> {
+    let head = refs.head()?;
+    let upstream = match &head {
+        Head::Branch { name, id } if !name.is_empty() => {
+            upstream_of(repo, refs, objects, name.as_ref(), *id, ahead_behind)?
+        }
+        _ => None,
+    };
+    Ok(BranchStatus { head, upstream })
+}
+
+/// The upstream of the branch of the full name `branch`, whose commit is `id` (`None` if it is unborn), whether
+/// or not HEAD points to it.
+pub fn upstream_of(
+    repo: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    branch: &BStr,
+    id: Option<ObjectId>,
+    ahead_behind: bool,
+) -> Result<Option<Upstream>, Error> {
+    match BranchRemotes::read(&repo.config, short_name(branch))? {
+        Some(remotes) => upstream_by(&remotes, refs, objects, id, ahead_behind),
+        None => Ok(None),
+    }
+}
+
+fn upstream_by(
+    remotes: &BranchRemotes,
+    refs: &Refs,
+    objects: &Objects,
+    id: Option<ObjectId>,
+    ahead_behind: bool,
+) -> Result<Option<Upstream>, Error> {
+    let Some(reference) = remotes.upstream(refs)? else {
+        return Ok(None);
+    };
+    let theirs = refs.resolve(reference.as_ref())?;
+    Ok(Some(Upstream {
+        short_name: refs.shorten(reference.as_ref())?,
+        distance: distance(objects, id, theirs, ahead_behind)?,
+        reference,
+    }))
+}
+
+/// The name by which `branch.<name>` configures a branch. git uses a reference that is no branch as it is.
+fn short_name(branch: &BStr) -> &BStr {
+    branch
+        .strip_prefix(b"refs/heads/")
+        .unwrap_or(branch)
+        .as_bstr()
+}
+
+fn distance(
+    objects: &Objects,
+    ours: Option<ObjectId>,
+    theirs: Option<ObjectId>,
+    ahead_behind: bool,
+) -> Result<Distance, Error> {
+    let (Some(ours), Some(theirs)) = (ours, theirs) else {
+        return Ok(Distance::Gone);
+    };
+    if ours == theirs {
+        return Ok(Distance::Equal);
+    }
+    // Either may be a tag, and then counts as what it leads to.
+    let (Some((theirs, Kind::Commit)), Some((ours, Kind::Commit))) =
+        (objects.peel(&theirs)?, objects.peel(&ours)?)
+    else {
+        return Ok(Distance::Gone);
+    };
+    if ours == theirs {
+        return Ok(Distance::Equal);
+    }
+    if !ahead_behind {
+        return Ok(Distance::Different);
+    }
+    match count_left_right(objects, &ours, &theirs) {
+        Ok((ahead, behind)) => Ok(Distance::Counted { ahead, behind }),
+        Err(objects::Error::Missing { id: missing }) => Err(Error::BrokenHistory {
+            ours,
+            theirs,
+            missing,
+        }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A branch of a remote, as gitstatusd describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteBranch {
+    /// The remote's name; `.` for this repository.
+    pub remote: BString,
+    /// The remote's address, after `url.<base>.insteadOf`; empty where it has none.
+    pub url: BString,
+    /// The branch's name, without the remote's; empty for a reference that is neither under `refs/heads/` nor
+    /// under `refs/remotes/`.
+    pub branch: BString,
+    /// The full name of the reference that tracks it here.
+    pub reference: BString,
+    /// The commit (or tag) that the reference leads to.
+    pub id: ObjectId,
+}
+
+/// The upstream of the branch of the full name `branch`, if it is there: gitstatusd's fields 6 to 8.
+pub fn tracked_branch(
+    repo: &Repository,
+    refs: &Refs,
+    branch: &BStr,
+) -> Result<Option<RemoteBranch>, Error> {
+    let Some(name) = branch.strip_prefix(b"refs/heads/") else {
+        return Ok(None);
+    };
+    let Some(remotes) = BranchRemotes::read(&repo.config, name.as_bstr())? else {
+        return Ok(None);
+    };
+    match remotes.upstream(refs)? {
+        Some(reference) => remote_branch(refs, &remotes, reference),
+        None => Ok(None),
+    }
+}
+
+/// Where the branch of the full name `branch` is pushed to, if `branch.<name>.pushRemote` or
+/// `remote.pushDefault` says so and the branch is known to be there: gitstatusd's fields 22 and 23. How far it
+/// is (24 and 25) is for [`count_left_right`] to say.
+pub fn push_remote(
+    repo: &Repository,
+    refs: &Refs,
+    branch: &BStr,
+) -> Result<Option<RemoteBranch>, Error> {
+    let Some(name) = branch.strip_prefix(b"refs/heads/") else {
+        return Ok(None);
+    };
+    let config = &repo.config;
+    let Some(remote) = config
+        .subsection_string("branch", name.as_bstr(), "pushRemote")
+        .or_else(|| config.string("remote.pushDefault"))
+        .filter(|remote| !remote.is_empty())
+    else {
+        return Ok(None);
+    };
+    let remotes = BranchRemotes::of_remote(config, remote, branch.into())?;
+    match remotes.pushed() {
+        Some(reference) => remote_branch(refs, &remotes, reference),
+        None => Ok(None),
+    }
+}
+
+fn remote_branch(
+    refs: &Refs,
+    remotes: &BranchRemotes,
+    reference: BString,
+) -> Result<Option<RemoteBranch>, Error> {
+    let Some(id) = refs.resolve(reference.as_ref())? else {
+        return Ok(None);
+    };
+    let branch = if let Some(name) = reference.strip_prefix(b"refs/heads/") {
+        name
+    } else if let Some(name) = reference.strip_prefix(b"refs/remotes/") {
+        name.strip_prefix(remotes.remote.as_slice())
+            .and_then(|name| name.strip_prefix(b"/"))
+            .unwrap_or(name)
+    } else {
+        b""
+    };
+    Ok(Some(RemoteBranch {
+        remote: remotes.remote.clone(),
+        url: remotes.url.clone(),
+        branch: branch.into(),
+        reference,
+        id,
+    }))
+}
+
+/// What the configuration says of a branch and a remote.
+#[derive(Debug)]
+struct BranchRemotes {
+    /// The name of the remote.
+    remote: BString,
+    /// The branch there, by its full name.
+    merge: BString,
+    /// The remote's fetch refspecs.
+    fetch: Vec<Refspec>,
+    /// The remote's address.
+    url: BString,
+    /// `core.warnAmbiguousRefs`.
+    warns_of_ambiguity: bool,
+}
+
+impl BranchRemotes {
+    /// The upstream that is configured for the branch of the short name `name`.
+    fn read(config: &Config, name: &BStr) -> Result<Option<Self>, Error> {
+        let Some(remote) = config.subsection_string("branch", name, "remote") else {
+            return Ok(None);
+        };
+        let Some(merge) = values(config, "branch", name, "merge").into_iter().next() else {
+            return Ok(None);
+        };
+        Self::of_remote(config, remote, merge).map(Some)
+    }
+
+    fn of_remote(config: &Config, remote: BString, merge: BString) -> Result<Self, Error> {
+        let mut fetch = Vec::new();
+        for text in values(config, "remote", remote.as_ref(), "fetch") {
+            let refspec = Refspec::parse(text.as_ref());
+            fetch.push(refspec.ok_or(Error::InvalidRefspec(text))?);
+        }
+        let url = if remote == "." {
+            BString::default()
+        } else {
+            url_of(config, remote.as_ref())
+        };
+        Ok(Self {
+            remote,
+            merge,
+            fetch,
+            url,
+            warns_of_ambiguity: config.boolean("core.warnAmbiguousRefs")? != Some(false),
+        })
+    }
+
+    /// The full name of the upstream, which need not exist. `None` where the remote's branch is not tracked.
+    fn upstream(&self, refs: &Refs) -> Result<Option<BString>, Error> {
+        if let Some(tracked) = refspec::track(&self.fetch, self.merge.as_ref()) {
+            return Ok(Some(tracked));
+        }
+        if self.remote != "." {
+            return Ok(None);
+        }
+        let expanded = refs.expand(self.merge.as_ref(), self.warns_of_ambiguity)?;
+        Ok(Some(expanded.unwrap_or_else(|| self.merge.clone())))
+    }
+
+    /// The full name of the reference that tracks the branch where it is pushed to.
+    fn pushed(&self) -> Option<BString> {
+        if self.remote == "." {
+            return Some(self.merge.clone());
+        }
+        refspec::track(&self.fetch, self.merge.as_ref())
+    }
+}
+
+/// The address of a remote, with `url.<base>.insteadOf` in effect.
+fn url_of(config: &Config, remote: &BStr) -> BString {
+    let url = config
+        .subsection_string("remote", remote, "url")
+        .unwrap_or_default();
+    let bases = config.subsections("url");
+    let rewrites = bases.iter().flat_map(|base| {
+        let prefixes = values(config, "url", base.as_ref(), "insteadOf");
+        prefixes.into_iter().map(|prefix| (base.clone(), prefix))
+    });
+    rewritten(url, rewrites)
+}
+
+/// The address after the rewrite, a base and the prefix it stands for, whose prefix is the longest; of several
+/// equally long ones the first.
+fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -> BString {
+    let mut best = (BString::default(), 0);
+    for (base, prefix) in rewrites {
+        if url.starts_with(&prefix) && best.1 < prefix.len() {
+            best = (base, prefix.len());
+        }
+    }
+    let (mut base, length) = best;
+    base.extend_from_slice(url.get(length..).unwrap_or_default());
+    base
+}
+
+/// All values of a key whose subsection may hold any bytes.
+fn values(config: &Config, section: &str, subsection: &BStr, name: &str) -> Vec<BString> {
+    match subsection.to_str() {
+        Ok(subsection) => config.strings(&format!("{section}.{subsection}.{name}")),
+        Err(_) => config
+            .subsection_string(section, subsection, name)
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// How far the commits or tags `ours` and `theirs` are apart, as (ahead, behind).
+pub fn ahead_behind(objects: &Objects, ours: &oid, theirs: &oid) -> Result<(usize, usize), Error> {
+    match distance(
+        objects,
+        Some(ours.to_owned()),
+        Some(theirs.to_owned()),
+        true,
+    )? {
+        Distance::Counted { ahead, behind } => Ok((ahead, behind)),
+        Distance::Gone | Distance::Equal | Distance::Different => Ok((0, 0)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

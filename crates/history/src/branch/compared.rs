@@ -1,0 +1,125 @@
+//! The branches with which the long format compares the current one (`status.compareBranches` in git-config(1)).
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::refspec::{self, Refspec};
+use super::{BranchRemotes, Error, distance, values};
+use crate::branch::ComparedBranch;
+use vigil_git::config::Config;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
+use vigil_git::repository::Repository;
+
+const UPSTREAM: &str = "@{upstream}";
+const PUSH: &str = "@{push}";
+
+/// Compares the branch of the full name `branch`, at the commit `id`, with those that are configured, each once.
+/// What git warns of is added to `warnings`.
+pub fn compared_branches(
+    repo: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    branch: &BStr,
+    id: ObjectId,
+    ahead_behind: bool,
+    warnings: &mut Vec<BString>,
+) -> Result<Vec<ComparedBranch>, Error> {
+    let Some(name) = branch.strip_prefix(b"refs/heads/").map(BStr::new) else {
+        return Ok(Vec::new());
+    };
+    let config = &repo.config;
+    let wanted = match config.entry("status.compareBranches") {
+        Some(entry) => entry.required()?.to_owned(),
+        None => UPSTREAM.into(),
+    };
+    let upstream = match BranchRemotes::read(config, name)? {
+        Some(remotes) => remotes.upstream(refs)?,
+        None => None,
+    };
+    let push = push_target(config, name, branch, upstream.as_ref())?;
+    let mut seen: Vec<&BString> = Vec::new();
+    let mut compared = Vec::new();
+    for word in wanted.split_str(" ").filter(|word| !word.is_empty()) {
+        let reference = if word.eq_ignore_ascii_case(UPSTREAM.as_bytes()) {
+            &upstream
+        } else if word.eq_ignore_ascii_case(PUSH.as_bytes()) {
+            &push
+        } else {
+            let word = word.as_bstr();
+            warnings.push(
+                format!(
+                    "warning: ignoring value '{word}' for status.compareBranches, \
+                     only {UPSTREAM} and {PUSH} are supported"
+                )
+                .into(),
+            );
+            continue;
+        };
+        let Some(reference) = reference else {
+            continue;
+        };
+        if seen.contains(&reference) {
+            continue;
+        }
+        seen.push(reference);
+        let theirs = refs.resolve(reference.as_ref())?;
+        let is_upstream = upstream.as_ref() == Some(reference);
+        let is_push = push.as_ref() == Some(reference) || (is_upstream && push.is_none());
+        compared.push(ComparedBranch {
+            short_name: refs.shorten(reference.as_ref())?,
+            distance: distance(objects, Some(id), theirs, ahead_behind)?,
+            is_upstream,
+            is_push,
+        });
+    }
+    Ok(compared)
+}
+
+/// The reference that tracks where `git push` would put the branch, by the rules of `push.default`.
+fn push_target(
+    config: &Config,
+    name: &BStr,
+    branch: &BStr,
+    upstream: Option<&BString>,
+) -> Result<Option<BString>, Error> {
+    let remote = push_remote(config, name);
+    let remotes = BranchRemotes::of_remote(config, remote.clone(), branch.into())?;
+    let tracked = |name: &BStr| refspec::track(&remotes.fetch, name);
+    let push = values(config, "remote", remote.as_ref(), "push");
+    if !push.is_empty() {
+        // A refspec without a destination puts nothing anywhere here.
+        let push: Vec<Refspec> = push
+            .iter()
+            .filter(|text| !text.ends_with(b":"))
+            .filter_map(|text| Refspec::parse(text.as_ref()))
+            .collect();
+        return Ok(refspec::track(&push, branch).and_then(|name| tracked(name.as_ref())));
+    }
+    let is_mirror = config
+        .subsection_entry("remote", remote.as_ref(), "mirror")
+        .map(|entry| entry.boolean())
+        .transpose()?;
+    if is_mirror == Some(true) {
+        return Ok(tracked(branch));
+    }
+    let rule = config.string("push.default").unwrap_or_default();
+    Ok(match rule.as_slice() {
+        b"nothing" => None,
+        b"matching" | b"current" => tracked(branch),
+        b"upstream" | b"tracking" => upstream.cloned(),
+        _ => tracked(branch).filter(|tracked| Some(tracked) == upstream),
+    })
+}
+
+/// The name of the remote that the branch is pushed to.
+fn push_remote(config: &Config, name: &BStr) -> BString {
+    let of_branch = |key| config.subsection_string("branch", name, key);
+    of_branch("pushRemote")
+        .or_else(|| config.string("remote.pushDefault"))
+        .or_else(|| of_branch("remote"))
+        .unwrap_or_else(|| match config.subsections("remote").as_slice() {
+            [only] => only.clone(),
+            _ => "origin".into(),
+        })
+}

@@ -1,0 +1,470 @@
+//! The commits that walks through history come by, each read once: from the commit-graph where it has them, else from
+//! their objects.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+
+use bstr::BString;
+use gix_commitgraph::{Graph, Position};
+use gix_hash::{ObjectId, oid};
+
+use vigil_git::objects::{Error, MANY, Objects};
+use vigil_model::id_hasher::IdHasher;
+
+/// A commit's place in [`Commits`].
+pub(super) type Number = u32;
+
+/// The generation of a commit that no commit-graph has: later than any that one has.
+pub(super) const GENERATION_UNKNOWN: u32 = u32::MAX;
+
+/// A map of ids.
+pub(super) type ById<T> = HashMap<ObjectId, T, BuildHasherDefault<IdHasher>>;
+
+/// What is known of a commit. A walk meets very many, so that each has little.
+#[derive(Clone, Debug)]
+pub(super) struct Commit {
+    /// The committer's time in seconds since 1970; 0 for a commit that cannot be read.
+    pub(super) time_s: u64,
+    source: Source,
+    /// Where its parents begin in the list of all, and how many they are.
+    parents: (u32, u32),
+    /// How far it is from the roots, as the commit-graph tells.
+    pub(super) generation: u32,
+    /// The first bytes of its id, once it was read.
+    first: u32,
+    /// What a walk notes of it.
+    pub(super) flags: u32,
+    is_read: bool,
+}
+
+/// What tells of a commit.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The commit-graph, at this position.
+    Graph(Position),
+    /// Its object, of which this is the place in the list of all such.
+    Object(u32),
+}
+
+/// A commit that is told of by its object.
+#[derive(Debug)]
+struct Told {
+    id: ObjectId,
+    /// Its tree, once the object was read.
+    tree: Option<ObjectId>,
+}
+
+/// The commits of one repository, as far as they were met.
+pub(super) struct Commits<'a> {
+    objects: &'a Objects,
+    /// The commit-graph, opened where it is first asked for.
+    graph: OnceCell<Option<Graph>>,
+    /// Of commits in the graph by their position there: number and one, or 0. Empty before any was met.
+    of_positions: Vec<u32>,
+    /// Of all other commits.
+    of_ids: ById<Number>,
+    all: Vec<Commit>,
+    by_objects: Vec<Told>,
+    parents: Vec<Number>,
+    buf: Vec<u8>,
+    /// The commit whose contents are in `buf`.
+    in_buf: Option<Number>,
+    ids: Vec<ObjectId>,
+}
+
+impl<'a> Commits<'a> {
+    pub(super) fn new(objects: &'a Objects) -> Self {
+        Self {
+            objects,
+            graph: OnceCell::new(),
+            of_positions: Vec::new(),
+            of_ids: ById::default(),
+            all: Vec::new(),
+            by_objects: Vec::new(),
+            parents: Vec::new(),
+            buf: Vec::new(),
+            in_buf: None,
+            ids: Vec::new(),
+        }
+    }
+
+    /// Whether `id` is a commit: it is read for it.
+    pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
+        let number = self.number_of(id);
+        // Of what is no commit nothing is said here.
+        self.read_or_say(number, &mut Vec::new())
+    }
+
+    fn graph(&self) -> Option<&Graph> {
+        let graph = self.graph.get_or_init(|| self.objects.commit_graph());
+        graph.as_ref()
+    }
+
+    /// Whether the commit-graph has `id`, which then is a commit.
+    pub(super) fn has_in_graph(&self, id: &oid) -> bool {
+        self.graph().is_some_and(|graph| graph.lookup(id).is_some())
+    }
+
+    /// Whether `id` is a commit that was read.
+    pub(super) fn was_read(&self, id: &oid) -> bool {
+        let number = self.number_by_id(id);
+        let commit = number.and_then(|number| self.get(number));
+        commit.is_some_and(|commit| commit.is_read)
+    }
+
+    /// The number of the commit `id`, if it was met.
+    fn number_by_id(&self, id: &oid) -> Option<Number> {
+        let position = self.graph().and_then(|graph| graph.lookup(id));
+        let slot = position.and_then(|position| self.of_positions.get(index(position.0)));
+        match slot {
+            Some(slot) => slot.checked_sub(1),
+            None => self.of_ids.get(id).copied(),
+        }
+    }
+
+    /// The number of the commit `id`, which is not read for it.
+    pub(super) fn number_of(&mut self, id: &oid) -> Number {
+        let graph = self.graph();
+        let position = graph.and_then(|graph| Some((graph.lookup(id)?, graph.num_commits())));
+        let Some((position, count)) = position else {
+            return self.outside(id);
+        };
+        self.of_positions.resize(index(count), 0);
+        number_at(position, &mut self.of_positions, &mut self.all)
+    }
+
+    /// The id of the commit `number`.
+    pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
+        Some(match self.get(number)?.source {
+            Source::Graph(position) => self.graph()?.id_at(position).to_owned(),
+            Source::Object(at) => self.by_objects.get(index(at))?.id,
+        })
+    }
+
+    /// The first bytes of the id of the commit `number`, which was read: they are at hand.
+    pub(super) fn first_bytes_of(&self, number: Number) -> u32 {
+        self.get(number).map_or(0, |commit| commit.first)
+    }
+
+    /// Whether the commit-graph tells of the commit `number`, and so of all in its history.
+    pub(super) fn is_in_graph(&self, number: Number) -> bool {
+        let source = self.get(number).map(|commit| commit.source);
+        matches!(source, Some(Source::Graph(_)))
+    }
+
+    /// What walks noted of the commit `id`; nothing of one that was not met.
+    pub(super) fn flags_by_id(&self, id: &oid) -> u32 {
+        let number = self.number_by_id(id);
+        number.map_or(0, |number| self.flags_of(number))
+    }
+
+    fn outside(&mut self, id: &oid) -> Number {
+        let next = offset(self.all.len());
+        let number = *self.of_ids.entry(id.to_owned()).or_insert(next);
+        if number == next {
+            let at = offset(self.by_objects.len());
+            self.by_objects.push(Told::new(id));
+            self.all.push(Commit::unread(Source::Object(at)));
+        }
+        number
+    }
+
+    /// The place of the commit `number` among those that their objects tell of, of which it is from now on.
+    fn told_by_object(&mut self, number: Number, id: &oid) -> u32 {
+        let Some(commit) = self.all.get_mut(index(number)) else {
+            return u32::MAX;
+        };
+        if let Source::Object(at) = commit.source {
+            return at;
+        }
+        let at = offset(self.by_objects.len());
+        commit.source = Source::Object(at);
+        self.by_objects.push(Told::new(id));
+        at
+    }
+
+    /// The commit `number`.
+    pub(super) fn get(&self, number: Number) -> Option<&Commit> {
+        self.all.get(index(number))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, number: Number) -> Option<&mut Commit> {
+        self.all.get_mut(index(number))
+    }
+
+    /// The time of the commit `number`, which was read.
+    pub(super) fn time_of(&self, number: Number) -> u64 {
+        self.get(number).map_or(0, |commit| commit.time_s)
+    }
+
+    /// What walks noted of the commit `number`.
+    pub(super) fn flags_of(&self, number: Number) -> u32 {
+        self.get(number).map_or(0, |commit| commit.flags)
+    }
+
+    /// Adds `flags` to those of the commit `number`.
+    pub(super) fn add_flags(&mut self, number: Number, flags: u32) {
+        if let Some(commit) = self.get_mut(number) {
+            commit.flags |= flags;
+        }
+    }
+
+    /// Takes `flag` off the commit `number`, and returns what is left.
+    pub(super) fn take_flag(&mut self, number: Number, flag: u32) -> u32 {
+        let Some(commit) = self.get_mut(number) else {
+            return 0;
+        };
+        commit.flags &= !flag;
+        commit.flags
+    }
+
+    /// Takes `flags` off all commits.
+    pub(super) fn clear_flags(&mut self, flags: u32) {
+        for commit in &mut self.all {
+            commit.flags &= !flags;
+        }
+    }
+
+    /// How many parents the commit `number` has.
+    pub(super) fn parent_count(&self, number: Number) -> usize {
+        self.get(number).map_or(0, |commit| index(commit.parents.1))
+    }
+
+    /// The parent of the commit `number` in the place `at`, from 0.
+    pub(super) fn parent(&self, number: Number, at: usize) -> Option<Number> {
+        let (start, count) = self.get(number)?.parents;
+        (at < index(count)).then(|| self.parents.get(index(start).saturating_add(at)).copied())?
+    }
+
+    /// Reads the commit `number`, unless it was.
+    ///
+    /// # Errors
+    /// It is not there, or is no commit.
+    pub(super) fn read(&mut self, number: Number) -> Result<(), Error> {
+        let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
+            return Ok(());
+        };
+        if let Source::Graph(position) = commit.source
+            && self.read_in_graph(number, position)
+        {
+            return Ok(());
+        }
+        let Some(id) = self.id_of(number) else {
+            return Ok(());
+        };
+        let told = self.told_by_object(number, &id);
+        self.in_buf = None;
+        self.ids.clear();
+        let time_s = self.objects.links(&id, &mut self.buf, &mut self.ids)?;
+        let ids = std::mem::take(&mut self.ids);
+        self.note(number, &id, time_s, &ids);
+        if let Some(told) = self.by_objects.get_mut(index(told)) {
+            told.tree = tree_in(&self.buf);
+        }
+        self.in_buf = Some(number);
+        self.ids = ids;
+        Ok(())
+    }
+
+    /// Notes what the object of the commit `number` says.
+    fn note(&mut self, number: Number, id: &oid, time_s: i64, parents: &[ObjectId]) {
+        let start = offset(self.parents.len());
+        for id in parents {
+            let parent = self.number_of(id);
+            self.parents.push(parent);
+        }
+        if let Some(commit) = self.all.get_mut(index(number)) {
+            commit.is_read = true;
+            commit.first = first_bytes(id);
+            commit.time_s = u64::try_from(time_s).unwrap_or(0);
+            commit.parents = (start, offset(parents.len()));
+        }
+    }
+
+    /// Reads the commits `ids` ahead, on all cores, as far as that is worth it. Those that cannot be read are left to be
+    /// read again, when what is wrong is said.
+    pub(super) fn read_ahead(&mut self, ids: impl Iterator<Item = ObjectId>) {
+        let mut unread: HashSet<Number> = HashSet::new();
+        let mut wanted = Vec::new();
+        for id in ids {
+            let number = self.number_of(&id);
+            let commit = self.get(number).filter(|commit| !commit.is_read);
+            if let Some(Commit {
+                source: Source::Object(at),
+                ..
+            }) = commit.cloned()
+                && unread.insert(number)
+            {
+                wanted.push((number, at, id));
+            }
+        }
+        if wanted.len() < MANY {
+            return;
+        }
+        let ids: Vec<ObjectId> = wanted.iter().map(|(.., id)| *id).collect();
+        let read = self.objects.links_of_each(&ids);
+        for ((number, told, id), linked) in wanted.into_iter().zip(read) {
+            if let Some(linked) = linked {
+                self.note(number, &id, linked.time_s, &linked.parents);
+                if let Some(told) = self.by_objects.get_mut(index(told)) {
+                    told.tree = Some(linked.tree);
+                }
+            }
+        }
+    }
+
+    /// As [`Self::read`], but as for git a commit that is not there has no parents and is the oldest: `said` takes what
+    /// git says of it, each time. Returns whether it is there.
+    pub(super) fn read_or_say(
+        &mut self,
+        number: Number,
+        said: &mut Vec<BString>,
+    ) -> Result<bool, Error> {
+        let read = self.read(number);
+        said.extend(self.objects.take_said().into_iter().map(BString::from));
+        let text = match read {
+            Ok(()) => return Ok(true),
+            Err(Error::Missing { id }) => format!("Could not read {id}"),
+            Err(Error::WrongKind { id, .. }) => format!("Object {id} not a commit"),
+            Err(error @ Error::Malformed { .. }) => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        said.push(format!("error: {text}").into());
+        Ok(false)
+    }
+
+    /// The contents of the commit `number`, where it is the last that was read, and not from the commit-graph.
+    pub(super) fn content_of(&self, number: Number) -> Option<&[u8]> {
+        (self.in_buf == Some(number)).then_some(self.buf.as_slice())
+    }
+
+    /// Takes the commit `number` from the commit-graph; false where that is damaged there.
+    fn read_in_graph(&mut self, number: Number, position: Position) -> bool {
+        let Some(Some(graph)) = self.graph.get() else {
+            return false;
+        };
+        let recorded = graph.commit_at(position);
+        // Asked for here, where nothing waits for it: it comes from another part of the file.
+        let first = first_bytes(recorded.id());
+        let start = self.parents.len();
+        for parent in recorded.iter_parents() {
+            let parent = parent.ok().filter(|found| found.0 < graph.num_commits());
+            let Some(parent) = parent else {
+                self.parents.truncate(start);
+                return false;
+            };
+            let parent = number_at(parent, &mut self.of_positions, &mut self.all);
+            self.parents.push(parent);
+        }
+        let count = self.parents.len().saturating_sub(start);
+        if let Some(commit) = self.all.get_mut(index(number)) {
+            commit.is_read = true;
+            commit.first = first;
+            commit.time_s = recorded.committer_timestamp();
+            // The oldest writers left the generation out.
+            commit.generation = match recorded.generation() {
+                0 => GENERATION_UNKNOWN,
+                generation => generation,
+            };
+            commit.parents = (offset(start), offset(count));
+        }
+        true
+    }
+
+    /// The tree of the commit `number`, which was read.
+    pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
+        match self.get(number)?.source {
+            Source::Graph(position) => {
+                let graph = self.graph()?;
+                Some(graph.commit_at(position).root_tree_id().to_owned())
+            }
+            Source::Object(at) => self.by_objects.get(index(at))?.tree,
+        }
+    }
+}
+
+impl Told {
+    fn new(id: &oid) -> Self {
+        let id = id.to_owned();
+        Self { id, tree: None }
+    }
+}
+
+impl Commit {
+    fn unread(source: Source) -> Self {
+        Self {
+            time_s: 0,
+            source,
+            parents: (0, 0),
+            generation: GENERATION_UNKNOWN,
+            first: 0,
+            flags: 0,
+            is_read: false,
+        }
+    }
+}
+
+/// Commits that are still to be looked at, the latest first, and of one time in the order in which they came.
+#[derive(Default)]
+pub(super) struct Queue {
+    heap: BinaryHeap<(u64, Reverse<u64>, Number)>,
+    count: u64,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, number: Number, time_s: u64) {
+        self.heap.push((time_s, Reverse(self.count), number));
+        self.count = self.count.saturating_add(1);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Number> {
+        self.heap.pop().map(|(_, _, number)| number)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Number> {
+        self.heap.iter().map(|(_, _, number)| *number)
+    }
+}
+
+/// The tree that a commit names in its first line.
+fn tree_in(commit: &[u8]) -> Option<ObjectId> {
+    let line = commit.split(|byte| *byte == b'\n').next()?;
+    ObjectId::from_hex(line.strip_prefix(b"tree ")?).ok()
+}
+
+/// The number of the commit at `position`, which the commit-graph has.
+fn number_at(position: Position, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
+    let Some(slot) = of_positions.get_mut(index(position.0)) else {
+        return Number::MAX;
+    };
+    if *slot == 0 {
+        all.push(Commit::unread(Source::Graph(position)));
+        *slot = offset(all.len());
+    }
+    slot.saturating_sub(1)
+}
+
+/// The first bytes of `id`.
+pub(super) fn first_bytes(id: &oid) -> u32 {
+    let first = id.as_bytes().first_chunk();
+    first.copied().map_or(0, u32::from_be_bytes)
+}
+
+/// There is no room for four thousand million commits.
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! The description of a blob: the oldest commit in the history of HEAD that has it, and its path there.
+
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
+
+use bstr::BString;
+use gix_hash::ObjectId;
+use gix_object::{Kind, TreeRefIter};
+
+use super::walk::SEEN;
+use super::{Describer, Error};
+use crate::commits::{Commits, Number, Queue};
+use vigil_git::objects::Objects;
+use vigil_model::id_hasher::IdHasher;
+
+/// In git, walks through history and the search for names note their findings in the same bits, and some of one are left
+/// when the next begins. This one leaves a commit and all its history out.
+const UNINTERESTING: u32 = 1 << 1;
+
+/// The bits of git's walk for all commits but the first.
+const REACHED: u32 = 1 << 25 | 1 << 28;
+
+/// The bits that git takes off all commits when a walk is over.
+const OF_ONE_WALK: u32 = SEEN | 1 << 3 | 1 << 7 | 1 << 23 | 1 << 24;
+
+impl Describer<'_> {
+    /// The description of the blob `id`.
+    pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
+        let place = self.place;
+        let head = place.find("HEAD".into(), &mut self.said)?;
+        let head = head.ok_or(Error::Unborn { id: *id })?;
+        let Some((head, Kind::Commit)) = place.objects.peel(&head)? else {
+            return Err(Error::NotReachable { id: *id });
+        };
+        let history = self.history(&head)?;
+        let mut finder = Finder {
+            objects: place.objects,
+            id,
+            seen: HashSet::default(),
+        };
+        for number in history.into_iter().rev() {
+            let Some(tree) = self.commits.tree_of(number) else {
+                continue;
+            };
+            let Some(path) = finder.find(&tree)? else {
+                continue;
+            };
+            self.commits.clear_flags(OF_ONE_WALK);
+            let Some(commit) = self.commits.id_of(number) else {
+                continue;
+            };
+            let mut text = self.describe_commit(&commit)?;
+            // Not to be taken back: another walk may follow.
+            self.start = None;
+            self.commits.clear_flags(OF_ONE_WALK);
+            text.push(b':');
+            text.extend_from_slice(&path);
+            return Ok(text);
+        }
+        self.commits.clear_flags(OF_ONE_WALK);
+        Err(Error::NotReachable { id: *id })
+    }
+
+    /// The commits in the history of `head`, the latest first.
+    fn history(&mut self, head: &ObjectId) -> Result<Vec<Number>, Error> {
+        let commits = &mut self.commits;
+        let start = commits.number_of(head);
+        commits.read_or_say(start, &mut self.said)?;
+        commits.add_flags(start, SEEN);
+        let mut queue = Queue::default();
+        queue.push(start, commits.time_of(start));
+        let mut history = Vec::new();
+        while let Some(number) = queue.pop() {
+            let is_left_out = commits.flags_of(number) & UNINTERESTING != 0;
+            for at in 0..commits.parent_count(number) {
+                let Some(parent) = commits.parent(number, at) else {
+                    break;
+                };
+                commits.read_or_say(parent, &mut self.said)?;
+                if is_left_out {
+                    commits.add_flags(parent, UNINTERESTING);
+                    leave_out_parents(commits, parent);
+                }
+                commits.add_flags(parent, REACHED);
+                if commits.flags_of(parent) & SEEN == 0 {
+                    queue.push(parent, commits.time_of(parent));
+                    commits.add_flags(parent, SEEN);
+                }
+            }
+            if !is_left_out {
+                history.push(number);
+            }
+        }
+        Ok(history)
+    }
+}
+
+/// Leaves out what is known of the history of the commit `number`.
+fn leave_out_parents(commits: &mut Commits<'_>, number: Number) {
+    let mut pending = vec![number];
+    while let Some(number) = pending.pop() {
+        for at in 0..commits.parent_count(number) {
+            if let Some(parent) = commits.parent(number, at)
+                && commits.flags_of(parent) & UNINTERESTING == 0
+            {
+                commits.add_flags(parent, UNINTERESTING);
+                pending.push(parent);
+            }
+        }
+    }
+}
+
+/// A search through trees, each of which is looked at once.
+struct Finder<'a> {
+    objects: &'a Objects,
+    id: &'a ObjectId,
+    seen: HashSet<ObjectId, BuildHasherDefault<IdHasher>>,
+}
+
+/// What of a tree is still to be looked at.
+struct Level {
+    content: Vec<u8>,
+    /// How many entries were taken.
+    taken: usize,
+    /// The length of its path.
+    path_length: usize,
+}
+
+impl Finder<'_> {
+    /// The path of the blob below `tree`.
+    fn find(&mut self, tree: &ObjectId) -> Result<Option<BString>, Error> {
+        let mut path = BString::default();
+        let mut levels = Vec::new();
+        self.enter(tree, 0, &mut levels)?;
+        while let Some(level) = levels.last_mut() {
+            path.truncate(level.path_length);
+            let mut below = None;
+            let entries = TreeRefIter::from_bytes(&level.content, self.objects.hash_kind());
+            for entry in entries.skip(level.taken) {
+                let Ok(entry) = entry else { break };
+                level.taken = level.taken.saturating_add(1);
+                if entry.mode.is_tree() {
+                    if !self.seen.contains(entry.oid) {
+                        path.extend_from_slice(entry.filename);
+                        path.push(b'/');
+                        below = Some(entry.oid.to_owned());
+                        break;
+                    }
+                } else if !entry.mode.is_commit() && entry.oid == self.id.as_ref() {
+                    path.extend_from_slice(entry.filename);
+                    return Ok(Some(path));
+                }
+            }
+            match below {
+                Some(tree) => self.enter(&tree, path.len(), &mut levels)?,
+                None => {
+                    levels.pop();
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads `tree`, unless that was done before.
+    fn enter(
+        &mut self,
+        tree: &ObjectId,
+        path_length: usize,
+        levels: &mut Vec<Level>,
+    ) -> Result<(), Error> {
+        if !self.seen.insert(*tree) {
+            return Ok(());
+        }
+        if i64::try_from(levels.len()).is_ok_and(|depth| depth > self.objects.tree_depth_max()) {
+            return Err(Error::TooDeep);
+        }
+        let mut content = Vec::new();
+        self.objects.tree(tree, &mut content)?;
+        levels.push(Level {
+            content,
+            taken: 0,
+            path_length,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,529 @@
+//! The other way round: the reference from which a commit can be reached, and the way from there (`git name-rev`, as
+//! `git describe --contains` asks it).
+
+use std::iter::Peekable;
+use std::vec;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::Kind;
+
+use super::tag_object;
+use super::{Error, Place, Question, abbreviated, prefix_of};
+use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
+use vigil_git::objects::{self, MANY, Objects, Tag};
+use vigil_git::refs;
+use vigil_rules::wildmatch::{Flags, wildmatch};
+
+/// How many first parents in a row are better than one step to another parent.
+const SIDE_STEP: i32 = 65535;
+
+/// How much earlier than the earliest commit in question a commit must be to be left out, in seconds: clocks differ.
+const CUTOFF_SLOP_S: u64 = 86400;
+
+/// What `--contains` says.
+#[derive(Debug, Default)]
+pub struct Contained {
+    /// One name for each commit, in order; where it ends early, `failure` says why.
+    pub names: Vec<BString>,
+    /// What git says on stderr meanwhile, each line whole.
+    pub said: Vec<BString>,
+    /// What ended it.
+    pub failure: Option<Error>,
+}
+
+/// Names each of `revisions` by a reference that has it in its history.
+pub fn contains(question: &Question, place: Place<'_>, revisions: &[BString]) -> Contained {
+    let mut contained = Contained::default();
+    let result = Naming::run(question, place, revisions, &mut contained);
+    contained.failure = result.err();
+    contained
+}
+
+/// A reference from which names are handed on.
+struct Tip {
+    reference: BString,
+    /// It matched a pattern in part, or all are tags: the shortest name will do.
+    is_shortened: bool,
+    commit: Number,
+    time_s: u64,
+    is_tag: bool,
+    is_peeled: bool,
+}
+
+/// How the name of a commit begins.
+#[derive(Clone, Copy)]
+enum Start {
+    /// The tip of this number.
+    Tip(usize),
+    /// The name of this number, some first parents from there, and one other parent.
+    Side(usize, i32, usize),
+}
+
+/// The best name of a commit so far.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The number of its [`Start`].
+    start: usize,
+    time_s: u64,
+    /// Steps to first parents behind the start.
+    generation: i32,
+    distance: i32,
+    is_tag: bool,
+}
+
+/// A reference, what it holds, where that leads if that is known, and whether the shortest name will do.
+type Found = (BString, ObjectId, Option<ObjectId>, bool);
+
+/// Tag objects that were read before they are asked for, in the order in which they are.
+struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<Tag>)>>);
+
+impl TagsAhead {
+    /// Reads those of `found` of which it is not known where they lead, unless they are `commits` that were read.
+    fn of(found: &[Found], commits: &Commits<'_>, objects: &Objects) -> Self {
+        let asked = found.iter().filter_map(|(_, id, peeled, _)| {
+            (peeled.is_none() && !commits.was_read(id)).then_some(*id)
+        });
+        let ids: Vec<ObjectId> = asked.collect();
+        let tags = match ids.len() < MANY {
+            true => Vec::new(),
+            false => tag_object::read_each(&ids, objects),
+        };
+        let tags: Vec<_> = ids.into_iter().zip(tags).collect();
+        Self(tags.into_iter().peekable())
+    }
+
+    /// The tag object `id`, if it is next and could be read.
+    fn take(&mut self, id: &ObjectId) -> Option<Tag> {
+        self.0.next_if(|(next, _)| next == id)?.1
+    }
+}
+
+struct Naming<'a> {
+    commits: Commits<'a>,
+    tips: Vec<Tip>,
+    starts: Vec<Start>,
+    known: Vec<Option<Known>>,
+    /// Commits of an earlier generation cannot lead to the commits in question; unless it is [`GENERATION_UNKNOWN`].
+    generation_min: u32,
+    time_min_s: u64,
+}
+
+impl Naming<'_> {
+    fn run(
+        question: &Question,
+        place: Place<'_>,
+        revisions: &[BString],
+        contained: &mut Contained,
+    ) -> Result<(), Error> {
+        let mut naming = Naming {
+            commits: Commits::new(place.objects),
+            tips: Vec::new(),
+            starts: Vec::new(),
+            known: Vec::new(),
+            generation_min: GENERATION_UNKNOWN,
+            time_min_s: u64::MAX,
+        };
+        let said = &mut contained.said;
+        let mut asked = Vec::new();
+        for revision in revisions {
+            if let Some(number) = naming.ask(revision.as_bstr(), place, said)? {
+                asked.push(number);
+            }
+        }
+        naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
+        naming.find_tips(question, place, said)?;
+        // Tags first, and of all the older first: better names then spread less.
+        let mut order: Vec<usize> = (0..naming.tips.len()).collect();
+        order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
+        for at in order {
+            naming.spread(at, said)?;
+        }
+        for number in asked {
+            let name = match naming.name(number, place)? {
+                Some(name) => name,
+                None => {
+                    let Some(id) = naming.commits.id_of(number) else {
+                        continue;
+                    };
+                    if !question.always {
+                        return Err(Error::Undescribed { id });
+                    }
+                    abbreviated(&id, None, place)?
+                }
+            };
+            contained.names.push(name);
+        }
+        Ok(())
+    }
+
+    /// The commit to which `revision` leads; none is said, and left out.
+    fn ask(
+        &mut self,
+        revision: &BStr,
+        place: Place<'_>,
+        said: &mut Vec<BString>,
+    ) -> Result<Option<Number>, Error> {
+        let id = place.find(revision, said)?;
+        let mut skip = |what: &[u8]| {
+            let parts = [
+                b"Could not get ",
+                what,
+                b" for ",
+                revision.as_bytes(),
+                b". Skipping.",
+            ];
+            said.push(parts.concat().into());
+            Ok(None)
+        };
+        let Some(id) = id else {
+            return skip(b"sha1");
+        };
+        if place.objects.kind(&id)?.is_none() {
+            return skip(b"object");
+        }
+        let Some((id, Kind::Commit)) = place.objects.peel(&id)? else {
+            return skip(b"commit");
+        };
+        let number = self.commits.number_of(&id);
+        self.commits.read_or_say(number, said)?;
+        if let Some(commit) = self.commits.get(number) {
+            self.time_min_s = self.time_min_s.min(commit.time_s);
+            self.generation_min = self.generation_min.min(commit.generation);
+        }
+        Ok(Some(number))
+    }
+
+    /// Whether a commit, which was read, is too old to lead to any in question.
+    fn is_too_old(&self, number: Number) -> bool {
+        let Some(commit) = self.commits.get(number) else {
+            return true;
+        };
+        match self.generation_min {
+            GENERATION_UNKNOWN => commit.time_s < self.time_min_s,
+            least => commit.generation < least,
+        }
+    }
+
+    /// Takes the references that `question` asks for.
+    fn find_tips(
+        &mut self,
+        question: &Question,
+        place: Place<'_>,
+        said: &mut Vec<BString>,
+    ) -> Result<(), Error> {
+        let includes_broken =
+            refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
+        let patterns = Patterns::new(question);
+        let listing = place.refs.list(prefix_of(question).into())?;
+        let mut found = Vec::new();
+        place
+            .refs
+            .for_each_listed(&listing, None, |name, id, peeled| {
+                if !id.is_null()
+                    && let Some(is_partial) = patterns.judge(name)
+                {
+                    let is_shortened = is_partial || !question.all;
+                    found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
+                }
+            })?;
+        // Most are commits, or lead to one.
+        let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
+        self.commits.read_ahead(commits);
+        let mut tags_ahead = TagsAhead::of(&found, &self.commits, place.objects);
+        let mut buf = Vec::new();
+        for (reference, id, peeled, is_shortened) in found {
+            let is_tag = reference.starts_with(b"refs/tags/");
+            let annotated = peeled.filter(|peeled| *peeled != id);
+            let is_plain = peeled == Some(id);
+            let mut peel = || match tags_ahead.take(&id) {
+                Some(tag) => {
+                    let peeled = tag_object::follow(tag, place.objects, &mut buf)?;
+                    Ok((Some(Kind::Tag), peeled))
+                }
+                None => tag_object::peel(&id, place.objects, &mut buf),
+            };
+            let (kind, peeled) = match annotated {
+                Some(target) if !self.may_lead(&target)? => continue,
+                Some(_) => (Some(Kind::Tag), peel()?.1),
+                None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
+                    (Some(Kind::Commit), None)
+                }
+                None if is_plain && self.commits.is_commit(&id)? => (Some(Kind::Commit), None),
+                None => peel()?,
+            };
+            let (target, time_s) = match kind {
+                Some(Kind::Commit) => (id, None),
+                Some(Kind::Tag) => match peeled {
+                    Some(peeled) if peeled.kind == Kind::Commit => {
+                        (peeled.target, Some(peeled.time_s))
+                    }
+                    _ => continue,
+                },
+                Some(_) => continue,
+                None if includes_broken => continue,
+                None => {
+                    let line = format!("error: {reference} does not point to a valid object!");
+                    said.push(line.into());
+                    continue;
+                }
+            };
+            if !self.may_lead(&target)? {
+                continue;
+            }
+            let commit = self.commits.number_of(&target);
+            self.tips.push(Tip {
+                reference,
+                is_shortened,
+                commit,
+                time_s: time_s.unwrap_or_else(|| self.commits.time_of(commit)),
+                is_tag,
+                is_peeled: kind == Some(Kind::Tag),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether `id` is a commit that may lead to one in question.
+    fn may_lead(&mut self, id: &ObjectId) -> Result<bool, Error> {
+        let number = self.commits.number_of(id);
+        Ok(self.commits.is_commit(id)? && !self.is_too_old(number))
+    }
+
+    /// Hands names on from the tip of this number to all that it leads to, as far as they are better than those known.
+    fn spread(&mut self, tip: usize, said: &mut Vec<BString>) -> Result<(), Error> {
+        let Some(&Tip {
+            commit,
+            time_s,
+            is_tag,
+            ..
+        }) = self.tips.get(tip)
+        else {
+            return Ok(());
+        };
+        let first = Known {
+            start: self.starts.len(),
+            time_s,
+            generation: 0,
+            distance: 0,
+            is_tag,
+        };
+        if !self.note(commit, first) {
+            return Ok(());
+        }
+        self.starts.push(Start::Tip(tip));
+        let mut pending = vec![commit];
+        let mut better = Vec::new();
+        while let Some(number) = pending.pop() {
+            let Some(known) = self.known_of(number) else {
+                continue;
+            };
+            for at in 0..self.commits.parent_count(number) {
+                let Some(parent) = self.commits.parent(number, at) else {
+                    break;
+                };
+                self.commits.read_or_say(parent, said)?;
+                if self.is_too_old(parent) {
+                    continue;
+                }
+                let next = match at {
+                    0 => Known {
+                        generation: known.generation.wrapping_add(1),
+                        distance: known.distance.wrapping_add(1),
+                        ..known
+                    },
+                    _ => Known {
+                        start: self.starts.len(),
+                        generation: 0,
+                        distance: known.distance.wrapping_add(SIDE_STEP),
+                        ..known
+                    },
+                };
+                if self.note(parent, next) {
+                    if at > 0 {
+                        let place = at.saturating_add(1);
+                        let side = Start::Side(known.start, known.generation, place);
+                        self.starts.push(side);
+                    }
+                    better.push(parent);
+                }
+            }
+            // The first parent is looked at next.
+            pending.extend(better.drain(..).rev());
+        }
+        Ok(())
+    }
+
+    fn known_of(&self, number: Number) -> Option<Known> {
+        let at = usize::try_from(number).ok()?;
+        self.known.get(at).copied().flatten()
+    }
+
+    /// Notes `new` as the name of a commit, if it is better than the one it has.
+    fn note(&mut self, number: Number, new: Known) -> bool {
+        let Ok(at) = usize::try_from(number) else {
+            return false;
+        };
+        if self.known.len() <= at {
+            self.known.resize(at.saturating_add(1), None);
+        }
+        let Some(slot) = self.known.get_mut(at) else {
+            return false;
+        };
+        let is_better = slot.is_none_or(|old| new.is_better_than(&old));
+        if is_better {
+            *slot = Some(new);
+        }
+        is_better
+    }
+
+    /// The name of a commit.
+    fn name(&self, number: Number, place: Place<'_>) -> Result<Option<BString>, Error> {
+        let Some(known) = self.known_of(number) else {
+            return Ok(None);
+        };
+        // From the commit back to the tip.
+        let mut steps = Vec::new();
+        if known.generation > 0 {
+            steps.push(format!("~{}", known.generation));
+        }
+        let mut start = known.start;
+        let tip = loop {
+            match self.starts.get(start) {
+                Some(Start::Tip(tip)) => break self.tips.get(*tip),
+                Some(Start::Side(from, generation, parent)) => {
+                    steps.push(match generation {
+                        1.. => format!("~{generation}^{parent}"),
+                        _ => format!("^{parent}"),
+                    });
+                    start = *from;
+                }
+                None => break None,
+            }
+        };
+        let Some(tip) = tip else {
+            return Ok(None);
+        };
+        let mut name = tip.shown(place)?;
+        if steps.is_empty() && tip.is_peeled {
+            name.extend_from_slice(b"^0");
+        }
+        for step in steps.iter().rev() {
+            name.extend_from_slice(step.as_bytes());
+        }
+        Ok(Some(name))
+    }
+}
+
+impl Known {
+    fn is_better_than(&self, old: &Self) -> bool {
+        let (new_distance, old_distance) = (self.whole_distance(), old.whole_distance());
+        match (self.is_tag, old.is_tag) {
+            (true, true) => new_distance < old_distance,
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => (new_distance, self.time_s) < (old_distance, old.time_s),
+        }
+    }
+
+    /// A name that ends in first parents counts as one more step aside.
+    fn whole_distance(&self) -> i32 {
+        match self.generation {
+            1.. => self.distance.wrapping_add(SIDE_STEP),
+            _ => self.distance,
+        }
+    }
+}
+
+impl Tip {
+    fn shown(&self, place: Place<'_>) -> Result<BString, Error> {
+        if self.is_shortened {
+            return Ok(place.refs.shorten(self.reference.as_bstr())?);
+        }
+        let short = [b"refs/heads/".as_slice(), b"refs/"]
+            .iter()
+            .find_map(|folder| self.reference.strip_prefix(*folder));
+        Ok(short.unwrap_or(&self.reference).into())
+    }
+}
+
+/// The patterns for whole references that `--match` and `--exclude` stand for.
+struct Patterns {
+    wanted: Vec<BString>,
+    excluded: Vec<BString>,
+}
+
+impl Patterns {
+    fn new(question: &Question) -> Self {
+        let folders: &[&str] = match question.all {
+            true => &["refs/tags/", "refs/heads/", "refs/remotes/"],
+            false => &["refs/tags/"],
+        };
+        let all = |patterns: &[BString]| {
+            let below = |folder: &&str| {
+                let folder = folder.as_bytes().to_vec();
+                patterns
+                    .iter()
+                    .map(move |pattern| BString::from([&folder, pattern.as_slice()].concat()))
+                    .collect::<Vec<_>>()
+            };
+            folders.iter().flat_map(below).collect()
+        };
+        Self {
+            wanted: all(&question.patterns),
+            excluded: all(&question.excluded),
+        }
+    }
+
+    /// Whether the reference is wanted, and if so, whether a pattern matches only its end.
+    fn judge(&self, name: &BStr) -> Option<bool> {
+        if self
+            .excluded
+            .iter()
+            .any(|pattern| match_start(pattern, name).is_some())
+        {
+            return None;
+        }
+        if self.wanted.is_empty() {
+            return Some(false);
+        }
+        let mut verdict = None;
+        for pattern in &self.wanted {
+            if let Some(start) = match_start(pattern, name) {
+                verdict = Some(verdict.unwrap_or(false) || start > 0);
+            }
+        }
+        verdict
+    }
+}
+
+/// Where in `name` the first part starts that `pattern` matches to the end: at the beginning or behind a slash.
+fn match_start(pattern: &[u8], name: &BStr) -> Option<usize> {
+    let behind = name.find_iter("/").map(|at| at.saturating_add(1));
+    std::iter::once(0).chain(behind).find(|start| {
+        name.get(*start..)
+            .is_some_and(|part| wildmatch(pattern, part, Flags::default()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_from_any_slash() {
+        for (pattern, start) in [
+            ("refs/tags/v*", Some(0)),
+            ("tags/v1", Some(5)),
+            ("v1", Some(10)),
+            ("*1", Some(0)),
+            ("ags/v1", None),
+        ] {
+            assert_eq!(
+                match_start(pattern.as_bytes(), "refs/tags/v1".into()),
+                start,
+                "{pattern}"
+            );
+        }
+    }
+}

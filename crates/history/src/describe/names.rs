@@ -1,0 +1,496 @@
+//! The names of commits: what references lead to them, and which is the best of each.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::index::{self, Index, Reference};
+use super::table::{Name, NewName, Rank, Table};
+use super::targets::Targets;
+use super::{Error, Place, Question, TAGS, prefix_of};
+use crate::commits::{ById, Commits, first_bytes};
+use vigil_git::objects::{MANY, Tag};
+use vigil_git::refs::{Listing, Next, Skim, Skimmed};
+use vigil_rules::wildmatch::{Flags, wildmatch};
+
+/// The references that a question asks for, and the names that they are.
+///
+/// Where one object is asked about, others are looked at only if that has no name itself; and of packed references, names
+/// are made only of those that lead to an object that is asked about.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    question: &'a Question,
+    place: Place<'a>,
+    listing: Rc<Listing>,
+    targets: Targets,
+    is_empty: bool,
+    /// The object of which alone all names were noted, since it has one.
+    only: Option<ObjectId>,
+    table: Table,
+    /// The references that are noted.
+    index: Index,
+    /// How many objects they lead to.
+    count: usize,
+    /// Some of them lead there through tag objects.
+    has_annotated: bool,
+    /// The numbers of the best names of objects that were asked about and have any.
+    best: ById<u32>,
+    /// The names of objects of which only the rank was asked.
+    unchosen: ById<Unchosen>,
+}
+
+impl<'a> Names<'a> {
+    /// Reads the references that `question` asks for. With `only`, the names of that object are wanted first.
+    pub(super) fn read(
+        question: &'a Question,
+        place: Place<'a>,
+        commits: &Commits<'_>,
+        only: Option<ObjectId>,
+    ) -> Result<Self, Error> {
+        let mut names = Self {
+            question,
+            place,
+            listing: Rc::new(place.refs.list(prefix_of(question).into())?),
+            targets: Targets::default(),
+            is_empty: true,
+            only: None,
+            table: Table::default(),
+            index: Index::default(),
+            count: 0,
+            has_annotated: false,
+            best: ById::default(),
+            unchosen: ById::default(),
+        };
+        names.read_all(only, commits)?;
+        Ok(names)
+    }
+
+    /// Finds which of the names of these numbers is the best of the object `id`.
+    fn choose(&mut self, id: &ObjectId, numbers: &[u32]) -> Result<Option<u32>, Error> {
+        let rank = |number: u32| self.get(number).map(|name| name.rank);
+        let annotated = numbers.iter().copied();
+        let annotated = annotated.filter(|number| rank(*number) == Some(Rank::Annotated));
+        let annotated: Vec<u32> = annotated.collect();
+        if annotated.len() >= MANY {
+            self.table.read_ahead(&annotated, self.place);
+        }
+        let mut best = None;
+        for &number in numbers {
+            self.table.choose(number, &mut best, self.place)?;
+        }
+        self.best.extend(best.map(|best| (*id, best)));
+        Ok(best)
+    }
+
+    /// Notes where all references are. Of packed ones, no more than that. Once the object `only` has a name, none but its
+    /// own are noted.
+    fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits<'_>) -> Result<(), Error> {
+        let question = self.question;
+        // What is found is asked for once more where this is not the first time.
+        let is_first = self.count == 0;
+        self.targets.begin(is_first);
+        if is_first {
+            let mut ids = self.listing.unpeeled()?;
+            ids.retain(|id| !commits.has_in_graph(id));
+            self.targets.read_ahead(ids, self.place);
+        }
+        let digits = only.map(|only| only.to_hex().to_string());
+        let all = RefCell::new(All {
+            listing: Rc::clone(&self.listing),
+            table: std::mem::take(&mut self.table),
+            index: Index::default(),
+            count: 0,
+            has_annotated: false,
+            only,
+            has_only: false,
+            has_tag: false,
+            enough: match question.counts_lightweight() {
+                true => usize::MAX,
+                false => question.candidates,
+            },
+        });
+        let look = |record: &Skimmed<'_>| match is_wanted(question, record.name) {
+            true => all.borrow_mut().note(record, digits.as_deref(), question),
+            false => Next::Pass,
+        };
+        let read = self.for_each_wanted(&look, commits, |_, new| {
+            all.borrow_mut().take(new, question);
+            Ok(())
+        });
+        let all = all.into_inner();
+        self.table = all.table;
+        read?;
+        self.count = all.count;
+        self.has_annotated = all.has_annotated;
+        self.index = all.index;
+        self.only = only.filter(|_| all.has_only);
+        Ok(())
+    }
+
+    /// Calls `take` with all references that are asked for, but for packed ones of which `skim` wants no more.
+    fn for_each_wanted(
+        &mut self,
+        skim: Skim<'_>,
+        commits: &Commits<'_>,
+        mut take: impl FnMut(&mut Self, NewName<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (question, place) = (self.question, self.place);
+        let mut failure = None;
+        let listing = Rc::clone(&self.listing);
+        let is_empty = Cell::new(self.is_empty);
+        let skim = |record: &Skimmed<'_>| {
+            if is_empty.get() {
+                is_empty.set(!is_wanted(question, record.name));
+            }
+            skim(record)
+        };
+        place
+            .refs
+            .for_each_listed(&listing, Some(&skim), |reference, id, peeled| {
+                if failure.is_some() || !is_wanted(question, reference) {
+                    return;
+                }
+                is_empty.set(false);
+                let target = match peeled {
+                    Some(peeled) => Ok((peeled, None)),
+                    None => self.targets.find(id, place, commits),
+                };
+                let taken = target.and_then(|target| {
+                    take(self, new_name(question, reference, id.to_owned(), target))
+                });
+                failure = taken.err();
+            })?;
+        self.is_empty = is_empty.get();
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Whether a reference leads, not through a tag object, to an object of which `is_wanted` is true.
+    pub(super) fn has_lightweight(
+        &mut self,
+        commits: &Commits<'_>,
+        is_wanted: &dyn Fn(&ObjectId) -> bool,
+    ) -> Result<bool, Error> {
+        self.targets.begin(false);
+        let has_any = Cell::new(false);
+        let is_needless = |record: &Skimmed<'_>| {
+            let id = || ObjectId::from_hex(record.id);
+            Next::pass_if(
+                has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id)),
+            )
+        };
+        self.for_each_wanted(&is_needless, commits, |_, new| {
+            has_any.set(has_any.get() || (new.peeled == new.id && is_wanted(&new.id)));
+            Ok(())
+        })?;
+        Ok(has_any.get())
+    }
+
+    /// Whether there is no name at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// How many objects have names. Where lightweight tags do not count, it may be fewer, but no fewer than candidates.
+    pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
+        if self.only.is_some() {
+            self.read_all(None, commits)?;
+        }
+        Ok(self.count)
+    }
+
+    /// Whether any name is that of a tag object, where [`Self::count`] was asked for before.
+    pub(super) fn has_annotated(&self) -> bool {
+        self.has_annotated
+    }
+
+    /// Whether an object whose id has these first bytes may have a name, where [`Self::count`] was asked for before.
+    pub(super) fn may_be_of(&self, first: u32) -> bool {
+        self.index.find(first).next().is_some()
+    }
+
+    /// The number of the best name of the object `id`.
+    pub(super) fn find(
+        &mut self,
+        id: &ObjectId,
+        commits: &Commits<'_>,
+    ) -> Result<Option<u32>, Error> {
+        if self.only.is_some_and(|only| only != *id) {
+            self.read_all(None, commits)?;
+        }
+        self.best_of(id)
+    }
+
+    /// The number of the best name of the object `id`, where [`Self::count`] was asked for before.
+    pub(super) fn best_of(&mut self, id: &ObjectId) -> Result<Option<u32>, Error> {
+        if let Some(known) = self.best.get(id) {
+            return Ok(Some(*known));
+        }
+        let numbers = match self.unchosen.remove(id) {
+            Some(unchosen) => unchosen.numbers,
+            None => self.numbers_of(id),
+        };
+        self.choose(id, &numbers)
+    }
+
+    /// How good the best name of the object `id` is, where [`Self::count`] was asked for before. Which it is of several tag
+    /// objects is left open: these would have to be read.
+    pub(super) fn rank_of(&mut self, id: &ObjectId) -> Option<Rank> {
+        if let Some(known) = self.best.get(id) {
+            return self.get(*known).map(|name| name.rank);
+        }
+        if let Some(known) = self.unchosen.get(id) {
+            return Some(known.rank);
+        }
+        let numbers = self.numbers_of(id);
+        let ranks = numbers
+            .iter()
+            .filter_map(|number| Some(self.get(*number)?.rank));
+        let best = ranks.max();
+        if let Some(rank) = best {
+            self.unchosen.insert(*id, Unchosen { numbers, rank });
+        }
+        best
+    }
+
+    /// The numbers of all names of the object `id`, which are made of what is in the index.
+    fn numbers_of(&mut self, id: &ObjectId) -> Vec<u32> {
+        let mut references: Vec<_> = self.index.find(first_bytes(id)).collect();
+        references.reverse();
+        let numbers = references
+            .into_iter()
+            .filter_map(|reference| match reference {
+                Reference::Named(number) => {
+                    self.get(number).filter(|name| name.peeled == *id)?;
+                    Some(number)
+                }
+                Reference::Packed(at) => {
+                    let new = packed_at(&self.listing, at)
+                        .and_then(|record| packed_name(self.question, record))
+                        .filter(|new| new.peeled == *id)?;
+                    Some(self.table.push(new))
+                }
+            });
+        numbers.collect()
+    }
+
+    /// The name of this number.
+    pub(super) fn get(&self, number: u32) -> Option<&Name> {
+        self.table.get(number)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
+        self.table.get_mut(number)
+    }
+
+    /// The path of the name of this number: that of the reference without `refs/`, or `refs/tags/` where only tags count.
+    pub(super) fn path(&self, number: u32) -> &BStr {
+        self.get(number)
+            .map_or(BStr::new(b""), |name| self.table.path(name))
+    }
+}
+
+/// The names of an object, the best of which was not asked for.
+#[derive(Debug)]
+struct Unchosen {
+    numbers: Vec<u32>,
+    /// How good that is.
+    rank: Rank,
+}
+
+/// What is gathered of all references.
+struct All {
+    listing: Rc<Listing>,
+    table: Table,
+    index: Index,
+    /// How many objects they lead to.
+    count: usize,
+    /// Some lead there through tag objects.
+    has_annotated: bool,
+    /// The object of which the names are wanted first.
+    only: Option<ObjectId>,
+    /// It has a name that counts.
+    has_only: bool,
+    /// And that is a tag, than which none without a tag object is better.
+    has_tag: bool,
+    /// With as many objects, lightweight tags are left out.
+    enough: usize,
+}
+
+impl All {
+    /// Notes where the packed reference `record` is. `digits` are those of the only object.
+    fn note(&mut self, record: &Skimmed<'_>, digits: Option<&str>, question: &Question) -> Next {
+        let is_plain = record.peeled.is_none();
+        if is_plain && (self.has_tag || self.count >= self.enough) {
+            return Next::PassPlain;
+        }
+        let target = record.target();
+        let is_only = digits.is_some_and(|digits| record.leads_to(digits.as_bytes()));
+        if self.has_only && !is_only {
+            return match is_plain {
+                true => Next::PassSame,
+                false => Next::Pass,
+            };
+        }
+        let first = index::first_bytes_of_hex(target);
+        let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
+            return Next::All;
+        };
+        self.has_annotated |= !is_plain;
+        let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
+        if is_only {
+            self.meet_only(is_plain, is_tag, question);
+        }
+        if !self.has_others(first, Target::Digits(target)) {
+            self.count = self.count.saturating_add(1);
+        } else if is_plain
+            && is_tag
+            && (!question.all
+                || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
+        {
+            // Of tags without an object, none is better than the first.
+            return Next::PassSame;
+        }
+        self.index.add(first, Reference::Packed(at));
+        Next::Pass
+    }
+
+    /// Takes a name.
+    fn take(&mut self, new: NewName<'_>, question: &Question) {
+        let target = new.peeled;
+        let is_plain = new.id == target;
+        let is_only = self.only == Some(target);
+        if is_plain && self.count >= self.enough || self.has_only && !is_only {
+            return;
+        }
+        self.has_annotated |= !is_plain;
+        if is_only {
+            self.meet_only(is_plain, new.is_tag, question);
+        }
+        let first = first_bytes(&target);
+        if !self.has_others(first, Target::Id(target)) {
+            self.count = self.count.saturating_add(1);
+        } else if is_plain && self.has_no_worse(first, Target::Id(target), new.rank()) {
+            // Of names without a tag object, none is better than the first of its kind.
+            return;
+        }
+        let number = self.table.push(new);
+        self.index.add(first, Reference::Named(number));
+    }
+
+    /// Notes that a reference leads to the only object.
+    fn meet_only(&mut self, is_plain: bool, is_tag: bool, question: &Question) {
+        let counts = !is_plain || question.counts_lightweight();
+        self.has_only |= counts;
+        self.has_tag |= counts && (is_tag || !is_plain);
+    }
+
+    /// Whether the object `target`, whose id has these first bytes, has a name already of this rank or better.
+    fn has_no_worse(&self, first: u32, target: Target<'_>, rank: Rank) -> bool {
+        self.index.find(first).any(|reference| match reference {
+            Reference::Named(number) => self.table.get(number).is_some_and(|name| {
+                let is_it = || Target::Id(name.peeled).is_same(target);
+                name.rank >= rank && is_it()
+            }),
+            Reference::Packed(at) => packed_at(&self.listing, at).is_some_and(|record| {
+                let is_tag = || record.name.starts_with(b"refs/tags/");
+                let is_it = || Target::Digits(record.target()).is_same(target);
+                let is_no_worse = match rank {
+                    Rank::Head => true,
+                    Rank::Lightweight => record.peeled.is_some() || is_tag(),
+                    Rank::Annotated => record.peeled.is_some(),
+                };
+                is_no_worse && is_it()
+            }),
+        })
+    }
+
+    /// Whether there are references already to the object `target`, whose id has these first bytes.
+    fn has_others(&self, first: u32, target: Target<'_>) -> bool {
+        self.index.find(first).any(|reference| {
+            // Most have no tag object, so that no more need be read of them.
+            if let (Reference::Packed(at), Target::Digits(digits)) = (reference, target)
+                && usize::try_from(at).is_ok_and(|at| self.listing.points_to(at, digits))
+            {
+                return true;
+            }
+            let other = match reference {
+                Reference::Named(number) => {
+                    self.table.get(number).map(|name| Target::Id(name.peeled))
+                }
+                Reference::Packed(at) => {
+                    packed_at(&self.listing, at).map(|record| Target::Digits(record.target()))
+                }
+            };
+            other.is_some_and(|other| other.is_same(target))
+        })
+    }
+}
+
+/// What a reference leads to, as it is known.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Id(ObjectId),
+    Digits(&'a [u8]),
+}
+
+impl Target<'_> {
+    fn is_same(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Digits(digits), Self::Digits(others)) => digits == others,
+            (Self::Id(id), Self::Id(other)) => id == other,
+            (Self::Digits(digits), Self::Id(id)) | (Self::Id(id), Self::Digits(digits)) => {
+                ObjectId::from_hex(digits).is_ok_and(|other| other == id)
+            }
+        }
+    }
+}
+
+/// The record that was noted to be at `at`.
+fn packed_at(listing: &Listing, at: u32) -> Option<Skimmed<'_>> {
+    listing.skimmed_at(usize::try_from(at).ok()?)
+}
+
+/// The name that the packed reference `record` is.
+fn packed_name<'a>(question: &Question, record: Skimmed<'a>) -> Option<NewName<'a>> {
+    let id = ObjectId::from_hex(record.id).ok()?;
+    let peeled = ObjectId::from_hex(record.target()).ok()?;
+    Some(new_name(question, record.name, id, (peeled, None)))
+}
+
+/// The name that `reference` to `id` is, which leads to `peeled`.
+fn new_name<'a>(
+    question: &Question,
+    reference: &'a BStr,
+    id: ObjectId,
+    (peeled, tag): (ObjectId, Option<Box<Tag>>),
+) -> NewName<'a> {
+    let path = reference.strip_prefix(prefix_of(question).as_bytes());
+    let path = path.unwrap_or(reference);
+    NewName {
+        path,
+        is_tag: !question.all || path.starts_with(TAGS),
+        id,
+        peeled,
+        tag,
+    }
+}
+
+/// Whether the patterns of `question` let the reference `name` be used. They are about tags, branches and remote branches
+/// without what these all begin with.
+fn is_wanted(question: &Question, name: &BStr) -> bool {
+    let (wanted, excluded) = (&question.patterns, &question.excluded);
+    if wanted.is_empty() && excluded.is_empty() {
+        return true;
+    }
+    let short = [b"refs/tags/".as_slice(), b"refs/heads/", b"refs/remotes/"]
+        .iter()
+        .find_map(|folder| name.strip_prefix(*folder));
+    let Some(short) = short else {
+        return false;
+    };
+    let matches = |pattern: &BString| wildmatch(pattern, short.as_bstr(), Flags::default());
+    !excluded.iter().any(matches) && (wanted.is_empty() || wanted.iter().any(matches))
+}

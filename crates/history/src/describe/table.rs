@@ -1,0 +1,186 @@
+//! Names by number, and which of two is better.
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::tag_object;
+use super::{Error, Place};
+use vigil_git::objects::Tag;
+
+/// How good a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// A reference that is no tag.
+    Head,
+    /// A tag without an object of its own.
+    Lightweight,
+    /// A tag object.
+    Annotated,
+}
+
+impl Rank {
+    /// What git calls it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Lightweight => "lightweight",
+            Self::Annotated => "annotated",
+        }
+    }
+}
+
+/// A name of a commit, or of another object.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    /// Where its path starts in the text of all, and its length.
+    path: (u32, u32),
+    pub(super) rank: Rank,
+    /// What the reference points to.
+    pub(super) id: ObjectId,
+    /// Where that leads through tags.
+    pub(super) peeled: ObjectId,
+    /// The tag object, once it was read.
+    pub(super) tag: Option<Box<Tag>>,
+    /// The tag object says another name.
+    pub(super) is_misnamed: bool,
+    /// Whether that was looked at.
+    pub(super) is_checked: bool,
+}
+
+/// A name that is not in the table.
+pub(super) struct NewName<'a> {
+    /// What is shown of the reference.
+    pub(super) path: &'a [u8],
+    /// The reference is a tag.
+    pub(super) is_tag: bool,
+    /// What it points to.
+    pub(super) id: ObjectId,
+    /// Where that leads through tags.
+    pub(super) peeled: ObjectId,
+    /// The tag object, if it was read.
+    pub(super) tag: Option<Box<Tag>>,
+}
+
+impl NewName<'_> {
+    /// How good it is.
+    pub(super) fn rank(&self) -> Rank {
+        match self.peeled != self.id {
+            true => Rank::Annotated,
+            false if self.is_tag => Rank::Lightweight,
+            false => Rank::Head,
+        }
+    }
+}
+
+/// Names by number.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    all: Vec<Name>,
+    /// The paths of all.
+    text: Vec<u8>,
+}
+
+impl Table {
+    /// Adds a name; returns its number.
+    pub(super) fn push(&mut self, new: NewName<'_>) -> u32 {
+        let number = offset(self.all.len());
+        self.all.push(Name {
+            // There is no room for four gigabytes of names.
+            path: (offset(self.text.len()), offset(new.path.len())),
+            rank: new.rank(),
+            id: new.id,
+            peeled: new.peeled,
+            tag: new.tag,
+            is_misnamed: false,
+            is_checked: false,
+        });
+        self.text.extend_from_slice(new.path);
+        number
+    }
+
+    /// Puts the name `new` of an object in the place of the name `best` of the same one if it is better.
+    pub(super) fn choose(
+        &mut self,
+        new: u32,
+        best: &mut Option<u32>,
+        place: Place<'_>,
+    ) -> Result<(), Error> {
+        let is_better = match *best {
+            None => true,
+            Some(best) => self.is_better(new, best, place)?,
+        };
+        if is_better {
+            *best = Some(new);
+        }
+        Ok(())
+    }
+
+    /// Reads the tag objects of the names of these numbers ahead, on all cores. Those that cannot be read are left to be
+    /// read again, when what is wrong is said.
+    pub(super) fn read_ahead(&mut self, numbers: &[u32], place: Place<'_>) {
+        let unread = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_none());
+        let unread: Vec<u32> = numbers.iter().copied().filter(unread).collect();
+        let ids = unread
+            .iter()
+            .filter_map(|number| Some(self.get(*number)?.id));
+        let ids: Vec<ObjectId> = ids.collect();
+        let tags = tag_object::read_each(&ids, place.objects);
+        for (number, tag) in unread.iter().zip(tags) {
+            if let Some(name) = self.get_mut(*number) {
+                name.tag = tag.map(Box::new);
+            }
+        }
+    }
+
+    /// The name of this number.
+    pub(super) fn get(&self, number: u32) -> Option<&Name> {
+        self.all.get(usize::try_from(number).ok()?)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
+        self.all.get_mut(usize::try_from(number).ok()?)
+    }
+
+    /// The path of `name`.
+    pub(super) fn path(&self, name: &Name) -> &BStr {
+        let (start, length) = name.path;
+        let text = self.text.get(start as usize..);
+        let path = text.and_then(|text| text.get(..length as usize));
+        path.unwrap_or_default().as_bstr()
+    }
+
+    /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
+    /// later one.
+    fn is_better(&mut self, new: u32, known: u32, place: Place<'_>) -> Result<bool, Error> {
+        let rank = |name: Option<&Name>| name.map_or(Rank::Head, |name| name.rank);
+        let ranks = (rank(self.get(known)), rank(self.get(new)));
+        if ranks != (Rank::Annotated, Rank::Annotated) {
+            return Ok(ranks.0 < ranks.1);
+        }
+        let mut time_of = |number| match self.get_mut(number) {
+            Some(name) => Ok(name.read_tag(place)?.map(|tag| tag.time_s)),
+            None => Ok::<_, Error>(None),
+        };
+        Ok(match (time_of(known)?, time_of(new)?) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(known), Some(new)) => known < new,
+        })
+    }
+}
+
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+impl Name {
+    /// The tag object, which is read for it.
+    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&Tag>, Error> {
+        if self.tag.is_none() {
+            let tag = place.objects.tag(&self.id, &mut Vec::new())?;
+            self.tag = tag.map(Box::new);
+        }
+        Ok(self.tag.as_deref())
+    }
+}

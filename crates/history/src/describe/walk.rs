@@ -1,0 +1,299 @@
+//! The nearest name of a commit: a walk through its history, latest commits first, in which each name that is met
+//! becomes a candidate, and counts the commits that it does not have.
+
+use bstr::BString;
+use gix_hash::ObjectId;
+
+use super::table::Rank;
+use super::{Describer, Error};
+use crate::commits::{Commits, Number, Queue};
+use vigil_git::objects;
+
+/// A commit that was reached. The flags of candidates are the bits above.
+pub(super) const SEEN: u32 = 1;
+
+/// A commit in the queue that the best candidate does not have.
+const OUTSIDE: u32 = 1 << 31;
+
+/// A name that may be the answer.
+struct Candidate {
+    /// The commit that has the name.
+    id: ObjectId,
+    rank: Rank,
+    /// How many of the commits that were looked at it does not have.
+    depth: usize,
+    /// The flag of the commits that it has.
+    flag: u32,
+}
+
+/// What a walk found.
+struct Found {
+    /// The nearest first.
+    candidates: Vec<Candidate>,
+    queue: Queue,
+    /// How many commits were looked at.
+    seen: usize,
+    /// Where the walk ended since it had enough candidates.
+    gave_up_on: Option<Number>,
+    /// There is a lightweight tag, where only others count. Where there are none of these, the walk ended at it.
+    met_lightweight: bool,
+}
+
+impl Describer<'_> {
+    /// The description of the commit `id`, without a mark.
+    pub(super) fn describe_commit(&mut self, id: &ObjectId) -> Result<BString, Error> {
+        let question = self.question;
+        if let Some(name) = self.names.find(id, &self.commits)?
+            && self.counts(name)
+        {
+            let mut text = self.shown(name)?;
+            if let Some(name) = self.names.get(name)
+                && (name.is_misnamed || question.long)
+            {
+                let target = name.tag.as_ref().map_or(*id, |tag| tag.target);
+                self.append_distance(&mut text, 0, &target)?;
+            }
+            return Ok(text);
+        }
+        if question.candidates == 0 {
+            return Err(Error::NotExact { id: *id });
+        }
+        if question.is_debugged {
+            self.said
+                .push("No exact match on refs or tags, searching to describe".into());
+        }
+        let start = self.commits.number_of(id);
+        self.start = Some(start);
+        let Found {
+            mut candidates,
+            mut queue,
+            mut seen,
+            gave_up_on,
+            met_lightweight,
+        } = self.search(start)?;
+        let Some(best) = candidates.first_mut() else {
+            if question.always {
+                return self.abbreviated(id);
+            }
+            let commits = &self.commits;
+            let is_seen = |id: &ObjectId| commits.flags_by_id(id) & SEEN != 0;
+            let has_lightweight =
+                met_lightweight || self.names.has_lightweight(commits, &is_seen)?;
+            return Err(match has_lightweight {
+                true => Error::OnlyLightweight { id: *id },
+                false => Error::NoTags { id: *id },
+            });
+        };
+        if let Some(number) = gave_up_on {
+            queue.push(number, self.commits.time_of(number));
+            seen = seen.saturating_sub(1);
+        }
+        let rest = finish_depth(&mut self.commits, &mut queue, best, &mut self.said)?;
+        let (best_id, depth) = (best.id, best.depth);
+        if question.is_debugged {
+            self.explain(&candidates, seen.saturating_add(rest), gave_up_on)?;
+        }
+        let Some(best_name) = self.names.best_of(&best_id)? else {
+            return Err(Error::NoTags { id: *id });
+        };
+        let mut text = self.shown(best_name)?;
+        let is_misnamed = self
+            .names
+            .get(best_name)
+            .is_some_and(|name| name.is_misnamed);
+        if is_misnamed || question.abbreviation != Some(0) {
+            self.append_distance(&mut text, depth, id)?;
+        }
+        Ok(text)
+    }
+
+    /// Whether the name may be an answer.
+    fn counts(&self, name: u32) -> bool {
+        self.question.counts_lightweight()
+            || self
+                .names
+                .get(name)
+                .is_some_and(|name| name.rank == Rank::Annotated)
+    }
+
+    /// Looks for names in the history of `start`.
+    fn search(&mut self, start: Number) -> Result<Found, Error> {
+        let question = self.question;
+        let count = self.names.count(&self.commits)?;
+        let enough = question.candidates.min(count);
+        let commits = &mut self.commits;
+        commits.read_or_say(start, &mut self.said)?;
+        if let Some(commit) = commits.get_mut(start) {
+            commit.flags = SEEN;
+        }
+        let mut queue = Queue::default();
+        queue.push(start, commits.time_of(start));
+        let mut found = Found {
+            candidates: Vec::new(),
+            queue: Queue::default(),
+            seen: 0,
+            gave_up_on: None,
+            met_lightweight: false,
+        };
+        // Where no candidate can come, only what is said of commits that are not there asks for the whole walk, and of
+        // a history that is in the commit-graph nothing is.
+        let only_lightweight = !question.counts_lightweight()
+            && !self.names.has_annotated()
+            && commits.is_in_graph(start);
+        if only_lightweight && question.always {
+            return Ok(found);
+        }
+        let mut has_annotated = false;
+        while let Some(number) = queue.pop() {
+            found.seen = found.seen.saturating_add(1);
+            if found.candidates.len() == enough {
+                found.gave_up_on = Some(number);
+                break;
+            }
+            let id = match self.names.may_be_of(commits.first_bytes_of(number)) {
+                true => commits.id_of(number),
+                false => None,
+            };
+            let rank = match &id {
+                Some(id) => self.names.rank_of(id),
+                None => None,
+            };
+            if let (Some(id), Some(rank)) = (id, rank) {
+                if question.counts_lightweight() || rank == Rank::Annotated {
+                    let flag = 2 << found.candidates.len();
+                    found.candidates.push(Candidate {
+                        id,
+                        rank,
+                        depth: found.seen.saturating_sub(1),
+                        flag,
+                    });
+                    commits.add_flags(number, flag);
+                    has_annotated |= rank == Rank::Annotated;
+                } else {
+                    found.met_lightweight = true;
+                    if only_lightweight {
+                        break;
+                    }
+                }
+            }
+            let flags = commits.flags_of(number);
+            for candidate in &mut found.candidates {
+                candidate.depth += usize::from(flags & candidate.flag == 0);
+            }
+            // The last path leads on from what the best candidates have.
+            if has_annotated && queue.is_empty() {
+                let best = best_flags(&found.candidates);
+                if flags & best == best {
+                    if question.is_debugged {
+                        let id = commits.id_of(number);
+                        let id = id.map(|id| id.to_string()).unwrap_or_default();
+                        self.said.push(format!("finished search at {id}").into());
+                    }
+                    break;
+                }
+            }
+            let count = commits.parent_count(number);
+            let count = if question.first_parent {
+                count.min(1)
+            } else {
+                count
+            };
+            for at in 0..count {
+                let Some(parent) = commits.parent(number, at) else {
+                    break;
+                };
+                commits.read_or_say(parent, &mut self.said)?;
+                if commits.flags_of(parent) & SEEN == 0 {
+                    queue.push(parent, commits.time_of(parent));
+                }
+                commits.add_flags(parent, commits.flags_of(number));
+            }
+        }
+        // Stable: of one depth, the one that was found first is better.
+        found.candidates.sort_by_key(|candidate| candidate.depth);
+        found.queue = queue;
+        Ok(found)
+    }
+
+    /// Says how the search went.
+    fn explain(
+        &mut self,
+        candidates: &[Candidate],
+        seen: usize,
+        gave_up_on: Option<Number>,
+    ) -> Result<(), Error> {
+        for candidate in candidates {
+            let Some(name) = self.names.best_of(&candidate.id)? else {
+                continue;
+            };
+            let word = candidate.rank.word();
+            let mut line = format!(" {word:<11} {:8} ", candidate.depth).into_bytes();
+            line.extend_from_slice(self.names.path(name));
+            self.said.push(line.into());
+        }
+        self.said.push(format!("traversed {seen} commits").into());
+        if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
+            let count = self.question.candidates;
+            let line = format!("found {count} tags; gave up search at {id}");
+            self.said.push(line.into());
+        }
+        Ok(())
+    }
+}
+
+/// The flags of the candidates of the least depth.
+fn best_flags(candidates: &[Candidate]) -> u32 {
+    let least = candidates.iter().map(|candidate| candidate.depth).min();
+    candidates
+        .iter()
+        .filter(|candidate| Some(candidate.depth) == least)
+        .fold(0, |flags, candidate| flags | candidate.flag)
+}
+
+/// Goes on until all that is left is in the history of the best candidate, and counts what is not; returns how many
+/// commits were looked at.
+fn finish_depth(
+    commits: &mut Commits<'_>,
+    queue: &mut Queue,
+    best: &mut Candidate,
+    said: &mut Vec<BString>,
+) -> Result<usize, objects::Error> {
+    let mut seen = 0usize;
+    let mut outside = 0usize;
+    for number in queue.iter() {
+        if commits.flags_of(number) & best.flag == 0 {
+            commits.add_flags(number, OUTSIDE);
+            outside = outside.saturating_add(1);
+        }
+    }
+    while let Some(number) = queue.pop() {
+        seen = seen.saturating_add(1);
+        let flags = commits.take_flag(number, OUTSIDE);
+        if flags & best.flag == 0 {
+            outside = outside.saturating_sub(1);
+            best.depth = best.depth.saturating_add(1);
+        } else if outside == 0 {
+            break;
+        }
+        for at in 0..commits.parent_count(number) {
+            let Some(parent) = commits.parent(number, at) else {
+                break;
+            };
+            commits.read_or_say(parent, said)?;
+            let before = commits.flags_of(parent);
+            commits.add_flags(parent, flags);
+            let is_inside = (before | flags) & best.flag != 0;
+            if before & SEEN == 0 {
+                queue.push(parent, commits.time_of(parent));
+                if !is_inside {
+                    commits.add_flags(parent, OUTSIDE);
+                    outside = outside.saturating_add(1);
+                }
+            } else if is_inside && before & OUTSIDE != 0 {
+                commits.take_flag(parent, OUTSIDE);
+                outside = outside.saturating_sub(1);
+            }
+        }
+    }
+    Ok(seen)
+}

@@ -1,0 +1,335 @@
+//! `.mailmap`: the names and addresses that people are to be known by (gitmailmap(5)).
+
+mod ident;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_object::Kind;
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::errno;
+
+use self::ident::Ident;
+use super::revision::{self, Options, Outcome, StagedPaths, resolve_in_context};
+use vigil_git::config;
+use vigil_git::objects::{self, Objects};
+use vigil_git::refs::Refs;
+use vigil_git::repository::Repository;
+use vigil_model::white_space;
+
+/// git reads files in lines of so many bytes: what is longer counts as several.
+const LINE_MAX: usize = 1023;
+
+/// The largest file that is read, in bytes.
+const FILE_MAX: u64 = 256 << 20;
+
+/// The lines of a commit or a tag that name a person.
+const HEADERS: [&[u8]; 3] = [b"author ", b"committer ", b"tagger "];
+
+/// Why there is no mailmap.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A configured value.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// The object that should hold one.
+    #[error(transparent)]
+    Objects(#[from] objects::Error),
+    /// On the way to the object that should hold one.
+    #[error(transparent)]
+    Revision(#[from] revision::Error),
+    /// git ends where the name of that object is looked at; these are its last words.
+    #[error("{0}")]
+    Fatal(BString),
+}
+
+/// What a person is to be known by; `None` leaves it as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    name: Option<BString>,
+    email: Option<BString>,
+}
+
+/// What is known of one address.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    any_name: Known,
+    /// For those who use the address by a certain name, in lower case.
+    by_name: HashMap<BString, Known>,
+}
+
+/// A mailmap.
+#[derive(Clone, Debug, Default)]
+pub struct Mailmap {
+    /// By address, in lower case.
+    entries: HashMap<BString, Entry>,
+}
+
+/// A mailmap that was read.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// What it says.
+    pub mailmap: Mailmap,
+    /// Whole lines for stderr, without line feeds.
+    pub said: Vec<BString>,
+}
+
+impl Loaded {
+    /// Reads what holds in `repository`: `.mailmap` at the top of the working tree, the object that `mailmap.blob`
+    /// names (in a bare repository by default `HEAD:.mailmap`), and `mailmap.file`; later ones win.
+    ///
+    /// # Errors
+    /// Where git ends. What cannot be read is said, and otherwise as good as empty.
+    pub fn read(
+        repository: &Repository,
+        refs: &Refs,
+        objects: &Objects,
+        staged: &StagedPaths,
+    ) -> Result<Self, Error> {
+        let config = &repository.config;
+        let mut loaded = Self::default();
+        let is_bare = repository.work_tree.is_none() && config.boolean("core.bare")? != Some(false);
+        let top = match &repository.work_tree {
+            Some(top) => top,
+            None => repository.environment.working_directory(),
+        };
+        let file = config.path("mailmap.file")?;
+        let mut blob = config.string("mailmap.blob");
+        if is_bare {
+            blob = blob.or_else(|| Some("HEAD:.mailmap".into()));
+        } else {
+            loaded.add_file(top, Path::new(".mailmap"), false);
+        }
+        if let Some(name) = blob {
+            loaded.add_blob(name.as_bstr(), repository, refs, objects, staged)?;
+        }
+        if let Some(file) = file {
+            loaded.add_file(top, &file, true);
+        }
+        Ok(loaded)
+    }
+
+    /// Adds what the file `path` says, which is relative to `folder`; nothing where there is none.
+    pub fn add_file(&mut self, folder: &Path, path: &Path, follows_links: bool) {
+        match read_file(&folder.join(path), follows_links) {
+            Ok(text) => self.mailmap.add_file_contents(&text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let reason = errno::text_of(&error);
+                let path = path.as_os_str().as_bytes();
+                self.say(&[
+                    b"error: unable to open mailmap at ",
+                    path,
+                    b": ",
+                    reason.as_bytes(),
+                ]);
+            }
+        }
+    }
+
+    /// Adds what the object called `name` says; nothing where there is none.
+    ///
+    /// # Errors
+    /// Where git ends.
+    pub fn add_blob(
+        &mut self,
+        name: &BStr,
+        repository: &Repository,
+        refs: &Refs,
+        objects: &Objects,
+        staged: &StagedPaths,
+    ) -> Result<(), Error> {
+        let options = Options::default();
+        let answer = resolve_in_context(name, &options, repository, refs, objects, staged);
+        self.said.extend(answer.said);
+        let id = match answer.outcome {
+            Outcome::Found(found) => found.id,
+            Outcome::Fatal(text) => return Err(Error::Fatal(text)),
+            Outcome::Failed(error) => return Err(error.into()),
+            _ => return Ok(()),
+        };
+        let mut contents = Vec::new();
+        match objects.read(&id, &mut contents)? {
+            Some(Kind::Blob) => self.mailmap.add_contents(&contents),
+            Some(_) => self.say(&[b"error: mailmap is not a blob: ", name]),
+            None => self.say(&[b"error: unable to read mailmap object at ", name]),
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, parts: &[&[u8]]) {
+        self.said.push(parts.concat().into());
+    }
+}
+
+impl Mailmap {
+    /// Adds what `contents` say, up to the first NUL, in lines of any length.
+    pub fn add_contents(&mut self, contents: &[u8]) {
+        for line in until_nul(contents).lines() {
+            self.add_line(line);
+        }
+    }
+
+    /// Adds what a file of these contents says: as git reads it, in lines of limited length.
+    pub fn add_file_contents(&mut self, contents: &[u8]) {
+        for line in contents.lines_with_terminator() {
+            for part in line.chunks(LINE_MAX) {
+                self.add_line(until_nul(part));
+            }
+        }
+    }
+
+    fn add_line(&mut self, line: &[u8]) {
+        if line.starts_with(b"#") {
+            return;
+        }
+        let Some((first, rest)) = Contact::parse(line, false) else {
+            return;
+        };
+        let second = Contact::parse(rest, true).map(|(second, _)| second);
+        let (old_email, new_email, old_name) = match second {
+            Some(second) => (second.email, Some(first.email), second.name),
+            None => (first.email, None, None),
+        };
+        let known = Known {
+            name: first.name.map(BString::from),
+            email: new_email.map(BString::from),
+        };
+        let entry = self.entries.entry(folded(old_email)).or_default();
+        match old_name {
+            Some(old_name) => {
+                entry.by_name.insert(folded(old_name), known);
+            }
+            None => {
+                let any = &mut entry.any_name;
+                any.name = known.name.or(any.name.take());
+                any.email = known.email.or(any.email.take());
+            }
+        }
+    }
+
+    /// What the person of this name and address is to be known by; `None` if the mailmap does not say.
+    pub fn map<'a>(&'a self, name: &'a BStr, email: &'a BStr) -> Option<(&'a BStr, &'a BStr)> {
+        let entry = self.entries.get(&folded(email))?;
+        let known = match entry.by_name.is_empty() {
+            true => &entry.any_name,
+            false => entry.by_name.get(&folded(name)).unwrap_or(&entry.any_name),
+        };
+        if known.name.is_none() && known.email.is_none() {
+            return None;
+        }
+        let new = |new: &'a Option<BString>, old| new.as_ref().map_or(old, |new| new.as_bstr());
+        Some((new(&known.name, name), new(&known.email, email)))
+    }
+
+    /// The line that `git check-mailmap` prints for `contact`, which is `Name <address>` or an address alone. It has
+    /// no line feed.
+    pub fn check(&self, contact: &BStr) -> BString {
+        let (name, email) = match Ident::split(contact) {
+            Some(ident) => (ident.name(contact), ident.email(contact)),
+            None => (BStr::new(b""), contact),
+        };
+        let (name, email) = self.map(name, email).unwrap_or((name, email));
+        let space: &[u8] = if name.is_empty() { b"" } else { b" " };
+        [name, space, b"<", email, b">"].concat().into()
+    }
+
+    /// The contents of a commit or a tag with the people in their headers as they are to be known; `None` if nothing
+    /// changes (`git cat-file --use-mailmap`).
+    pub fn replace_idents(&self, contents: &[u8]) -> Option<Vec<u8>> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mut replaced = Vec::new();
+        // Up to where the contents were copied, and where the next line starts.
+        let (mut copied, mut at) = (0, 0);
+        loop {
+            let rest = contents.get(at..).unwrap_or_default();
+            if matches!(rest.first(), None | Some(b'\n' | 0)) {
+                break;
+            }
+            let end = rest.find_byteset(b"\n\0").unwrap_or(rest.len());
+            let line = rest.get(..end).unwrap_or_default();
+            let header = HEADERS.iter().find(|header| line.starts_with(header));
+            at = at.saturating_add(end);
+            let is_replaced = header.is_some_and(|header| {
+                let start = at.saturating_sub(line.len()).saturating_add(header.len());
+                let person = line.get(header.len()..).unwrap_or_default().as_bstr();
+                let Some(ident) = Ident::split(person) else {
+                    return false;
+                };
+                let old = (ident.name(person), ident.email(person));
+                let Some((name, email)) = self.map(old.0, old.1) else {
+                    return false;
+                };
+                let before = contents.get(copied..start.saturating_add(ident.start()));
+                replaced.extend_from_slice(before.unwrap_or_default());
+                replaced.extend_from_slice(&[name.as_bytes(), b" <", email, b">"].concat());
+                copied = start.saturating_add(ident.end());
+                true
+            });
+            // git counts one byte too many where it replaced something: it does not see that the headers end there.
+            if is_replaced {
+                at = at.saturating_add(1);
+            }
+            if contents.get(at) == Some(&b'\n') {
+                at = at.saturating_add(1);
+            }
+        }
+        if copied == 0 {
+            return None;
+        }
+        replaced.extend_from_slice(contents.get(copied..).unwrap_or_default());
+        Some(replaced)
+    }
+}
+
+/// A name and an address in a line of a mailmap.
+struct Contact<'a> {
+    name: Option<&'a [u8]>,
+    email: &'a [u8],
+}
+
+impl<'a> Contact<'a> {
+    /// The contact that `line` starts with, and the rest of it.
+    fn parse(line: &'a [u8], may_have_no_email: bool) -> Option<(Self, &'a [u8])> {
+        let (name, rest) = line.split_once_str("<")?;
+        let (email, rest) = rest.split_once_str(">")?;
+        if email.is_empty() && !may_have_no_email {
+            return None;
+        }
+        let name = white_space::trim(name);
+        let name = (!name.is_empty()).then_some(name);
+        Some((Self { name, email }, rest))
+    }
+}
+
+fn until_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// `text` as it is compared.
+fn folded(text: &[u8]) -> BString {
+    text.to_ascii_lowercase().into()
+}
+
+/// A file that is there but cannot be read as text, such as a directory, has no contents.
+fn read_file(path: &Path, follows_links: bool) -> io::Result<Vec<u8>> {
+    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    if !follows_links {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let path: &OsStr = path.as_os_str();
+    let file = std::fs::File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    let mut text = Vec::new();
+    // What cannot be read ends it, as for git.
+    let _ = file.take(FILE_MAX).read_to_end(&mut text);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,502 @@
+//! From a name to an object: the suffixes, from the last one inwards.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::Kind;
+
+use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
+use crate::commits::{Commits, Number};
+use vigil_git::objects::{self, Circle, Objects};
+use vigil_git::refs::{self, Refs};
+use vigil_git::repository::Repository;
+use vigil_git::{config, index_file};
+use vigil_objects::commit;
+
+/// How many `^{...}` may follow each other.
+const DEPTH_MAX: usize = 256;
+
+/// Why there is no object.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Missing,
+    Ambiguous,
+    DanglingLink,
+    LinkLoop,
+    NotDirectory,
+    Fatal(BString),
+    Silent,
+    Failed(Error),
+}
+
+/// git's last words, which may hold any bytes.
+pub(super) fn fatal(parts: &[&[u8]]) -> Stop {
+    Stop::Fatal(parts.concat().into())
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Missing => Self::Missing,
+            Stop::Ambiguous => Self::Ambiguous,
+            Stop::DanglingLink => Self::DanglingLink,
+            Stop::LinkLoop => Self::LinkLoop,
+            Stop::NotDirectory => Self::NotDirectory,
+            Stop::Fatal(text) => Self::Fatal(text),
+            Stop::Silent => Self::Silent,
+            Stop::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl From<refs::Error> for Stop {
+    fn from(error: refs::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<objects::Error> for Stop {
+    fn from(error: objects::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<config::Error> for Stop {
+    fn from(error: config::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<index_file::Error> for Stop {
+    fn from(error: index_file::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Lets another rule try where there is no object, but ends where git ends.
+fn or_none<T>(result: Result<T, Stop>) -> Result<Option<T>, Stop> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(stop @ (Stop::Fatal(_) | Stop::Silent | Stop::Failed(_))) => Err(stop),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What of the options goes on to the parts of a name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flags {
+    pub(super) quietly: bool,
+    pub(super) hint: Option<Hint>,
+    pub(super) skips_check_of_ids: bool,
+}
+
+impl Flags {
+    /// For the part before `^` or `~`: git forgets there what else was asked for.
+    const COMMITTISH: Self = Self {
+        quietly: false,
+        hint: Some(Hint::Committish),
+        skips_check_of_ids: false,
+    };
+
+    fn with_hint(self, hint: Option<Hint>) -> Self {
+        Self { hint, ..self }
+    }
+}
+
+/// What the braces of `^{...}` ask for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted<'a> {
+    /// Anything but a tag.
+    NoTag,
+    /// Whatever it is.
+    Any,
+    Kind(Kind),
+    /// The youngest commit from there on whose message matches.
+    Message(&'a BStr),
+}
+
+impl<'a> Wanted<'a> {
+    /// As git, by the first letters: what stands between the type's brace and the last one is not looked at.
+    fn parse(braced: &'a [u8]) -> Option<Self> {
+        let inner = braced.strip_suffix(b"}")?;
+        if let Some(pattern) = inner.strip_prefix(b"/") {
+            return Some(Self::Message(pattern.as_bstr()));
+        }
+        Some(match braced.split(|byte| *byte == b'}').next()? {
+            b"" => Self::NoTag,
+            b"object" => Self::Any,
+            b"commit" => Self::Kind(Kind::Commit),
+            b"tag" => Self::Kind(Kind::Tag),
+            b"tree" => Self::Kind(Kind::Tree),
+            b"blob" => Self::Kind(Kind::Blob),
+            _ => return None,
+        })
+    }
+
+    fn hint(self) -> Option<Hint> {
+        match self {
+            Self::Kind(Kind::Commit) | Self::Message(_) => Some(Hint::Committish),
+            Self::Kind(Kind::Tree) => Some(Hint::Treeish),
+            _ => None,
+        }
+    }
+}
+
+/// The suffix `^` or `~` with its number, at the end of a name.
+struct Suffix<'a> {
+    base: &'a [u8],
+    sign: u8,
+    /// `None` where it is larger than git counts.
+    number: Option<usize>,
+}
+
+impl<'a> Suffix<'a> {
+    fn split(name: &'a [u8]) -> Option<Self> {
+        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
+        let (rest, number) = name.split_at_checked(name.len().saturating_sub(digits.count()))?;
+        let (sign, base) = rest.split_last()?;
+        if !matches!(sign, b'^' | b'~') {
+            return None;
+        }
+        let number = match number {
+            b"" => Some(1),
+            number => number
+                .to_str()
+                .ok()
+                .and_then(|number| number.parse::<u32>().ok())
+                .filter(|number| i32::try_from(*number).is_ok())
+                .and_then(|number| usize::try_from(number).ok()),
+        };
+        Some(Self {
+            base,
+            sign: *sign,
+            number,
+        })
+    }
+}
+
+/// One name on its way to an object.
+pub(super) struct Resolver<'a> {
+    /// Without one, neither logs nor the configuration are asked.
+    pub(super) repository: Option<&'a Repository>,
+    pub(super) refs: &'a Refs,
+    pub(super) objects: &'a Objects,
+    /// Whole lines for stderr.
+    pub(super) said: Vec<BString>,
+    /// In how many `^{...}` the part is that is looked at.
+    depth: usize,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(
+        repository: Option<&'a Repository>,
+        refs: &'a Refs,
+        objects: &'a Objects,
+    ) -> Self {
+        Self {
+            repository,
+            refs,
+            objects,
+            said: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    pub(super) fn say(&mut self, parts: &[&[u8]]) {
+        self.hear();
+        self.said.push(parts.concat().into());
+    }
+
+    /// Adds what git says while it reads objects.
+    pub(super) fn hear(&mut self) {
+        let said = self.objects.take_said();
+        self.said.extend(said.into_iter().map(BString::from));
+    }
+
+    /// The value of a boolean that is true unless the configuration says otherwise.
+    pub(super) fn is_on(&self, key: &str) -> Result<bool, Stop> {
+        match self.repository {
+            Some(repository) => Ok(repository.config.boolean(key)? != Some(false)),
+            None => Ok(true),
+        }
+    }
+
+    /// The whole name, with the path it may have.
+    pub(super) fn resolve(
+        &mut self,
+        name: &BStr,
+        options: &Options,
+        staged: Option<&StagedPaths>,
+    ) -> Result<Outcome, Stop> {
+        let flags = Flags {
+            quietly: options.quietly,
+            hint: options.hint,
+            skips_check_of_ids: options.skips_check_of_ids,
+        };
+        let whole = match self.object(name, flags) {
+            Ok(_) if options.requires_path => {
+                return Err(fatal(&[
+                    b"<object>:<path> required, only <object> '",
+                    name,
+                    b"' given",
+                ]));
+            }
+            Ok(id) => {
+                return Ok(Outcome::Found(Resolved {
+                    id,
+                    mode: None,
+                    path: None,
+                }));
+            }
+            Err(stop @ (Stop::Fatal(_) | Stop::Silent | Stop::Failed(_))) => return Err(stop),
+            Err(stop) => stop,
+        };
+        if let Some(rest) = name.strip_prefix(b":") {
+            if !options.explains
+                && let Some(pattern) = rest.strip_prefix(b"/")
+                && !pattern.is_empty()
+            {
+                let id = self.message_anywhere(pattern.as_bstr())?;
+                return Ok(Outcome::Found(Resolved {
+                    id,
+                    mode: None,
+                    path: None,
+                }));
+            }
+            let staged = staged.ok_or(Stop::Missing)?;
+            return self.staged(rest.as_bstr(), options, staged);
+        }
+        let Some((revision, path)) = split_path(name) else {
+            return Err(whole);
+        };
+        let Some(tree) = or_none(self.object(revision, flags.with_hint(Some(Hint::Treeish))))?
+        else {
+            if options.explains {
+                return Err(fatal(&[b"invalid object name '", revision, b"'."]));
+            }
+            return Err(whole);
+        };
+        let path = self.path_from_top(path)?;
+        self.in_tree(&tree, revision, path, options)
+    }
+
+    /// What stands before a path.
+    pub(super) fn object(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+        let mut suffixes = Vec::new();
+        let mut base = name.as_bytes();
+        while let Some(suffix) = Suffix::split(base) {
+            base = suffix.base;
+            suffixes.push((suffix.sign, suffix.number.ok_or(Stop::Missing)?));
+        }
+        if suffixes.is_empty() {
+            return self.base(name, flags);
+        }
+        let mut id = self.base(base.as_bstr(), Flags::COMMITTISH)?;
+        for (sign, number) in suffixes.into_iter().rev() {
+            id = match sign {
+                b'^' => self.parent(&id, number)?,
+                _ => self.ancestor(&id, number)?,
+            };
+        }
+        Ok(id)
+    }
+
+    /// What stands before any `^` and `~`.
+    fn base(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Stop::Missing);
+        }
+        if let Some(id) = or_none(self.peeled(name, flags))? {
+            return Ok(id);
+        }
+        if let Some(id) = or_none(self.basic(name, flags))? {
+            return Ok(id);
+        }
+        if let Some(id) = or_none(self.described(name))? {
+            return Ok(id);
+        }
+        self.abbreviated(name, flags)
+    }
+
+    /// The commit that `id` leads to, from which `~` and `^` count. What is no commit is not read.
+    fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Stop> {
+        let (target, kind) = self.objects.peel(id)?.ok_or(Stop::Missing)?;
+        if kind != Kind::Commit {
+            let text = format!("error: object {id} is a {kind}, not a commit");
+            self.say(&[text.as_bytes()]);
+            return Err(Stop::Missing);
+        }
+        let number = commits.number_of(&target);
+        self.read_commit(number, commits)
+    }
+
+    fn read_commit(&mut self, number: Number, commits: &mut Commits<'_>) -> Result<Number, Stop> {
+        match commits.read_or_say(number, &mut self.said)? {
+            true => Ok(number),
+            false => Err(Stop::Missing),
+        }
+    }
+
+    /// The parent of the commit to which `id` leads, from 1, or with 0 that commit.
+    fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Stop> {
+        let mut commits = Commits::new(self.objects);
+        let mut commit = self.commit(id, &mut commits)?;
+        if let Some(at) = number.checked_sub(1) {
+            commit = commits.parent(commit, at).ok_or(Stop::Missing)?;
+        }
+        commits.id_of(commit).ok_or(Stop::Missing)
+    }
+
+    /// The ancestor of the commit to which `id` leads, `count` first parents away.
+    fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Stop> {
+        let mut commits = Commits::new(self.objects);
+        let mut commit = self.commit(id, &mut commits)?;
+        for _ in 0..count {
+            commit = self.read_commit(commit, &mut commits)?;
+            commit = commits.parent(commit, 0).ok_or(Stop::Missing)?;
+        }
+        commits.id_of(commit).ok_or(Stop::Missing)
+    }
+
+    /// The object to which `id` leads through tags, and its type; `None` where one is missing.
+    pub(super) fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
+        let (mut id, mut buf) = (*id, Vec::new());
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
+            match self.objects.read_checked(&id, &mut buf)? {
+                None => return Ok(None),
+                Some(Kind::Tag) => {}
+                Some(kind) => return Ok(Some((id, kind))),
+            }
+            match commit::tag_target(&buf, self.objects.hash_kind()) {
+                Some(target) => id = target,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// `base^{...}`.
+    fn peeled(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+        if name.len() < 4 || !name.ends_with(b"}") {
+            return Err(Stop::Missing);
+        }
+        let at = name.rfind(b"^{").ok_or(Stop::Missing)?;
+        let base = name.get(..at).unwrap_or_default().as_bstr();
+        let braced = name.get(at.saturating_add(2)..).unwrap_or_default();
+        let wanted = Wanted::parse(braced).ok_or(Stop::Missing)?;
+        self.depth = self.depth.saturating_add(1);
+        let outer = self.object(base, flags.with_hint(wanted.hint()));
+        self.depth = self.depth.saturating_sub(1);
+        let outer = outer?;
+        let outer_kind = self.objects.read_checked(&outer, &mut Vec::new())?;
+        let outer_kind = outer_kind.ok_or(Stop::Missing)?;
+        match wanted {
+            Wanted::Any => Ok(outer),
+            Wanted::NoTag => match self.untagged(&outer)? {
+                Some((id, _)) => Ok(id),
+                None => {
+                    self.say(&[b"error: missing object referenced by '", base, b"'"]);
+                    Err(Stop::Missing)
+                }
+            },
+            Wanted::Kind(kind) => self.led_to(name, outer, outer_kind, kind),
+            Wanted::Message(pattern) => {
+                let commit = self.led_to(name, outer, outer_kind, Kind::Commit)?;
+                match pattern.first() {
+                    None | Some(b'}') => Ok(commit),
+                    Some(_) => self.message_from(pattern, &[commit]),
+                }
+            }
+        }
+    }
+
+    /// The object of the type `wanted` to which `id` leads, through tags and from a commit to its tree.
+    fn led_to(
+        &mut self,
+        name: &BStr,
+        mut id: ObjectId,
+        mut kind: Kind,
+        wanted: Kind,
+    ) -> Result<ObjectId, Stop> {
+        let mut buf = Vec::new();
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
+            if kind == wanted {
+                return Ok(id);
+            }
+            match self.next(&id, kind, &mut buf)? {
+                Some(next) => id = next,
+                None => {
+                    let text = format!(
+                        ": expected {wanted} type, but the object dereferences to {kind} type"
+                    );
+                    self.say(&[b"error: ", name, text.as_bytes()]);
+                    return Err(Stop::Missing);
+                }
+            }
+            let found = self.objects.read_checked(&id, &mut buf)?;
+            kind = found.ok_or(Stop::Missing)?;
+        }
+        Err(Stop::Missing)
+    }
+
+    /// What a tag or a commit leads to; `None` for what leads nowhere.
+    fn next(&self, id: &ObjectId, kind: Kind, buf: &mut Vec<u8>) -> Result<Option<ObjectId>, Stop> {
+        match kind {
+            Kind::Tree | Kind::Blob => Ok(None),
+            Kind::Commit => Ok(Some(self.objects.peel_to_tree(id)?)),
+            Kind::Tag => {
+                self.objects.read(id, buf)?.ok_or(Stop::Missing)?;
+                let target = commit::tag_target(buf, self.objects.hash_kind());
+                target.map(Some).ok_or(Stop::Missing)
+            }
+        }
+    }
+
+    /// What `git describe` prints: a tag, a number, and an abbreviated id behind `-g`.
+    fn described(&mut self, name: &BStr) -> Result<ObjectId, Stop> {
+        for at in name.rfind_iter(b"-g") {
+            let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
+            let hex = after.get(2..).unwrap_or_default().as_bstr();
+            if is_tag_and_number(before) {
+                let flags = Flags {
+                    quietly: true,
+                    hint: Some(Hint::Commit),
+                    skips_check_of_ids: false,
+                };
+                return self.abbreviated(hex, flags);
+            }
+        }
+        Err(Stop::Missing)
+    }
+}
+
+/// Whether `text` is a valid reference name, a dash and digits, which git takes in hexadecimal.
+fn is_tag_and_number(text: &[u8]) -> bool {
+    let Some((tag, number)) = text.rsplit_once_str("-") else {
+        return false;
+    };
+    !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit) && refs::name::is_valid(tag)
+}
+
+/// The parts before and after the colon that starts a path: the first one outside of braces.
+fn split_path(name: &BStr) -> Option<(&BStr, &BStr)> {
+    let mut depth = 0_usize;
+    let mut bytes = name.iter().copied().enumerate().peekable();
+    while let Some((at, byte)) = bytes.next() {
+        let opens = bytes.peek().is_some_and(|(_, next)| *next == b'{');
+        match byte {
+            b'@' | b'^' if opens => {
+                bytes.next();
+                depth = depth.saturating_add(1);
+            }
+            b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 => {
+                let (revision, path) = name.split_at_checked(at)?;
+                return Some((revision.as_bstr(), path.get(1..)?.as_bstr()));
+            }
+            _ => {}
+        }
+    }
+    None
+}

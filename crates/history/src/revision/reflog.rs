@@ -1,0 +1,117 @@
+//! The log of a reference: where it pointed, and when (gitrepository-layout(5), "logs").
+
+mod tables;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId};
+
+use super::names::Stop;
+use vigil_git::refs;
+use vigil_git::repository::{RefFormat, Repository};
+
+/// The folders under `refs/` of which each worktree has its own.
+const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
+
+/// One change of a reference.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// Where it pointed before; null where it was not there.
+    pub(super) old: ObjectId,
+    pub(super) new: ObjectId,
+    /// When, in seconds since 1970.
+    pub(super) time_s: i64,
+    /// The time zone as git writes it: hours times 100, and minutes.
+    pub(super) zone: i32,
+}
+
+/// A log, the newest record first.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) records: Vec<Record>,
+}
+
+impl Log {
+    /// Whether the reference `name` has a log.
+    pub(super) fn exists(repository: &Repository, name: &BStr) -> Result<bool, Stop> {
+        match repository.ref_format {
+            RefFormat::Files => Ok(path_of(repository, name).is_file()),
+            RefFormat::Reftable => Ok(!Self::read(repository, name)?.records.is_empty()),
+        }
+    }
+
+    /// The log of the reference `name`; an empty one where there is none.
+    pub(super) fn read(repository: &Repository, name: &BStr) -> Result<Self, Stop> {
+        let records = match repository.ref_format {
+            RefFormat::Files => {
+                let text = vigil_stamp::file::read(&path_of(repository, name)).unwrap_or_default();
+                let lines = text.lines_with_terminator();
+                let mut records: Vec<Record> = lines
+                    .filter_map(|line| parse(line, repository.hash))
+                    .collect();
+                records.reverse();
+                records
+            }
+            RefFormat::Reftable => {
+                let folder = folder_of(repository, name).join("reftable");
+                tables::read(&folder, name, repository.hash).map_err(refs::Error::from)?
+            }
+        };
+        Ok(Self { records })
+    }
+
+    /// The newest record of `time_s` or before.
+    pub(super) fn at_time(&self, time_s: i64) -> Option<usize> {
+        self.records
+            .iter()
+            .position(|record| record.time_s <= time_s)
+    }
+}
+
+/// The repository's folder in which things of the reference `name` are.
+fn folder_of<'a>(repository: &'a Repository, name: &BStr) -> &'a Path {
+    let is_own =
+        !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder));
+    match is_own {
+        true => &repository.git_dir,
+        false => &repository.common_dir,
+    }
+}
+
+fn path_of(repository: &Repository, name: &BStr) -> PathBuf {
+    let folder = folder_of(repository, name).join("logs");
+    folder.join(OsStr::from_bytes(name))
+}
+
+/// `old SP new SP name <email> SP time SP zone TAB message LF`. git skips other lines without a word.
+fn parse(line: &[u8], hash: Kind) -> Option<Record> {
+    let line = line.strip_suffix(b"\n")?;
+    let (old, rest) = id_and_space(line, hash)?;
+    let (new, rest) = id_and_space(rest, hash)?;
+    let rest = rest.get(rest.find_byte(b'>')?..)?.strip_prefix(b"> ")?;
+    let rest = rest.trim_ascii_start();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (time, rest) = rest.split_at_checked(digits)?;
+    let [b' ', sign @ (b'+' | b'-'), zone @ ..] = rest else {
+        return None;
+    };
+    let zone = zone.get(..4)?;
+    let zone: i32 = match zone.iter().all(u8::is_ascii_digit) {
+        true => zone.to_str().ok()?.parse().ok()?,
+        false => return None,
+    };
+    Some(Record {
+        old,
+        new,
+        time_s: time.to_str().ok()?.parse().ok().filter(|time| *time != 0)?,
+        zone: if *sign == b'-' { -zone } else { zone },
+    })
+}
+
+fn id_and_space(line: &[u8], hash: Kind) -> Option<(ObjectId, &[u8])> {
+    let (id, rest) = line.split_at_checked(hash.len_in_hex())?;
+    Some((ObjectId::from_hex(id).ok()?, rest.strip_prefix(b" ")?))
+}

@@ -1,0 +1,686 @@
+//! Names of references, as they are found by git's rules for short ones; and what stands for a reference: `@`,
+//! `@{-1}`, `@{upstream}`, `@{push}`, `@{1}`, `@{yesterday}`.
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::date;
+use super::names::{Flags, Resolver, Stop, fatal};
+use super::reflog::Log;
+use crate::branch::refspec::{self, Refspec};
+use vigil_git::advice::Advice;
+use vigil_git::config::Config;
+use vigil_git::refs::Head;
+use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
+use vigil_git::repository::Repository;
+
+/// What git says where a reference has the name of an id.
+const REFERENCE_LIKE_AN_ID: Advice = Advice {
+    name: "objectNameWarning",
+    lines: &[
+        "Git normally never creates a ref that ends with 40 hex characters",
+        "because it will be ignored when you just specify 40-hex. These refs",
+        "may be created by mistake. For example,",
+        "",
+        "  git switch -c $br $(git rev-parse ...)",
+        "",
+        "where \"$br\" is somehow empty and a 40-hex ref is created. Please",
+        "examine these refs and maybe delete them. Turn this message off by",
+        "running \"git config set advice.objectNameWarning false\"",
+    ],
+    is_explained: false,
+};
+
+/// How often what a form stands for is itself interpreted.
+const INTERPRETED_MAX: usize = 8;
+
+/// From this number on, what stands in the braces is a time and not the number of a log entry.
+const TIME_MIN: i64 = 100_000_000;
+
+/// A reference that was read to its end.
+enum Followed {
+    /// The name at the end, and the object.
+    Found(BString, ObjectId),
+    Dangling,
+    Broken,
+    Missing,
+}
+
+/// A short name that was found.
+struct Expanded {
+    /// How many rules match it.
+    count: usize,
+    name: BString,
+    id: ObjectId,
+}
+
+/// A reference that `@{...}` stands for.
+enum Mark {
+    Upstream,
+    Push,
+}
+
+impl Mark {
+    /// The mark that `text` starts with, and its length.
+    fn parse(text: &[u8]) -> Option<(Self, usize)> {
+        let starts = |mark: &[u8]| {
+            let head = text.get(..mark.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(mark))
+        };
+        for mark in [b"@{upstream}".as_slice(), b"@{u}"] {
+            if starts(mark) {
+                return Some((Self::Upstream, mark.len()));
+            }
+        }
+        let push = b"@{push}";
+        starts(push).then_some((Self::Push, push.len()))
+    }
+}
+
+impl Resolver<'_> {
+    /// A full id, or a reference, as it is now or by its log.
+    pub(super) fn basic(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+        if name.len() == self.objects.hash_kind().len_in_hex()
+            && let Ok(id) = ObjectId::from_hex(name)
+        {
+            if !flags.skips_check_of_ids && self.warns_of_ambiguity()? {
+                self.check_id(name)?;
+            }
+            return Ok(id);
+        }
+        let (base, entry) = match split_entry(name) {
+            Entry::Misplaced => return Err(Stop::Missing),
+            Entry::None { is_prior } => {
+                if is_prior
+                    && let Prior::Found { target, .. } = self.prior(name)?
+                    && target.len() == self.objects.hash_kind().len_in_hex()
+                    && let Ok(id) = ObjectId::from_hex(&target)
+                {
+                    return Ok(id);
+                }
+                (name, None)
+            }
+            Entry::At(base, entry) => (base, Some(entry)),
+        };
+        if !base.is_empty() && is_only_dots(base) {
+            return Err(Stop::Missing);
+        }
+        let found = match entry {
+            Some(_) if base.is_empty() => self.expand(BStr::new("HEAD"), flags.quietly)?,
+            Some(_) => self.expand_logged(base)?,
+            None => self.expand(base, flags.quietly)?,
+        };
+        let found = found.ok_or(Stop::Missing)?;
+        if !flags.quietly
+            && self.warns_of_ambiguity()?
+            && (found.count > 1 || self.is_abbreviated_id(base)?)
+        {
+            self.say(&[b"warning: refname '", base, b"' is ambiguous."]);
+        }
+        match entry {
+            Some(entry) => self.logged(base, entry, found, flags),
+            None => Ok(found.id),
+        }
+    }
+
+    fn warns_of_ambiguity(&self) -> Result<bool, Stop> {
+        self.is_on("core.warnAmbiguousRefs")
+    }
+
+    /// Warns where a reference has the name of an id.
+    fn check_id(&mut self, name: &BStr) -> Result<(), Stop> {
+        if self.expand(name, false)?.is_none() {
+            return Ok(());
+        }
+        self.say(&[b"warning: refname '", name, b"' is ambiguous."]);
+        if let Some(repository) = self.repository
+            && !REFERENCE_LIKE_AN_ID.say(repository)?.is_empty()
+        {
+            let lines = REFERENCE_LIKE_AN_ID.lines.iter();
+            self.said.extend(lines.map(|line| BString::from(*line)));
+        }
+        Ok(())
+    }
+
+    /// The reference of the short name `name`, which may be a mark for another one. With `tolerates_marks`, a mark that
+    /// stands for nothing is no reference, and not the end.
+    fn expand(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<Expanded>, Stop> {
+        let substituted = self.substituted(name, tolerates_marks)?;
+        let name = substituted.as_ref().map_or(name, |name| name.as_bstr());
+        self.expand_plain(name)
+    }
+
+    fn expand_plain(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
+        let mut expanded: Option<Expanded> = None;
+        for (before, after) in SHORT_NAME_RULES {
+            let candidate = BString::from([before, name, after].concat());
+            match self.follow(candidate.as_bstr())? {
+                Followed::Found(name, id) => {
+                    match &mut expanded {
+                        Some(expanded) => expanded.count = expanded.count.saturating_add(1),
+                        None => expanded = Some(Expanded { count: 1, name, id }),
+                    }
+                    if !self.warns_of_ambiguity()? {
+                        break;
+                    }
+                }
+                Followed::Dangling if candidate != "HEAD" => {
+                    self.say(&[b"warning: ignoring dangling symref ", &candidate]);
+                }
+                Followed::Broken if candidate.contains(&b'/') => {
+                    self.say(&[b"warning: ignoring broken ref ", &candidate]);
+                }
+                Followed::Dangling | Followed::Broken | Followed::Missing => {}
+            }
+        }
+        Ok(expanded)
+    }
+
+    /// The reference of the short name `name` that has a log; its name is that of the log.
+    fn expand_logged(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
+        let Some(repository) = self.repository else {
+            return Ok(None);
+        };
+        let substituted = self.substituted(name, false)?;
+        let name = substituted.as_ref().map_or(name, |name| name.as_bstr());
+        let mut expanded: Option<Expanded> = None;
+        for (before, after) in SHORT_NAME_RULES {
+            let candidate = BString::from([before, name, after].concat());
+            let Followed::Found(end, id) = self.follow(candidate.as_bstr())? else {
+                continue;
+            };
+            let log = if Log::exists(repository, candidate.as_bstr())? {
+                candidate
+            } else if end != candidate && Log::exists(repository, end.as_bstr())? {
+                end
+            } else {
+                continue;
+            };
+            match &mut expanded {
+                Some(expanded) => expanded.count = expanded.count.saturating_add(1),
+                None => {
+                    expanded = Some(Expanded {
+                        count: 1,
+                        name: log,
+                        id,
+                    });
+                }
+            }
+            if !self.warns_of_ambiguity()? {
+                break;
+            }
+        }
+        Ok(expanded)
+    }
+
+    fn follow(&self, full_name: &BStr) -> Result<Followed, Stop> {
+        if !name::is_valid(full_name) {
+            return Ok(Followed::Missing);
+        }
+        let mut name = full_name.to_owned();
+        for depth in 0..SYMBOLIC_DEPTH_MAX {
+            match self.refs.read(name.as_bstr())? {
+                Raw::Direct(id) => return Ok(Followed::Found(name, id)),
+                Raw::Symbolic(target) if name::is_valid(&target) => name = target,
+                Raw::Symbolic(_) => return Ok(Followed::Dangling),
+                Raw::Missing | Raw::Broken if depth > 0 => return Ok(Followed::Dangling),
+                Raw::Broken => return Ok(Followed::Broken),
+                Raw::Missing => return Ok(Followed::Missing),
+            }
+        }
+        Ok(Followed::Dangling)
+    }
+
+    /// The entry of a log that was asked for.
+    fn logged(
+        &mut self,
+        base: &BStr,
+        entry: &[u8],
+        found: Expanded,
+        flags: Flags,
+    ) -> Result<ObjectId, Stop> {
+        let repository = self.repository.ok_or(Stop::Missing)?;
+        let number = match entry.iter().all(u8::is_ascii_digit) {
+            true => entry.to_str().ok().and_then(|digits| digits.parse().ok()),
+            false => None,
+        };
+        let log = Log::read(repository, found.name.as_bstr())?;
+        let shown = || match base.is_empty() {
+            false => base.to_owned(),
+            true => match found.name.strip_prefix(b"refs/heads/") {
+                Some(branch) => branch.into(),
+                None => "HEAD".into(),
+            },
+        };
+        if let Some(number) = number.filter(|number| *number < TIME_MIN) {
+            return self.numbered(&log, number, &found, shown, flags);
+        }
+        let time_s = match number {
+            Some(time_s) => time_s,
+            None => date::parse(entry.as_bstr(), repository).ok_or(Stop::Missing)?,
+        };
+        let Some(oldest) = log.records.last() else {
+            return Err(log_is_empty(&found, flags));
+        };
+        match log.at_time(time_s) {
+            Some(at) => Ok(self.record_id(&log, at, &found, time_s)),
+            // For git this is no time.
+            None if time_s == 0 => {
+                Err(too_few_entries(shown().as_bstr(), log.records.len(), flags))
+            }
+            None => {
+                if !flags.quietly {
+                    let oldest = date::rfc2822(oldest.time_s, oldest.zone);
+                    self.say(&[
+                        b"warning: log for '",
+                        &shown(),
+                        b"' only goes back to ",
+                        oldest.as_bytes(),
+                    ]);
+                }
+                Ok(match oldest.old.is_null() {
+                    false => oldest.old,
+                    true => oldest.new,
+                })
+            }
+        }
+    }
+
+    fn numbered(
+        &mut self,
+        log: &Log,
+        number: i64,
+        found: &Expanded,
+        shown: impl Fn() -> BString,
+        flags: Flags,
+    ) -> Result<ObjectId, Stop> {
+        if log.records.is_empty() {
+            return match number {
+                0 => Ok(found.id),
+                _ => Err(log_is_empty(found, flags)),
+            };
+        }
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        if at < log.records.len() {
+            return Ok(self.record_id(log, at, found, 0));
+        }
+        let count = log.records.len();
+        let before_all = log.records.last().map(|oldest| oldest.old);
+        if at == count
+            && let Some(id) = before_all.filter(|id| !id.is_null())
+        {
+            return Ok(id);
+        }
+        Err(too_few_entries(shown().as_bstr(), count, flags))
+    }
+
+    /// The id of the record at `at`, which is the answer for the time `time_s`. The newest record of a reference stands
+    /// for what this is now. Warns where the log does not lead on from there.
+    fn record_id(&mut self, log: &Log, at: usize, found: &Expanded, time_s: i64) -> ObjectId {
+        let Some(record) = log.records.get(at) else {
+            return found.id;
+        };
+        let next = at.checked_sub(1).and_then(|at| log.records.get(at));
+        let (id, warning): (_, Option<&[u8]>) = match next.map(|next| next.old) {
+            Some(old) if !old.is_null() => (
+                record.new,
+                (old != record.new).then_some(b" has gap after "),
+            ),
+            _ if record.time_s == time_s => (record.new, None),
+            _ => {
+                let ended: &[u8] = b" unexpectedly ended on ";
+                (found.id, (found.id != record.new).then_some(ended))
+            }
+        };
+        if let Some(words) = warning {
+            let date = date::rfc2822(record.time_s, record.zone);
+            let log = &found.name;
+            self.say(&[b"warning: log for ref ", log, words, date.as_bytes()]);
+        }
+        id
+    }
+
+    /// The name for which `name` as a whole stands.
+    fn substituted(&self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
+        let Some(interpreted) = self.interpreted(name, tolerates_marks, 0)? else {
+            return Ok(None);
+        };
+        Ok((interpreted.used == name.len()).then_some(interpreted.name))
+    }
+
+    /// As much of `name` as stands for another name.
+    fn interpreted(
+        &self,
+        name: &BStr,
+        tolerates_marks: bool,
+        depth: usize,
+    ) -> Result<Option<Interpreted>, Stop> {
+        match self.prior(name)? {
+            Prior::Found { target, length } => {
+                return self.reinterpreted(name, target, length, tolerates_marks, depth);
+            }
+            Prior::TooFew => return Ok(None),
+            Prior::NoSuchForm => {}
+        }
+        for at in name.find_iter(b"@") {
+            if at == 0 && is_lone_at(name) {
+                return self.reinterpreted(name, "HEAD".into(), 1, tolerates_marks, depth);
+            }
+            let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
+            let Some((mark, length)) = Mark::parse(after) else {
+                continue;
+            };
+            if before.contains(&b':') {
+                continue;
+            }
+            let Some(repository) = self.repository else {
+                continue;
+            };
+            let target = match self.marked(repository, &mark, before.as_bstr())? {
+                Ok(target) => target,
+                Err(_) if tolerates_marks => continue,
+                Err(text) => return Err(Stop::Fatal(text)),
+            };
+            return Ok(Some(Interpreted {
+                name: self.refs.shorten(target.as_bstr())?,
+                used: at.saturating_add(length),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Interprets what is left of `name` once its first `length` bytes stand for `target`.
+    fn reinterpreted(
+        &self,
+        name: &BStr,
+        target: BString,
+        length: usize,
+        tolerates_marks: bool,
+        depth: usize,
+    ) -> Result<Option<Interpreted>, Stop> {
+        let rest = name.get(length..).unwrap_or_default();
+        if !rest.is_empty() {
+            let joined = BString::from([target.as_slice(), rest].concat());
+            // What a log says was checked out may be such a form itself.
+            let depth = depth.saturating_add(1);
+            if depth < INTERPRETED_MAX
+                && let Some(inner) = self.interpreted(joined.as_bstr(), tolerates_marks, depth)?
+            {
+                return Ok(Some(Interpreted {
+                    name: inner.name,
+                    used: inner
+                        .used
+                        .saturating_add(length)
+                        .saturating_sub(target.len()),
+                }));
+            }
+        }
+        Ok(Some(Interpreted {
+            name: target,
+            used: length,
+        }))
+    }
+
+    /// What was checked out before, for a name that starts with `@{-N}`.
+    fn prior(&self, name: &BStr) -> Result<Prior, Stop> {
+        let Some(number) = name.strip_prefix(b"@{-") else {
+            return Ok(Prior::NoSuchForm);
+        };
+        let Some(end) = number.find_byte(b'}') else {
+            return Ok(Prior::NoSuchForm);
+        };
+        let number = number.get(..end).and_then(|number| number.to_str().ok());
+        let number = number.and_then(|number| number.trim_start().parse::<i64>().ok());
+        let Some(mut left) = number.filter(|number| *number > 0) else {
+            return Ok(Prior::NoSuchForm);
+        };
+        let mut target = None;
+        self.refs.head_log(|_, message| {
+            let rest = message.strip_prefix(b"checkout: moving from ");
+            let Some((from, _)) = rest.and_then(|rest| rest.split_once_str(" to ")) else {
+                return true;
+            };
+            left = left.saturating_sub(1);
+            if left == 0 {
+                target = Some(BString::from(from));
+            }
+            left > 0
+        })?;
+        Ok(match target {
+            Some(target) => Prior::Found {
+                target,
+                length: end.saturating_add(4),
+            },
+            None => Prior::TooFew,
+        })
+    }
+
+    /// The full name of what `mark` stands for at `branch`, which is the current one if it is not named. The error is
+    /// git's text.
+    fn marked(
+        &self,
+        repository: &Repository,
+        mark: &Mark,
+        branch: &BStr,
+    ) -> Result<Result<BString, BString>, Stop> {
+        let branch = if branch.is_empty() || branch == "HEAD" {
+            match self.refs.head()? {
+                Head::Branch { name, .. } => name.strip_prefix(b"refs/heads/").map(BString::from),
+                Head::Detached(_) => None,
+            }
+        } else {
+            Some(branch.to_owned())
+        };
+        let Some(branch) = branch else {
+            return Ok(Err("HEAD does not point to a branch".into()));
+        };
+        match mark {
+            Mark::Upstream => self.upstream(&repository.config, branch.as_bstr()),
+            Mark::Push => self.push_target(&repository.config, branch.as_bstr()),
+        }
+    }
+
+    fn upstream(&self, config: &Config, branch: &BStr) -> Result<Result<BString, BString>, Stop> {
+        let remote = config.subsection_string("branch", branch, "remote");
+        let merge = values(config, "branch", branch, "merge").into_iter().next();
+        let (Some(remote), Some(merge)) = (remote, merge) else {
+            let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
+            return Ok(Err(match self.refs.resolve(full.as_bstr())? {
+                None => said(&[b"no such branch: '", branch, b"'"]),
+                Some(_) => said(&[b"no upstream configured for branch '", branch, b"'"]),
+            }));
+        };
+        let fetch = match refspecs(config, remote.as_bstr(), "fetch") {
+            Ok(fetch) => fetch,
+            Err(text) => return Ok(Err(text)),
+        };
+        if let Some(tracked) = refspec::track(&fetch, merge.as_bstr()) {
+            return Ok(Ok(tracked));
+        }
+        if remote != "." {
+            return Ok(Err(said(&[
+                b"upstream branch '",
+                &merge,
+                b"' not stored as a remote-tracking branch",
+            ])));
+        }
+        let expanded = self
+            .refs
+            .expand(merge.as_bstr(), self.warns_of_ambiguity()?)?;
+        Ok(Ok(expanded.unwrap_or(merge)))
+    }
+
+    fn push_target(
+        &self,
+        config: &Config,
+        branch: &BStr,
+    ) -> Result<Result<BString, BString>, Stop> {
+        let remote = config
+            .subsection_string("branch", branch, "pushRemote")
+            .or_else(|| config.string("remote.pushDefault"))
+            .or_else(|| config.subsection_string("branch", branch, "remote"))
+            .unwrap_or_else(|| match config.subsections("remote").as_slice() {
+                [only] => only.clone(),
+                _ => "origin".into(),
+            });
+        let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
+        let (fetch, push) = match (
+            refspecs(config, remote.as_bstr(), "fetch"),
+            refspecs(config, remote.as_bstr(), "push"),
+        ) {
+            (Ok(fetch), Ok(push)) => (fetch, push),
+            (Err(text), _) | (_, Err(text)) => return Ok(Err(text)),
+        };
+        let tracking = |name: &BStr| {
+            refspec::track(&fetch, name).ok_or_else(|| {
+                said(&[
+                    b"push destination '",
+                    name,
+                    b"' on remote '",
+                    &remote,
+                    b"' has no local tracking branch",
+                ])
+            })
+        };
+        if !push.is_empty() {
+            return Ok(match refspec::track(&push, full.as_bstr()) {
+                Some(destination) => tracking(destination.as_bstr()),
+                None => Err(said(&[
+                    b"push refspecs for '",
+                    &remote,
+                    b"' do not include '",
+                    branch,
+                    b"'",
+                ])),
+            });
+        }
+        let mirror = config.subsection_entry("remote", remote.as_bstr(), "mirror");
+        if mirror.map(|entry| entry.boolean()).transpose()? == Some(true) {
+            return Ok(tracking(full.as_bstr()));
+        }
+        let default = config.string("push.default").unwrap_or_default();
+        Ok(match default.as_slice() {
+            b"nothing" => Err("push has no destination (push.default is 'nothing')".into()),
+            b"matching" | b"current" => tracking(full.as_bstr()),
+            b"upstream" | b"tracking" => self.upstream(config, branch)?,
+            _ => match (self.upstream(config, branch)?, tracking(full.as_bstr())) {
+                (Err(text), _) | (_, Err(text)) => Err(text),
+                (Ok(upstream), Ok(current)) if upstream == current => Ok(current),
+                _ => Err("cannot resolve 'simple' push to a single destination".into()),
+            },
+        })
+    }
+}
+
+/// What stands for a name, and how much of the text it replaces.
+struct Interpreted {
+    name: BString,
+    used: usize,
+}
+
+/// What `@{-N}` stands for.
+enum Prior {
+    Found {
+        target: BString,
+        /// How long the form is.
+        length: usize,
+    },
+    /// HEAD was not moved so often.
+    TooFew,
+    NoSuchForm,
+}
+
+/// What the braces at the end of a name ask of a log.
+enum Entry<'a> {
+    At(&'a BStr, &'a [u8]),
+    /// Nothing; they may be those of `@{-N}`.
+    None {
+        is_prior: bool,
+    },
+    /// `@{-N}` that is not at the start.
+    Misplaced,
+}
+
+fn split_entry(name: &BStr) -> Entry<'_> {
+    let mut is_prior = false;
+    if name.ends_with(b"}") {
+        // The braces have something in them.
+        let starts = name.get(..name.len().saturating_sub(2)).unwrap_or_default();
+        for at in starts.rfind_iter(b"@{") {
+            let (base, mark) = name.split_at_checked(at).unwrap_or((name, b""));
+            if mark.starts_with(b"@{-") {
+                if at != 0 {
+                    return Entry::Misplaced;
+                }
+                is_prior = true;
+                continue;
+            }
+            if Mark::parse(mark).is_none()
+                && let Some(entry) = mark.get(2..mark.len().saturating_sub(1))
+            {
+                return Entry::At(base.as_bstr(), entry);
+            }
+            break;
+        }
+    }
+    Entry::None { is_prior }
+}
+
+/// Whether the name starts with an `@` that stands for HEAD: nothing follows it but another mark.
+fn is_lone_at(name: &BStr) -> bool {
+    let rest = name.get(1..).unwrap_or_default();
+    rest.is_empty() || rest.starts_with(b"@{")
+}
+
+/// Whether no reference can be meant: a component of nothing but dots, at the start or behind a slash.
+fn is_only_dots(name: &BStr) -> bool {
+    let mut after_slash = true;
+    for byte in name.iter() {
+        match byte {
+            b'/' if after_slash => return true,
+            b'/' => after_slash = true,
+            b'.' => {}
+            _ => after_slash = false,
+        }
+    }
+    after_slash
+}
+
+fn said(parts: &[&[u8]]) -> BString {
+    parts.concat().into()
+}
+
+fn too_few_entries(shown: &BStr, count: usize, flags: Flags) -> Stop {
+    let count = format!("' only has {count} entries");
+    match flags.quietly {
+        true => Stop::Silent,
+        false => fatal(&[b"log for '", shown, count.as_bytes()]),
+    }
+}
+
+fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
+    match flags.quietly {
+        true => Stop::Silent,
+        false => fatal(&[b"log for ", &found.name, b" is empty"]),
+    }
+}
+
+/// The error is git's text.
+fn refspecs(config: &Config, remote: &BStr, key: &str) -> Result<Vec<Refspec>, BString> {
+    let texts = values(config, "remote", remote, key);
+    let parse = |text: &BString| {
+        Refspec::parse(text.as_bstr()).ok_or_else(|| said(&[b"invalid refspec '", text, b"'"]))
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// All values of a key whose subsection may hold any bytes.
+fn values(config: &Config, section: &str, subsection: &BStr, key: &str) -> Vec<BString> {
+    match subsection.to_str() {
+        Ok(subsection) => config.strings(&format!("{section}.{subsection}.{key}")),
+        Err(_) => config
+            .subsection_string(section, subsection, key)
+            .into_iter()
+            .collect(),
+    }
+}

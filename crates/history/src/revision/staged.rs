@@ -1,0 +1,158 @@
+//! Paths in the index: `:path`, `:2:path`.
+
+use std::cell::OnceCell;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::index::{Entry, Index};
+
+use super::names::{Resolver, Stop, fatal};
+use super::{Options, Outcome, Resolved};
+use vigil_git::index_file;
+use vigil_git::repository::Repository;
+
+/// The index of a repository, which is read when the first name asks for it.
+#[derive(Debug, Default)]
+pub struct StagedPaths {
+    index: OnceCell<Index>,
+}
+
+impl StagedPaths {
+    /// The index as it is when it is first asked for.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn index(&self, repository: &Repository) -> Result<&Index, index_file::Error> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let shown_from = repository.work_tree.as_deref();
+        let loaded = index_file::load(
+            &repository.index_path,
+            &repository.git_dir,
+            shown_from.unwrap_or(&repository.git_dir),
+            repository.hash,
+        )?;
+        Ok(self.index.get_or_init(|| loaded.index))
+    }
+}
+
+impl From<Index> for StagedPaths {
+    /// An index that was read already.
+    fn from(index: Index) -> Self {
+        Self {
+            index: OnceCell::from(index),
+        }
+    }
+}
+
+impl Resolver<'_> {
+    /// The object at what follows the colon: a path, with a stage and another colon before it or without.
+    pub(super) fn staged(
+        &mut self,
+        name: &BStr,
+        options: &Options,
+        staged: &StagedPaths,
+    ) -> Result<Outcome, Stop> {
+        let repository = self.repository.ok_or(Stop::Missing)?;
+        let (stage, path) = match name.as_bytes() {
+            [stage @ b'0'..=b'3', b':', path @ ..] => (stage.saturating_sub(b'0'), path),
+            path => (0, path),
+        };
+        let path = self.path_from_top(path.as_bstr())?;
+        let index = staged.index(repository)?;
+        if let Some(entry) = index.find(path.as_bstr(), stage) {
+            if entry.is_sparse_directory() {
+                let explains = options.explains;
+                return Err(match explains {
+                    true => self.explain_staged(index, stage, &path, options),
+                    false => Stop::Missing,
+                });
+            }
+            return Ok(Outcome::Found(Resolved {
+                id: entry.id,
+                mode: Some(entry.mode),
+                path: Some(path),
+            }));
+        }
+        if stage == 0
+            && let Some((directory, below)) = sparse_directory(index, path.as_bstr())
+            && let Some((id, mode)) = self.entry(&directory.id, below)?
+            && mode.is_some_and(|mode| !mode.is_tree())
+        {
+            return Ok(Outcome::Found(Resolved {
+                id,
+                mode,
+                path: Some(path),
+            }));
+        }
+        if options.explains && !matches!(name.first(), None | Some(b'/')) {
+            return Err(self.explain_staged(index, stage, &path, options));
+        }
+        Err(Stop::Missing)
+    }
+
+    /// Why `path` is not in the index at `stage`.
+    fn explain_staged(&self, index: &Index, stage: u8, path: &BString, options: &Options) -> Stop {
+        if let Some(entry) = any_stage(index, path.as_bstr()) {
+            let found = entry.flags.stage();
+            let stages = format!("{stage}\nhint: Did you mean ':{found}:");
+            return fatal(&[
+                b"path '",
+                path,
+                b"' is in the index, but not at stage ",
+                stages.as_bytes(),
+                path,
+                b"'?",
+            ]);
+        }
+        let full = BString::from([options.explained_from.as_slice(), path].concat());
+        if let Some(entry) = any_stage(index, full.as_bstr()) {
+            let found = format!(":{}:", entry.flags.stage());
+            return fatal(&[
+                b"path '",
+                &full,
+                b"' is in the index, but not '",
+                path,
+                b"'\nhint: Did you mean '",
+                found.as_bytes(),
+                &full,
+                b"' aka '",
+                found.as_bytes(),
+                b"./",
+                path,
+                b"'?",
+            ]);
+        }
+        match self.is_missing_on_disk(path.as_bstr()) {
+            None => fatal(&[b"path '", path, b"' exists on disk, but not in the index"]),
+            Some(true) => fatal(&[
+                b"path '",
+                path,
+                b"' does not exist (neither on disk nor in the index)",
+            ]),
+            Some(false) => Stop::Missing,
+        }
+    }
+}
+
+/// The first entry of `path`, whatever its stage.
+fn any_stage<'a>(index: &'a Index, path: &BStr) -> Option<&'a Entry> {
+    let (Ok(at) | Err(at)) = index.position(path, 0);
+    let entry = index.entries().get(at)?;
+    (index.path(entry) == path && !entry.is_sparse_directory()).then_some(entry)
+}
+
+/// The sparse directory in which `path` is, and the path below it.
+fn sparse_directory<'a>(index: &'a Index, path: &'a BStr) -> Option<(&'a Entry, &'a BStr)> {
+    if !index.is_sparse() {
+        return None;
+    }
+    path.find_iter(b"/").find_map(|slash| {
+        let (directory, below) = path.split_at_checked(slash.saturating_add(1))?;
+        let entry = index.find(directory.as_bstr(), 0)?;
+        entry
+            .is_sparse_directory()
+            .then_some((entry, below.as_bstr()))
+    })
+}

@@ -1,0 +1,340 @@
+//! Paths inside a tree, with and without the symbolic links in it.
+
+use std::path::PathBuf;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::Kind;
+use vigil_linux::stat::lstat_path;
+use vigil_model::mode::FileMode;
+
+use super::names::{Resolver, Stop, fatal};
+use super::{Options, Outcome, Resolved};
+use vigil_git::objects::Circle;
+use vigil_objects::commit;
+use vigil_stamp::paths::{bytes_of, is_missing};
+
+/// How many symbolic links are followed, as by Linux.
+const LINKS_MAX: usize = 40;
+
+/// A tree that was read.
+struct Tree {
+    id: ObjectId,
+    bytes: Vec<u8>,
+}
+
+impl Resolver<'_> {
+    /// The object at `path` in the tree to which `tree` leads; `revision` is what this was called.
+    pub(super) fn in_tree(
+        &mut self,
+        tree: &ObjectId,
+        revision: &BStr,
+        path: BString,
+        options: &Options,
+    ) -> Result<Outcome, Stop> {
+        let found = if options.follow_symlinks {
+            match self.beyond_links(tree, path.as_bstr())? {
+                Reached::Outside(target) => return Ok(Outcome::OutOfTree(target)),
+                Reached::Object(id, mode) => Some((id, mode)),
+            }
+        } else {
+            self.entry(tree, path.as_bstr())?
+        };
+        match found {
+            Some((id, mode)) => Ok(Outcome::Found(Resolved {
+                id,
+                mode,
+                path: Some(path),
+            })),
+            None if options.explains => Err(self.explain(tree, revision, &path, options)?),
+            None => Err(Stop::Missing),
+        }
+    }
+
+    /// Why there is no `path` in `tree`.
+    fn explain(
+        &self,
+        tree: &ObjectId,
+        revision: &BStr,
+        path: &BString,
+        options: &Options,
+    ) -> Result<Stop, Stop> {
+        let Some(is_missing) = self.is_missing_on_disk(path.as_bstr()) else {
+            return Ok(fatal(&[
+                b"path '",
+                path,
+                b"' exists on disk, but not in '",
+                revision,
+                b"'",
+            ]));
+        };
+        if !is_missing {
+            return Ok(Stop::Missing);
+        }
+        let prefix = &options.explained_from;
+        let full = BString::from([prefix.as_slice(), path].concat());
+        if self.entry(tree, full.as_bstr())?.is_some() {
+            return Ok(fatal(&[
+                b"path '",
+                &full,
+                b"' exists, but not '",
+                path,
+                b"'\nhint: Did you mean '",
+                revision,
+                b":",
+                &full,
+                b"' aka '",
+                revision,
+                b":./",
+                path,
+                b"'?",
+            ]));
+        }
+        Ok(fatal(&[
+            b"path '",
+            path,
+            b"' does not exist in '",
+            revision,
+            b"'",
+        ]))
+    }
+
+    /// `None` if `path` is there on disk; else whether that is because there is nothing.
+    pub(super) fn is_missing_on_disk(&self, path: &BStr) -> Option<bool> {
+        let folder = match self.repository {
+            Some(repository) => match &repository.work_tree {
+                Some(top) => top.clone(),
+                None => repository.environment.working_directory().to_owned(),
+            },
+            None => PathBuf::from("/"),
+        };
+        if path.is_empty() {
+            return Some(true);
+        }
+        match lstat_path(&folder.join(path.to_path().ok()?)) {
+            Ok(_) => None,
+            Err(error) => Some(is_missing(error)),
+        }
+    }
+
+    /// Reads the tree to which `id` leads; `None` where it leads to none.
+    fn tree(&self, id: &ObjectId) -> Result<Option<Tree>, Stop> {
+        let mut id = *id;
+        let mut bytes = Vec::new();
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
+            let hash = self.objects.hash_kind();
+            id = match self.objects.read(&id, &mut bytes)? {
+                Some(Kind::Tree) => return Ok(Some(Tree { id, bytes })),
+                // git looks at the first line alone.
+                Some(Kind::Commit) => match commit::first_id(b"tree ", &bytes, hash) {
+                    Some(tree) => tree,
+                    None => return Ok(None),
+                },
+                Some(Kind::Tag) => match commit::first_id(b"object ", &bytes, hash) {
+                    Some(target) => target,
+                    None => return Ok(None),
+                },
+                Some(Kind::Blob) | None => return Ok(None),
+            };
+        }
+        Ok(None)
+    }
+
+    /// The object at `path` and its mode. A path without a name in it is the tree itself, and one with a slash at its
+    /// end a directory.
+    pub(super) fn entry(
+        &self,
+        tree: &ObjectId,
+        path: &BStr,
+    ) -> Result<Option<(ObjectId, Option<FileMode>)>, Stop> {
+        let Some(mut tree) = self.tree(tree)? else {
+            return Ok(None);
+        };
+        if path.is_empty() {
+            return Ok(Some((tree.id, None)));
+        }
+        let hash_len = self.objects.hash_kind().len_in_bytes();
+        let mut rest = path.as_bytes();
+        loop {
+            let (name, below) = match rest.split_once_str("/") {
+                Some((name, below)) => (name, Some(below)),
+                None => (rest, None),
+            };
+            let Some((id, mode)) = find(&tree.bytes, name, hash_len) else {
+                return Ok(None);
+            };
+            match below {
+                None => return Ok(Some((id, Some(mode)))),
+                Some(_) if !mode.is_tree() => return Ok(None),
+                Some(b"") => return Ok(Some((id, Some(mode)))),
+                Some(below) => rest = below,
+            }
+            match self.tree(&id)? {
+                Some(next) => tree = next,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The object at `path` once all symbolic links inside the tree are followed.
+    fn beyond_links(&self, tree: &ObjectId, path: &BStr) -> Result<Reached, Stop> {
+        let hash_len = self.objects.hash_kind().len_in_bytes();
+        let mut rest = path.to_owned();
+        let mut links_left = LINKS_MAX;
+        let mut mode = None;
+        let missed = |links_left: usize| match links_left {
+            LINKS_MAX => Stop::Missing,
+            _ => Stop::DanglingLink,
+        };
+        let top = self.tree(tree)?.ok_or(Stop::Missing)?;
+        if rest.is_empty() {
+            return Ok(Reached::Object(top.id, None));
+        }
+        let mut above = vec![top];
+        loop {
+            let slashes = rest.iter().take_while(|byte| **byte == b'/').count();
+            rest.drain(..slashes);
+            let (name, below) = match rest.split_once_str("/") {
+                Some((name, below)) => (BString::from(name), Some(BString::from(below))),
+                None => (rest.clone(), None),
+            };
+            let current = above.last().ok_or(Stop::Missing)?;
+            if name == ".." {
+                if above.len() == 1 {
+                    return Ok(Reached::Outside(rest));
+                }
+                above.pop();
+                rest = below.unwrap_or_default();
+                continue;
+            }
+            if name.is_empty() {
+                return Ok(Reached::Object(current.id, mode));
+            }
+            let Some((id, found)) = find(&current.bytes, &name, hash_len) else {
+                return Err(missed(links_left));
+            };
+            mode = Some(found);
+            if found.is_tree() {
+                let Some(below) = below else {
+                    return Ok(Reached::Object(id, mode));
+                };
+                let next = self.tree(&id)?.ok_or_else(|| missed(links_left))?;
+                if below.is_empty() {
+                    return Ok(Reached::Object(next.id, mode));
+                }
+                above.push(next);
+                rest = below;
+            } else if found.is_file() {
+                return match below {
+                    None => Ok(Reached::Object(id, mode)),
+                    Some(_) => Err(Stop::NotDirectory),
+                };
+            } else if found.is_symlink() {
+                if links_left == 0 {
+                    return Err(Stop::LinkLoop);
+                }
+                links_left -= 1;
+                let mut target = Vec::new();
+                if self.objects.read(&id, &mut target)?.is_none() {
+                    return Err(Stop::DanglingLink);
+                }
+                if target.starts_with(b"/") {
+                    // git reads it as a C string.
+                    let end = target.find_byte(0).unwrap_or(target.len());
+                    target.truncate(end);
+                    return Ok(Reached::Outside(target.into()));
+                }
+                if let Some(below) = below {
+                    target.push(b'/');
+                    target.extend_from_slice(&below);
+                }
+                rest = target.into();
+            } else {
+                return Err(missed(links_left));
+            }
+        }
+    }
+
+    /// `path` as it is from the top, where it starts with `./` or `../` and so is relative to the caller's directory.
+    pub(super) fn path_from_top(&self, path: &BStr) -> Result<BString, Stop> {
+        if !path.starts_with(b"./") && !path.starts_with(b"../") {
+            return Ok(path.to_owned());
+        }
+        let repository = self.repository.ok_or(Stop::Missing)?;
+        let here = repository.environment.working_directory();
+        let Some(top) = repository
+            .work_tree
+            .as_deref()
+            .filter(|top| here.starts_with(top))
+        else {
+            return Err(fatal(&[
+                b"relative path syntax can't be used outside working tree",
+            ]));
+        };
+        let joined = [repository.prefix.as_slice(), path].concat();
+        normalized(&joined).ok_or_else(|| {
+            let top = bytes_of(top);
+            fatal(&[b"'", path, b"' is outside repository at '", top, b"'"])
+        })
+    }
+}
+
+/// Where symbolic links lead.
+enum Reached {
+    Object(ObjectId, Option<FileMode>),
+    /// Out of the tree, along this path.
+    Outside(BString),
+}
+
+/// `path` without `.`, `..` and doubled slashes; `None` if it leads out of where it starts. A slash at its end stays.
+fn normalized(path: &[u8]) -> Option<BString> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut is_directory = false;
+    for name in path.split(|byte| *byte == b'/') {
+        is_directory = matches!(name, b"" | b"." | b"..");
+        match name {
+            b"" | b"." => {}
+            b".." => {
+                names.pop()?;
+            }
+            name => names.push(name),
+        }
+    }
+    let mut normalized = BString::from(names.join(&b'/'));
+    if is_directory && !normalized.is_empty() {
+        normalized.push(b'/');
+    }
+    Some(normalized)
+}
+
+/// The entry called `name` in the contents of a tree. One that makes no sense ends the tree.
+fn find(mut tree: &[u8], name: &[u8], hash_len: usize) -> Option<(ObjectId, FileMode)> {
+    while !tree.is_empty() {
+        let (head, rest) = tree.split_once_str(b"\0")?;
+        let (mode, found) = head.split_once_str(b" ")?;
+        let (id, rest) = rest.split_at_checked(hash_len)?;
+        if found == name {
+            return Some((ObjectId::try_from(id).ok()?, canonical(mode)?));
+        }
+        tree = rest;
+    }
+    None
+}
+
+/// The mode that git takes for the one which is recorded in octal digits.
+fn canonical(digits: &[u8]) -> Option<FileMode> {
+    let mode = FileMode(u32::from_str_radix(digits.to_str().ok()?, 8).ok()?);
+    Some(if mode.is_file() {
+        match mode.0 & 0o100 {
+            0 => FileMode::FILE,
+            _ => FileMode::EXECUTABLE,
+        }
+    } else if mode.is_symlink() {
+        FileMode::SYMLINK
+    } else if mode.is_tree() {
+        FileMode::TREE
+    } else {
+        FileMode::GITLINK
+    })
+}

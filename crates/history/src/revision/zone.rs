@@ -1,0 +1,148 @@
+//! The local time zone, from the files in which the C library finds it (tzset(3), tzfile(5)).
+
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+
+use vigil_git::environment::Environment;
+use vigil_stamp::paths::path_of;
+
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// How far the clocks of a place are from UTC, and when that changes.
+#[derive(Debug, Default)]
+pub(super) struct Zone {
+    /// From each time, in seconds since 1970, the difference in seconds; in order.
+    changes: Vec<(i64, i64)>,
+    /// Before the first of them.
+    first_s: i64,
+}
+
+impl Zone {
+    /// The zone that `TZ` names, or that of the machine; UTC where there is none that can be read.
+    pub(super) fn of(environment: &Environment) -> Self {
+        let path = match environment.get("TZ") {
+            None => PathBuf::from("/etc/localtime"),
+            Some(name) => {
+                let name = name.strip_prefix(b":").unwrap_or(name).as_bstr();
+                if name.is_empty() {
+                    return Self::default();
+                }
+                Path::new(ZONES).join(path_of(name))
+            }
+        };
+        let bytes = vigil_stamp::file::read(&path).unwrap_or_default();
+        Self::parse(&bytes).unwrap_or_default()
+    }
+
+    /// Parses the second part of a file, which has numbers of eight bytes.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let first = Header::parse(bytes)?;
+        let second = bytes.get(HEADER_LEN.checked_add(first.len(4)?)?..)?;
+        let header = Header::parse(second)?;
+        let body = second.get(HEADER_LEN..)?;
+        let (times, rest) = body.split_at_checked(header.times.checked_mul(8)?)?;
+        let (indexes, rest) = rest.split_at_checked(header.times)?;
+        let (types, _) = rest.split_at_checked(header.types.checked_mul(6)?)?;
+        let offset = |at: usize| -> Option<i64> {
+            let kind = types.chunks_exact(6).nth(at)?;
+            let offset = kind.first_chunk::<4>()?;
+            Some(i64::from(i32::from_be_bytes(*offset)))
+        };
+        let mut changes = Vec::new();
+        for (time, index) in times.chunks_exact(8).zip(indexes) {
+            let time = i64::from_be_bytes(*time.first_chunk()?);
+            changes.push((time, offset(usize::from(*index))?));
+        }
+        Some(Self {
+            changes,
+            first_s: offset(0)?,
+        })
+    }
+
+    /// The difference to UTC, in seconds, at `time_s`.
+    pub(super) fn offset_s(&self, time_s: i64) -> i64 {
+        let after = self.changes.partition_point(|(from, _)| *from <= time_s);
+        let change = after.checked_sub(1).and_then(|at| self.changes.get(at));
+        change.map_or(self.first_s, |(_, offset)| *offset)
+    }
+
+    /// The time at which clocks show `local_s`, seconds since 1970 as if the clocks were on UTC.
+    pub(super) fn utc_of_local(&self, local_s: i64) -> i64 {
+        let guess = local_s.saturating_sub(self.offset_s(local_s));
+        local_s.saturating_sub(self.offset_s(guess))
+    }
+}
+
+const HEADER_LEN: usize = 44;
+
+struct Header {
+    /// Counts, in the order of the file: of marks for UTC, of marks for standard time, of leap seconds, of changes,
+    /// of types, and of letters.
+    utc_marks: usize,
+    standard_marks: usize,
+    leaps: usize,
+    times: usize,
+    types: usize,
+    letters: usize,
+}
+
+impl Header {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        bytes.strip_prefix(b"TZif")?;
+        let counts = bytes.get(20..HEADER_LEN)?;
+        let mut counts = counts.chunks_exact(4).filter_map(|count| {
+            let count = u32::from_be_bytes(*count.first_chunk()?);
+            usize::try_from(count).ok()
+        });
+        Some(Self {
+            utc_marks: counts.next()?,
+            standard_marks: counts.next()?,
+            leaps: counts.next()?,
+            times: counts.next()?,
+            types: counts.next()?,
+            letters: counts.next()?,
+        })
+    }
+
+    /// The length of what follows, where times have `time_len` bytes.
+    fn len(&self, time_len: usize) -> Option<usize> {
+        let times = self.times.checked_mul(time_len.checked_add(1)?)?;
+        let leaps = self.leaps.checked_mul(time_len.checked_add(4)?)?;
+        let types = self.types.checked_mul(6)?;
+        [
+            leaps,
+            types,
+            self.letters,
+            self.standard_marks,
+            self.utc_marks,
+        ]
+        .into_iter()
+        .try_fold(times, usize::checked_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_file_clocks_are_on_utc() {
+        for name in ["", "UTC", "no/such/zone"] {
+            let environment = Environment::new([("TZ".into(), name.into())], "/");
+            let zone = Zone::of(&environment);
+            assert_eq!(zone.offset_s(1_700_000_000), 0, "{name}");
+            assert_eq!(zone.utc_of_local(1_700_000_000), 1_700_000_000, "{name}");
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_none() {
+        for len in [0, 4, 43, 44, 60] {
+            let mut bytes = vec![255; len];
+            let head = len.min(4);
+            bytes[..head].copy_from_slice(&b"TZif"[..head]);
+            assert!(Zone::parse(&bytes).is_none());
+        }
+    }
+}

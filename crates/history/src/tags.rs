@@ -1,0 +1,141 @@
+//! Which tag names a commit exactly (`git tag --points-at`, gitstatusd's field 18).
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use bstr::{BString, ByteSlice};
+use gix_hash::{ObjectId, oid};
+
+use vigil_git::objects::{self, Objects};
+use vigil_git::refs::{self, Raw, Refs, Sources};
+use vigil_model::id_hasher::IdHasher;
+
+/// Why tags could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A reference cannot be read.
+    #[error(transparent)]
+    Refs(#[from] refs::Error),
+    /// A tag object cannot be read.
+    #[error(transparent)]
+    Objects(#[from] objects::Error),
+}
+
+/// The last tag, in byte order, of each commit that has one.
+///
+/// To be kept for as long as the repository is looked at: when no tag moved, a question costs one look at each
+/// file and folder that holds tags.
+#[derive(Debug, Default)]
+pub struct TagIndex {
+    known: Option<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    names: HashMap<ObjectId, BString, BuildHasherDefault<IdHasher>>,
+    /// Tags that may lead elsewhere when none of the sources changed, in byte order: symbolic ones, and those whose
+    /// objects could not be read.
+    unsettled: Vec<BString>,
+    /// Everything this was read from.
+    sources: Sources,
+}
+
+const PREFIX: &str = "refs/tags/";
+
+impl TagIndex {
+    /// An index that knows nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The last name in byte order, without `refs/tags/`, of the tags that lead to `commit`, be it directly or
+    /// through tag objects.
+    pub fn tag_of(
+        &mut self,
+        refs: &Refs,
+        objects: &Objects,
+        commit: &oid,
+    ) -> Result<Option<BString>, Error> {
+        let held = self.known.take().and_then(Known::held);
+        let known = match held {
+            Some(known) => known,
+            None => Known::read(refs, objects)?,
+        };
+        let known = self.known.insert(known);
+        let settled = known.names.get(commit);
+        for name in known.unsettled.iter().rev() {
+            if settled.is_some_and(|settled| settled > name) {
+                break;
+            }
+            let full_name = BString::from([PREFIX.as_bytes(), name].concat());
+            if let Some(id) = refs.resolve(full_name.as_bstr())?
+                && target_of(objects, &id)?.is_some_and(|target| *target == *commit)
+            {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(settled.cloned())
+    }
+}
+
+impl TagIndex {
+    /// Whether no tag can lead elsewhere while all files that hold references stay as they are.
+    pub fn is_settled(&self) -> bool {
+        let known = self.known.as_ref();
+        known.is_none_or(|known| known.unsettled.is_empty())
+    }
+}
+
+impl Known {
+    /// The same, if no tag moved.
+    fn held(mut self) -> Option<Self> {
+        self.sources.hold().then_some(self)
+    }
+
+    fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
+        // Before the tags are read, so that a change in between shows.
+        let sources = refs.sources_of(PREFIX.into())?;
+        let mut direct = Vec::new();
+        let mut unsettled = Vec::new();
+        refs.list(PREFIX.into())?
+            .for_each_raw(None, |name, raw, peeled| {
+                let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
+                match raw {
+                    Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled)),
+                    Raw::Symbolic(_) => unsettled.push(name),
+                    Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
+                }
+                Ok(())
+            })?;
+        let mut names = HashMap::with_capacity_and_hasher(direct.len(), Default::default());
+        // In byte order: a later name replaces an earlier one.
+        for (name, id, peeled) in direct {
+            let target = match peeled {
+                Some(target) => Some(target),
+                None => target_of(objects, &id)?,
+            };
+            match target {
+                Some(target) => drop(names.insert(target, name)),
+                None => unsettled.push(name),
+            }
+        }
+        unsettled.sort();
+        Ok(Self {
+            names,
+            unsettled,
+            sources,
+        })
+    }
+}
+
+/// The object to which `id` leads through tags; `None` where one on the way is missing or damaged.
+fn target_of(objects: &Objects, id: &oid) -> Result<Option<ObjectId>, Error> {
+    match objects.peel(id) {
+        Ok(found) => Ok(found.map(|(id, _)| id)),
+        Err(objects::Error::Malformed { .. } | objects::Error::Unreadable { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! For tests: repositories of the testkit, opened.
+
+use std::path::PathBuf;
+
+use vigil_git::config::Config;
+use vigil_git::environment::Environment;
+use vigil_git::repository::{RefFormat, Repository};
+use vigil_testkit::repository::{RefFormat as TestFormat, Sandbox};
+
+/// Opens what the testkit made, without a look at configuration or environment.
+pub(crate) trait OpenRepository {
+    /// The main worktree's repository.
+    fn repository(&self) -> Repository;
+    /// The repository of a worktree.
+    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository;
+}
+
+impl OpenRepository for Sandbox {
+    fn repository(&self) -> Repository {
+        self.repository_at(self.git_dir(), self.work_tree())
+    }
+
+    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
+        Repository {
+            index_path: git_dir.join("index"),
+            git_dir_name: ".git".into(),
+            git_dir,
+            common_dir: self.git_dir(),
+            work_tree: Some(work_tree),
+            prefix: "".into(),
+            object_dir: self.git_dir().join("objects"),
+            hash: self.hash,
+            compat_hash: None,
+            ref_format: match self.format {
+                TestFormat::Files => RefFormat::Files,
+                TestFormat::Reftable => RefFormat::Reftable,
+            },
+            config: Config::default(),
+            environment: Environment::default(),
+            outer: Vec::new(),
+        }
+    }
+}
