@@ -58,24 +58,34 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Takes the options before the command from the front of `arguments`, writes them into `environment`, and returns
-/// the rest: the command and what belongs to it. `-C` changes the process's working directory.
+/// the rest, the command and what belongs to it; and whether a pager is asked for, if anything is said of it. `-C` changes
+/// the process's working directory.
 ///
 /// # Errors
 /// The reply that ends the run: an unknown option, a missing value, a directory that cannot be entered.
 pub(crate) fn take<'a>(
     arguments: &'a [BString],
     environment: &mut Environment,
-) -> Result<&'a [BString], Reply> {
+) -> Result<(&'a [BString], Option<bool>), Reply> {
     let mut rest = arguments;
+    let mut paging = None;
     while let Some((option, tail)) = rest.split_first() {
         let is_command = !option.starts_with(b"-")
             || ["--help", "-h", "--version", "-v"].contains(&option.to_str_lossy().as_ref());
         if is_command {
             break;
         }
-        rest = take_one(option.as_bstr(), tail, environment)?;
+        match option.as_slice() {
+            b"-p" | b"--paginate" => paging = Some(true),
+            b"-P" | b"--no-pager" => paging = Some(false),
+            _ => {
+                rest = take_one(option.as_bstr(), tail, environment)?;
+                continue;
+            }
+        }
+        rest = tail;
     }
-    Ok(rest)
+    Ok((rest, paging))
 }
 
 /// Takes `option`, and its value from the front of `tail` if it stands there; returns what is left.
@@ -107,8 +117,6 @@ fn take_one<'a>(
         }
     }
     match option.as_bytes() {
-        // Nothing is paged here.
-        b"-p" | b"--paginate" | b"-P" | b"--no-pager" => Ok(tail),
         b"--bare" => {
             if environment.get("GIT_DIR").is_none() {
                 let directory = standing_in(environment)?.into_os_string().into_vec();
@@ -206,7 +214,7 @@ mod tests {
     fn after(arguments: &[&str]) -> Result<(Vec<String>, Vec<BString>), Reply> {
         let arguments: Vec<BString> = arguments.iter().map(|&text| text.into()).collect();
         let mut environment = Environment::new([], "/here");
-        let rest = take(&arguments, &mut environment)?.to_vec();
+        let rest = take(&arguments, &mut environment)?.0.to_vec();
         let variables = environment
             .variables()
             .map(|(name, value)| format!("{name}={value}"))

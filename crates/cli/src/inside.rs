@@ -13,15 +13,19 @@ use vigil_git::repository::{Repository, discover};
 use crate::globals;
 use crate::options::Given;
 use crate::output::Presentation;
+use crate::pager;
 use crate::reply::Reply;
 
-/// The repository in which the caller stands, or that `environment` names.
+/// The repository in which the caller stands, or that `environment` names. From then on the answer goes to the pager
+/// that is wanted there.
 ///
 /// # Errors
-/// There is none, or git refuses it.
+/// There is none, or git refuses it, or the pager cannot be run.
 pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
-    discover(environment, &globals::standing_in(environment)?)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))
+    let mut repository = discover(environment, &globals::standing_in(environment)?)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    pager::begin(&mut repository)?;
+    Ok(repository)
 }
 
 /// What a command of git says of its options when it is asked for them alone: git looks for a repository first, if only
@@ -35,11 +39,15 @@ pub(crate) fn usage(
     reads_settings: bool,
 ) -> Result<Reply, Reply> {
     let usage = Reply::printed(text, Reply::USAGE);
-    let repository = match discover(environment, &globals::standing_in(environment)?) {
+    let mut repository = match discover(environment, &globals::standing_in(environment)?) {
         Ok(repository) => repository,
-        Err(error) if error.is_of_no_repository() => return Ok(usage.after(error.said())),
+        Err(error) if error.is_of_no_repository() => {
+            pager::begin_outside(environment)?;
+            return Ok(usage.after(error.said()));
+        }
         Err(error) => return Err(Reply::fatal_after(error.said(), &error)),
     };
+    pager::begin(&mut repository)?;
     if reads_settings {
         Settings::of_any_command(&repository)
             .map_err(|error| Reply::fatal_after(error.said(), &error))?;

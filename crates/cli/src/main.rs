@@ -11,6 +11,7 @@ mod help;
 mod inside;
 mod options;
 mod output;
+mod pager;
 mod reply;
 mod state;
 mod status;
@@ -48,7 +49,9 @@ fn run(arguments: Vec<OsString>) -> u8 {
     if is_gitstatusd(&program, &arguments) {
         gitstatusd(&arguments, environment)
     } else {
-        dispatch(&arguments, environment)
+        let code = dispatch(&arguments, environment);
+        pager::wait();
+        code
     }
 }
 
@@ -63,8 +66,8 @@ fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
 
 /// Runs the command that `arguments` name, and returns the exit code.
 fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
-    let rest = match globals::take(arguments, &mut environment) {
-        Ok(rest) => rest,
+    let (rest, paging) = match globals::take(arguments, &mut environment) {
+        Ok(taken) => taken,
         Err(reply) => {
             let early = config::check_early(&globals::of_process());
             let early = early.map_err(|error| Reply::fatal_after(error.said(), &error));
@@ -72,8 +75,10 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
         }
     };
     let Some((command, arguments)) = rest.split_first() else {
-        return say(&help::overview(1));
+        pager::ask(paging, "help".into());
+        return say_paged(help::overview(1), &environment);
     };
+    pager::ask(paging, command.as_bstr());
     match command.as_slice() {
         b"cat-file" => cat_file::run(arguments, &environment),
         b"describe" => say(&describe::run(arguments, &environment)),
@@ -89,6 +94,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
                         let _ = write(rustix::stdio::stderr(), line.as_bytes());
                     }
                 }
+                pager::end_output();
                 // Only the next process would have gained by it.
                 let _ = session.save(&NoSteps);
                 // The process ends here: freeing what is remembered of many directories would take longer than saving.
@@ -97,9 +103,17 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             code
         }
         b"why" => say(&why::run(arguments, &environment)),
-        b"version" | b"--version" | b"-v" => say(&help::version()),
-        b"help" | b"--help" | b"-h" => say(&help::overview(0)),
-        _ => say(&help::unknown_command(command.as_bstr())),
+        b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),
+        b"help" | b"--help" | b"-h" => say_paged(help::overview(0), &environment),
+        _ => say_paged(help::unknown_command(command.as_bstr()), &environment),
+    }
+}
+
+/// As [`say`], by a pager if the command line asks for one.
+fn say_paged(reply: Reply, environment: &Environment) -> u8 {
+    match pager::begin_anywhere(environment) {
+        Ok(()) => say(&reply),
+        Err(complaint) => say(&complaint),
     }
 }
 
@@ -118,7 +132,7 @@ fn say(reply: &Reply) -> u8 {
     let _ = write(rustix::stdio::stderr(), &reply.stderr);
     match write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,
-        Err(Errno::PIPE) => vigil_linux::process::die_of_broken_pipe(),
+        Err(Errno::PIPE) => pager::die_of_broken_pipe(),
         Err(error) => {
             let reason = vigil_linux::errno::text(error);
             let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));

@@ -27,6 +27,14 @@ pub fn check_early(environment: &Environment) -> Result<(), Error> {
     load::Reader::new(environment).check_early()
 }
 
+/// What is configured where no repository is: for the system, for the user, and on the command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn trusted(environment: &Environment) -> Result<Config, Error> {
+    load::Reader::new(environment).protected()
+}
+
 /// Why the configuration could not be used. The text is git's own, without "fatal: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -280,6 +288,11 @@ impl Config {
     /// The last entry for `key`.
     pub fn entry(&self, key: &str) -> Option<Entry<'_>> {
         self.all(key.as_bytes()).next_back()
+    }
+
+    /// All entries for `key`, in order.
+    pub fn every(&self, key: &str) -> impl Iterator<Item = Entry<'_>> {
+        self.all(key.as_bytes())
     }
 
     fn all(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = Entry<'_>> {

@@ -29,7 +29,7 @@ use parking_lot::Mutex;
 
 pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
-pub use shell::{FilterStderr, Surroundings};
+pub use shell::{FilterStderr, Surroundings, shell_command};
 use vigil_linux::errno;
 
 use self::conversation::{Outcome, Task};

@@ -15,6 +15,7 @@ pub mod memory;
 #[cfg(any(target_env = "musl", test))]
 mod musl;
 pub mod process;
+pub mod signals;
 pub mod start;
 pub mod stat;
 

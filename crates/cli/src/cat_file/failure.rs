@@ -4,6 +4,7 @@ use rustix::io::Errno;
 use vigil_git::objects;
 use vigil_history::revision::Outcome;
 
+use crate::pager;
 use crate::reply::Reply;
 
 /// Why the command ends before its end.
@@ -49,7 +50,7 @@ impl Failure {
     pub(super) fn say(self) -> u8 {
         match self {
             Self::Reply(reply) => crate::say(&reply),
-            Self::Output(Errno::PIPE) => vigil_linux::process::die_of_broken_pipe(),
+            Self::Output(Errno::PIPE) => pager::die_of_broken_pipe(),
             Self::Unwanted => Reply::FATAL,
             Self::Output(error) => {
                 let reason = vigil_linux::errno::text(error);

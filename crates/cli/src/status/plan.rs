@@ -8,7 +8,6 @@ use vigil_engine::status::StatusRequest;
 use vigil_git::config;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
-use vigil_model::config_value;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
 use super::arguments::{Arguments, FormatChoice};
@@ -20,6 +19,7 @@ use crate::output::color::Palette;
 use crate::output::long::columns::Columns;
 use crate::output::long::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
+use crate::pager;
 use crate::reply::Reply;
 
 /// The width of a terminal of which nothing is known, in cells.
@@ -234,35 +234,12 @@ fn columns(
     let is_used = match style.when {
         ColumnUse::Never => false,
         ColumnUse::Always => true,
-        ColumnUse::Auto => {
-            std::io::stdout().is_terminal() || is_set(environment, "GIT_PAGER_IN_USE")
-        }
+        ColumnUse::Auto => std::io::stdout().is_terminal() || pager::is_in_use(environment),
     };
     is_used.then(|| Columns {
         direction: style.direction,
         is_dense: style.is_dense,
-        terminal_width: terminal_width(environment),
-    })
-}
-
-/// The terminal's width in cells: as `COLUMNS` says, or the terminal, or else 80.
-fn terminal_width(environment: &Environment) -> usize {
-    let leading_number = |text: &BStr| -> Option<usize> {
-        let text = text.trim_ascii_start();
-        let text = text.strip_prefix(b"+").unwrap_or(text);
-        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        text.get(..digits)?.to_str().ok()?.parse().ok()
-    };
-    let from_environment = environment
-        .get("COLUMNS")
-        .and_then(leading_number)
-        .filter(|&width| width > 0);
-    from_environment.unwrap_or_else(|| {
-        rustix::termios::tcgetwinsize(rustix::stdio::stdout())
-            .ok()
-            .map(|size| usize::from(size.ws_col))
-            .filter(|&width| width > 0)
-            .unwrap_or(TERMINAL_WIDTH_DEFAULT)
+        terminal_width: pager::terminal_width(environment).unwrap_or(TERMINAL_WIDTH_DEFAULT),
     })
 }
 
@@ -292,13 +269,6 @@ fn wanted(
     }
 }
 
-fn is_set(environment: &Environment, name: &str) -> bool {
-    environment
-        .get(name)
-        .and_then(|value| config_value::boolean(Some(value)))
-        == Some(true)
-}
-
 /// Where text is written.
 enum Stream {
     Output,
@@ -323,7 +293,7 @@ fn wants_color(
                 Stream::Error => std::io::stderr().is_terminal(),
                 Stream::Output => {
                     std::io::stdout().is_terminal()
-                        || (print.color_in_pager && is_set(environment, "GIT_PAGER_IN_USE"))
+                        || (print.color_in_pager && pager::is_in_use(environment))
                 }
             };
             is_shown && !is_dumb

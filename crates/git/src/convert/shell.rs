@@ -110,21 +110,7 @@ impl Surroundings {
         stdin: Stdio,
         messages: &Messages,
     ) -> Option<Child> {
-        let program = OsStr::from_bytes(command);
-        let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
-            Command::new(program)
-        } else {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c");
-            if arguments.is_empty() {
-                shell.arg(program);
-            } else {
-                let script = bytes!(command, " \"$@\"");
-                shell.arg(OsStr::from_bytes(&script)).arg(program);
-            }
-            shell
-        };
-        process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
+        let mut process = shell_command(command, arguments);
         self.surround(&mut process)
             .stdin(stdin)
             .stdout(Stdio::piped())
@@ -140,6 +126,26 @@ impl Surroundings {
             }
         }
     }
+}
+
+/// `command` with `arguments`, as git runs what its configuration names: by a shell only where it needs one.
+pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
+    let program = OsStr::from_bytes(command);
+    let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
+        Command::new(program)
+    } else {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c");
+        if arguments.is_empty() {
+            shell.arg(program);
+        } else {
+            let script = bytes!(command, " \"$@\"");
+            shell.arg(OsStr::from_bytes(&script)).arg(program);
+        }
+        shell
+    };
+    process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
+    process
 }
 
 /// What is fed to a filter.

@@ -1,0 +1,299 @@
+//! The pager: the program through which people read what is long (`core.pager` and `pager.<cmd>` in git-config(1),
+//! `GIT_PAGER` in git(1)).
+//!
+//! It takes the place of this process's standard streams, of which there is one set: so what is known of it belongs to
+//! the process, too.
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::io::Errno;
+use vigil_git::config::{self, Config, Entry};
+use vigil_git::convert::shell_command;
+use vigil_git::environment::Environment;
+use vigil_git::repository::Repository;
+use vigil_linux::{errno, process, signals};
+use vigil_model::config_value;
+
+use crate::bytes;
+use crate::reply::{Reply, labelled};
+
+/// git's own, where nothing else is said.
+const DEFAULT: &str = "less";
+
+/// Variables that a pager is given where they are not set.
+const VARIABLES: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
+
+/// Says to the programs below that a pager shows what they write.
+const IN_USE: &str = "GIT_PAGER_IN_USE";
+
+/// What the command line says.
+struct Asked {
+    /// `--paginate` or `--no-pager`.
+    choice: Option<bool>,
+    /// The command, whose configuration counts where there is neither.
+    command: BString,
+}
+
+static ASKED: OnceLock<Asked> = OnceLock::new();
+
+/// The pager that runs.
+struct Pager {
+    child: Child,
+    /// It shows standard error, too.
+    reads_errors: bool,
+}
+
+static RUNNING: Mutex<Option<Pager>> = Mutex::new(None);
+
+/// Notes whether the command line asks for a pager (`--paginate`) or for none (`--no-pager`), and for which `command`.
+pub(crate) fn ask(choice: Option<bool>, command: &BStr) {
+    let command = command.to_owned();
+    let _ = ASKED.set(Asked { choice, command });
+}
+
+/// Starts the pager for a command in `repository`, if one is wanted, and standard output is a terminal.
+///
+/// # Errors
+/// The configuration is bad, or the pager cannot be run.
+pub(crate) fn begin(repository: &mut Repository) -> Result<(), Reply> {
+    let Repository {
+        config,
+        environment,
+        work_tree,
+        ..
+    } = repository;
+    // git stands at the top of the working tree by then.
+    let standing = environment.working_directory();
+    let top = work_tree.clone().filter(|top| standing.starts_with(top));
+    begin_with(config, environment, top.as_deref())
+}
+
+/// The same where there is no repository.
+///
+/// # Errors
+/// As for [`begin`].
+pub(crate) fn begin_outside(environment: &Environment) -> Result<(), Reply> {
+    let config =
+        config::trusted(environment).map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    begin_with(&config, &mut environment.clone(), None)
+}
+
+/// The same for what needs no repository, for which only `--paginate` counts.
+///
+/// # Errors
+/// As for [`begin`].
+pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
+    match ASKED.get() {
+        Some(asked) if asked.choice == Some(true) => begin_outside(environment),
+        _ => Ok(()),
+    }
+}
+
+fn begin_with(
+    config: &Config,
+    environment: &mut Environment,
+    directory: Option<&Path>,
+) -> Result<(), Reply> {
+    let Some(asked) = ASKED.get() else {
+        return Ok(());
+    };
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if running.is_some() {
+        return Ok(());
+    }
+    let mut configured = None;
+    let is_wanted = asked.choice.or_else(|| {
+        let mut is_wanted = None;
+        for entry in config.every(&format!("pager.{}", asked.command)) {
+            // What is no boolean is the pager, and stays it whatever a later entry says.
+            is_wanted = Some(entry.boolean().unwrap_or_else(|_| {
+                configured = entry.value.map(BStr::to_owned);
+                true
+            }));
+        }
+        is_wanted
+    });
+    match is_wanted {
+        None => return Ok(()),
+        Some(false) => {
+            environment.set("GIT_PAGER", "cat");
+            return Ok(());
+        }
+        Some(true) => {}
+    }
+    if !std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    let program = match environment.get("GIT_PAGER") {
+        Some(program) => program.to_owned(),
+        None => match configured.map_or_else(|| core_pager(config), |program| Ok(Some(program)))? {
+            Some(program) => program,
+            None => environment
+                .get("PAGER")
+                .unwrap_or(DEFAULT.into())
+                .to_owned(),
+        },
+    };
+    if program.is_empty() || program == "cat" {
+        return Ok(());
+    }
+    // The terminal cannot be asked any more once the pager stands before it.
+    if let Some(width) = terminal_width(environment) {
+        environment.set("COLUMNS", width.to_string());
+    }
+    let pager = start(program.as_bstr(), environment, directory)?;
+    environment.set(IN_USE, "true");
+    *running = Some(pager);
+    Ok(())
+}
+
+/// The last `core.pager`; each must have a value.
+fn core_pager(config: &Config) -> Result<Option<BString>, Reply> {
+    let mut program = None;
+    for entry in config.every("core.pager") {
+        match entry.value {
+            Some(value) => program = Some(value.to_owned()),
+            None => return Err(missing_value(&entry)),
+        }
+    }
+    Ok(program)
+}
+
+/// git reads this entry before all others, and blames the place and not the variable.
+fn missing_value(entry: &Entry<'_>) -> Reply {
+    let said = format!("error: missing value for '{}'", entry.key);
+    let place = match entry.position {
+        Some((file, line)) => format!("bad config line {line} in file {file}"),
+        None => "unable to parse command-line config".to_owned(),
+    };
+    Reply::gave_up(&[said], "fatal: ", &place)
+}
+
+/// Runs `program`, and puts a pipe to it in the place of standard output, and of standard error if that is a terminal.
+fn start(
+    program: &BStr,
+    environment: &Environment,
+    directory: Option<&Path>,
+) -> Result<Pager, Reply> {
+    let mut command = shell_command(program, &[]);
+    command.env_clear().stdin(Stdio::piped());
+    for (name, value) in environment.variables() {
+        command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
+    }
+    for (name, value) in VARIABLES {
+        if environment.get(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    command.env_remove(IN_USE);
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
+    let mut child = command.spawn().map_err(|error| {
+        let reason = errno::text_of(&error);
+        // git looks for a program that has no folder before it starts a process.
+        let said = match error.kind() {
+            std::io::ErrorKind::NotFound if !program.contains(&b'/') => {
+                bytes!["error: cannot run ", program, ": ", reason]
+            }
+            _ => bytes!["fatal: cannot exec '", program, "': ", reason],
+        };
+        let mut reply = Reply::fatal(bytes!["unable to execute pager '", program, "'"]);
+        reply.stderr.splice(..0, labelled("", &said));
+        reply
+    })?;
+    let reads_errors = std::io::stderr().is_terminal();
+    let pipe = child.stdin.take().map(OwnedFd::from);
+    let pager = Pager {
+        child,
+        reads_errors,
+    };
+    pager.take_over(pipe).map_err(|error| {
+        let reason = errno::text(error);
+        Reply::fatal(bytes!["cannot write to pager '", program, "': ", reason])
+    })?;
+    Ok(pager)
+}
+
+impl Pager {
+    fn take_over(&self, pipe: Option<OwnedFd>) -> Result<(), Errno> {
+        let pipe = pipe.ok_or(Errno::BADF)?;
+        let child = i32::try_from(self.child.id()).map_err(|_| Errno::RANGE)?;
+        signals::outlive(child, sink()?, self.reads_errors)?;
+        self.redirect(&pipe)
+    }
+
+    fn redirect(&self, to: &OwnedFd) -> Result<(), Errno> {
+        rustix::stdio::dup2_stdout(to)?;
+        if self.reads_errors {
+            rustix::stdio::dup2_stderr(to)?;
+        }
+        Ok(())
+    }
+}
+
+/// What takes all that is written to it.
+fn sink() -> Result<OwnedFd, Errno> {
+    use rustix::fs::{Mode, OFlags, open};
+    open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Tells the pager, if one runs, that nothing more will come.
+pub(crate) fn end_output() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pager) = running.as_ref() {
+        // Without it the pager would wait for ever, and be waited for.
+        let _ = sink().and_then(|sink| pager.redirect(&sink));
+    }
+}
+
+/// Waits until whoever reads is done with the pager, if one runs. Nothing is written after that.
+pub(crate) fn wait() {
+    end_output();
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(mut pager) = running.take() {
+        // How it ends is its own affair.
+        let _ = pager.child.wait();
+    }
+}
+
+/// Ends this process as writing to a closed pipe ends it, once the pager has ended.
+pub(crate) fn die_of_broken_pipe() -> ! {
+    wait();
+    process::die_of_broken_pipe()
+}
+
+/// Whether what is written to standard output is shown by a pager: one of this process, or of one above.
+pub(crate) fn is_in_use(environment: &Environment) -> bool {
+    environment
+        .get(IN_USE)
+        .and_then(|value| config_value::boolean(Some(value)))
+        == Some(true)
+}
+
+/// The terminal's width in cells, as `COLUMNS` says, or the terminal itself. `None` where neither does.
+pub(crate) fn terminal_width(environment: &Environment) -> Option<usize> {
+    let leading_number = |text: &BStr| -> Option<usize> {
+        let text = text.trim_ascii_start();
+        let text = text.strip_prefix(b"+").unwrap_or(text);
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        text.get(..digits)?.to_str().ok()?.parse().ok()
+    };
+    let from_environment = environment
+        .get("COLUMNS")
+        .and_then(leading_number)
+        .filter(|&width| width > 0);
+    from_environment.or_else(|| {
+        rustix::termios::tcgetwinsize(rustix::stdio::stdout())
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|&width| width > 0)
+    })
+}
