@@ -38,7 +38,7 @@ pub(crate) fn usage(
     environment: &Environment,
     reads_settings: bool,
 ) -> Result<Reply, Reply> {
-    let usage = Reply::printed(text, Reply::USAGE);
+    let usage = Reply::printed(text, 0);
     let mut repository = match discover(environment, &globals::standing_in(environment)?) {
         Ok(repository) => repository,
         Err(error) if error.is_of_no_repository() => {

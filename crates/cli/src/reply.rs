@@ -14,7 +14,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// The exit code of git for what it cannot do.
     pub(crate) const FATAL: u8 = 128;
-    /// The exit code of git for a command line it does not understand, or for asked-for usage text.
+    /// The exit code of git for a command line it does not understand.
     pub(crate) const USAGE: u8 = 129;
 
     /// Prints `stdout` and ends with `code`.

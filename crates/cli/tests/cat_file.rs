@@ -324,7 +324,6 @@ fn wrong_command_lines_end_as_with_git() {
     };
     for arguments in [
         &[][..],
-        &["-h"],
         &["-p"],
         &["-t", "HEAD", "v1"],
         &["x"],

@@ -110,13 +110,62 @@ fn a_damaged_configuration_is_said_before_an_unknown_option() {
 #[test]
 fn usage_of_status_needs_no_repository() {
     let (code, stdout, stderr) = outcome(&["status", "-h"]);
-    assert_eq!((code, stderr.as_str()), (129, ""));
+    assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(stdout.starts_with("usage: git status [<options>]"));
     assert!(!stdout.contains("--format"));
     assert!(!stdout.contains("--[no-]format"));
     let (code, stdout, _) = outcome(&["status", "--help-all"]);
-    assert_eq!(code, 129);
+    assert_eq!(code, 0);
     assert!(stdout.contains("--[no-]format[=<format>]"));
+}
+
+/// As the newest git does: older ones end with 129.
+#[test]
+fn to_ask_for_help_is_no_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    run("git", folder.path(), &["init", "-q"]);
+    for arguments in [
+        &["status", "-h"][..],
+        &["status", "-s", "-h"],
+        &["status", "-sh"],
+        &["status", "-s", "--help"],
+        &["cat-file", "-h"],
+        &["cat-file", "-p", "-h"],
+        &["describe", "-h"],
+        &["describe", "--all", "--help-all"],
+        &["why", "-h"],
+        &["state", "-h"],
+        &["state", "show", "-h"],
+    ] {
+        let output = run(VIGIL, folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(output.stdout.starts_with(b"usage: "), "{arguments:?}");
+        assert_eq!(text(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+/// As the newest git does: older ones print the usage where answers are.
+#[test]
+fn usage_that_nobody_asked_for_is_a_complaint() {
+    let folder = tempfile::tempdir().unwrap();
+    run("git", folder.path(), &["init", "-q"]);
+    for (arguments, complaint) in [
+        (
+            ["status", "--s"],
+            "ambiguous option: s (could be --short or --show-stash)",
+        ),
+        (
+            ["describe", "--no"],
+            "ambiguous option: no (could be --no-dirty or --no-broken)",
+        ),
+        (["status", "--bogus"], "unknown option `bogus'"),
+    ] {
+        let output = run(VIGIL, folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(129), "{arguments:?}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        let start = format!("error: {complaint}\nusage: ");
+        assert!(text(&output.stderr).starts_with(&start), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -375,10 +375,22 @@ fn written(what: &str) -> Difference {
 }
 
 fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
+    let (candidate, oracle) = (&complained(candidate), &complained(oracle));
     !matches!(candidate.ending, Ending::Signal(_))
         && candidate.ending == oracle.ending
         && candidate.stdout == oracle.stdout
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
+}
+
+/// A usage text as a complaint, with the exit code of one: releases of git differ in where they print it, and whether it is
+/// a failure to ask for it.
+fn complained(outcome: &Outcome) -> Outcome {
+    let mut outcome = outcome.clone();
+    if outcome.stdout.starts_with(b"usage: ") {
+        outcome.stderr.append(&mut outcome.stdout);
+        outcome.ending = Ending::Exit(129);
+    }
+    outcome
 }
 
 /// What was said; where there was an answer, in any order and once, since threads and a different order of steps change
@@ -470,6 +482,23 @@ fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_is_a_complaint_wherever_it_is_printed() {
+        let outcome = |stdout: &str, stderr: &str, code| Outcome {
+            ending: Ending::Exit(code),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+        };
+        let usage = "usage: git status\n";
+        let asked = [outcome(usage, "", 0), outcome(usage, "", 129)];
+        assert_eq!(complained(&asked[0]), complained(&asked[1]));
+        let complaint = format!("error: so\n{usage}");
+        let unasked = outcome("", &complaint, 129);
+        assert_eq!(complained(&outcome(usage, "error: so\n", 129)), unasked);
+        assert_ne!(complained(&asked[0]), unasked);
+        assert_eq!(complained(&unasked), unasked);
+    }
 
     #[test]
     fn a_listing_notices_writes_but_not_the_state_folder() {

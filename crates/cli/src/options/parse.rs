@@ -38,7 +38,7 @@ pub(crate) fn parse<K: Copy>(
 }
 
 fn asked_usage<K>(table: &Table<K>, audience: Audience) -> Reply {
-    Reply::printed(usage(table, audience), Reply::USAGE)
+    Reply::printed(usage(table, audience), 0)
 }
 
 /// A wrong command line, and the usage text.
@@ -156,11 +156,7 @@ fn find_long<'t, K>(
                 other.name(),
                 ")"
             ];
-            Err(Reply {
-                stdout: usage(table, Audience::Everyone),
-                stderr: labelled("error: ", &text),
-                code: Reply::USAGE,
-            })
+            Err(with_usage(table, &text))
         }
         (None, Some(only)) => Ok(only),
         (_, None) => Err(with_usage(table, &bytes!["unknown option `", given, "'"])),
@@ -377,7 +373,7 @@ mod tests {
     fn usage_is_printed_where_it_is_asked_for() {
         for arguments in [&["--help"][..], &["-a", "-h"], &["-ah"]] {
             let reply = read(arguments).unwrap_err();
-            assert_eq!(reply.code, Reply::USAGE);
+            assert_eq!(reply.code, 0);
             assert!(reply.stdout.starts_with(b"usage: test"), "{arguments:?}");
             assert!(reply.stderr.is_empty());
         }

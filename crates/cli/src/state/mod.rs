@@ -89,11 +89,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
             drop(environment)
         }
-        b"-h" => Ok(Reply::printed(
-            usage(&SHOW, Audience::Everyone),
-            Reply::USAGE,
-        )),
-        b"--help" => Ok(Reply::printed(usage(&SHOW, Audience::Everyone), 0)),
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&SHOW, Audience::Everyone), 0)),
         [b'-', ..] => Err(parse(&SHOW, std::slice::from_ref(command), |_, _| Ok(()))
             .err()
             .unwrap_or_else(|| with_usage(&SHOW, b"need a subcommand"))),

@@ -53,10 +53,7 @@ fn answer(
             return inside::usage(usage(&TABLE, Audience::Everyone), environment, false);
         }
         [b"--help-all"] => {
-            return Ok(Reply::printed(
-                usage(&TABLE, Audience::Curious),
-                Reply::USAGE,
-            ));
+            return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0));
         }
         [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0)),
         _ => {}

@@ -154,8 +154,16 @@ const TAKEN: &[&str] = &[
     "-s --ignore-submodules=none",
 ];
 
-/// What a line leads to: exit code, standard output where it is the usage text, standard error.
-type Outcome = (i32, BString, BString);
+/// What a line leads to: exit code, and standard error. A usage text counts as a complaint, since releases of git differ
+/// in where they print it, and whether it is a failure to ask for it.
+type Outcome = (i32, BString);
+
+fn outcome(code: i32, stdout: &[u8], stderr: &[u8]) -> Outcome {
+    match stdout.starts_with(b"usage") {
+        true => (129, [stderr, stdout].concat().into()),
+        false => (code, stderr.into()),
+    }
+}
 
 fn ours(words: &[&str]) -> Outcome {
     let (settings, print) = (Settings::default(), PrintSettings::default());
@@ -173,7 +181,7 @@ fn ours(words: &[&str]) -> Outcome {
         Ok(plan) => plan.refusal.unwrap_or_else(|| Reply::printed("", 0)),
         Err(reply) => reply,
     };
-    (reply.code.into(), reply.stdout.into(), reply.stderr.into())
+    outcome(reply.code.into(), &reply.stdout, &reply.stderr)
 }
 
 fn theirs(folder: &std::path::Path, words: &[&str]) -> Outcome {
@@ -186,13 +194,8 @@ fn theirs(folder: &std::path::Path, words: &[&str]) -> Outcome {
         .args(words)
         .output()
         .unwrap();
-    let stdout = if output.stdout.starts_with(b"usage") {
-        output.stdout
-    } else {
-        Vec::new()
-    };
     let code = output.status.code().unwrap();
-    (code, stdout.into(), output.stderr.into())
+    outcome(code, &output.stdout, &output.stderr)
 }
 
 /// The usage text was laid out otherwise in older versions; what stands before it was not.
@@ -201,7 +204,7 @@ fn without_usage(outcome: Outcome) -> Outcome {
         Some(at) => BString::from(&text[..at + 17]),
         None => text,
     };
-    (outcome.0, cut(outcome.1), cut(outcome.2))
+    (outcome.0, cut(outcome.1))
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn wrong_command_lines_are_refused_with_the_usage() {
     }
     for arguments in [&["state", "-h"][..], &["state", "drop", "-h"]] {
         let said = sandbox.vigil(arguments);
-        assert_eq!((said.code, said.stderr.as_str()), (129, ""));
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""));
         assert!(said.stdout.starts_with("usage: vigil state show"));
     }
     let elsewhere = tempfile::tempdir().unwrap();

@@ -514,7 +514,7 @@ fn wrong_command_lines_are_refused_with_the_usage() {
         assert!(said.stderr.starts_with(complaint), "{}", said.stderr);
     }
     let said = sandbox.vigil(&["why", "-h"]);
-    assert_eq!(said.code, 129);
+    assert_eq!(said.code, 0);
     assert!(said.stdout.starts_with("usage: vigil why "));
     let elsewhere = tempfile::tempdir().unwrap();
     let said = sandbox.vigil_in(elsewhere.path(), &["why", "x"]);
