@@ -13,7 +13,7 @@ use crate::repository::Repository;
 use vigil_store::Store;
 
 /// Changes with what the blocks mean.
-const FORMAT: &[u8] = b"vigil git state 2";
+const FORMAT: &[u8] = b"vigil git state 3";
 
 /// Where older versions kept more, in the git directory that all worktrees share: what they read of references and commits.
 const OLDER: [&str; 2] = ["vigil/refs", "vigil/commits"];

@@ -5,17 +5,23 @@ use std::borrow::Cow;
 use bstr::{BStr, ByteSlice};
 
 /// `path` as seen from the directory `prefix`, both from the top of the working tree; `prefix` is empty or ends in
-/// `/`. The directory itself is `./`.
+/// `/`. The directory itself is `./`. Of the paths with empty names, which only a crafted index has, the empty
+/// path and those that begin with a `/` are the same from everywhere.
 pub(super) fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
     let mut path: &[u8] = path;
     let mut prefix: &[u8] = prefix;
+    match path.first() {
+        None => return Cow::Borrowed(b"./"),
+        Some(b'/') => return Cow::Borrowed(path),
+        Some(_) => {}
+    }
     while let (Some((ours, path_rest)), Some((theirs, prefix_rest))) =
         (first_component(path), first_component(prefix))
     {
         if ours != theirs {
             break;
         }
-        path = path_rest;
+        path = path_rest.trim_start_with(|slash| slash == '/');
         prefix = prefix_rest;
     }
     let ups = prefix.find_iter("/").count();
@@ -53,6 +59,14 @@ mod tests {
             ("a/", "a/b/", "../"),
             ("a", "a/b/", "../"),
             ("a/b", "a/bc/", "../b"),
+            ("", "", "./"),
+            ("", "a/", "./"),
+            ("/a/b", "a/", "/a/b"),
+            ("a//b", "a/", "b"),
+            ("a//b//c", "a/", "b//c"),
+            ("a//b//c", "a/b/", "c"),
+            ("a//", "a/", "./"),
+            ("b//c", "a/", "../b//c"),
         ] {
             assert_eq!(
                 relative(path.into(), prefix.into()).as_bstr(),

@@ -9,6 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bstr::ByteSlice;
+
 use super::daemon::{Daemon, VIGIL};
 use super::sandbox::Sandbox;
 
@@ -258,4 +260,51 @@ fn a_deep_path_is_walked() {
     fs::write(dir.join("f"), "changed").unwrap();
     fs::write(dir.join("g"), "").unwrap();
     assert_eq!(daemon.ask(&dir).counts(), [1, 1, 0, 1]);
+}
+
+/// git never writes such paths; what they lead to is looked for, and no directory is gone into by them.
+#[test]
+fn an_index_with_names_that_no_directory_has_is_answered() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("a/b", "other\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "second"]);
+    let place = sandbox.work().join(".git/index");
+    let id = sandbox.git(&["rev-parse", "HEAD:a/b"]);
+    let sound = fs::read(&place).unwrap();
+    let limits = [["-s", "-1"], ["-s", "1"]];
+    // Each with one of the same length that git takes.
+    for (path, other, is_there) in [
+        ("a//b", "a/!b", true),
+        ("a/./b", "a/!/b", true),
+        ("/none", "!none", false),
+        ("////", "!!!!", false),
+        (".././a", "!!!!!!", false),
+    ] {
+        let cache = format!("100644,{id},{other}");
+        sandbox.git(&["update-index", "--add", "--cacheinfo", &cache]);
+        let bytes = fs::read(&place).unwrap();
+        let odd = bytes.replace(other, path);
+        assert_ne!(odd, bytes);
+        for limit in limits {
+            fs::write(&place, &sound).unwrap();
+            let mut daemon = sandbox.unlimited();
+            assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, 0]);
+            daemon.end();
+            for is_new in [true, false, true] {
+                if is_new {
+                    daemon = sandbox.daemon(&limit);
+                }
+                fs::write(&place, &odd).unwrap();
+                let unstaged = usize::from(!is_there);
+                assert_eq!(
+                    daemon.ask(sandbox.work()).counts(),
+                    [1, unstaged, 0, 0],
+                    "{path}"
+                );
+            }
+            daemon.end();
+        }
+        fs::write(&place, &sound).unwrap();
+    }
 }

@@ -4,6 +4,7 @@
 
 mod complaints;
 mod long_format;
+mod odd_paths;
 mod pager;
 mod pathspecs;
 mod progress;

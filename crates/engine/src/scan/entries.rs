@@ -1,16 +1,18 @@
 //! One tracked file: recorded facts, observed facts, and contents where these do not decide.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
-use vigil_linux::stat::{Stat, stat_at_first};
+use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
-use vigil_model::path::join;
+use vigil_model::path::{is_odd, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_model::verdict::{Verdict, compare, worktree_mode};
@@ -60,6 +62,43 @@ impl Place<'_> {
     pub(super) fn path(&self) -> BString {
         join(self.dir_path, self.file.name())
     }
+
+    #[inline]
+    fn stat(&self) -> Result<Stat, Errno> {
+        let name = self.file.name_and_more();
+        match name.first() {
+            Some(0 | b'/' | b'.') if is_odd(self.file.name()) => self.stat_odd(),
+            _ => stat_at_first(self.dir, name),
+        }
+    }
+
+    /// The same of a name that goes on through directories. As for every path, what is behind a link is not there.
+    #[cold]
+    fn stat_odd(&self) -> Result<Stat, Errno> {
+        let name = self.name_for_system();
+        let path = name.to_bytes();
+        for slash in path.find_iter("/").filter(|slash| *slash > 0) {
+            let above = CString::new(path.get(..slash).unwrap_or_default());
+            let above = above.map_err(|_| Errno::INVAL)?;
+            if stat_at(self.dir, &above)?.is_symlink() {
+                return Err(Errno::NOENT);
+            }
+        }
+        stat_at(self.dir, &name)
+    }
+
+    /// What to ask the system for in the directory. A name that begins with a slash, which it takes for a path from its root
+    /// on, is such a path only at the top.
+    fn name_for_system(&self) -> Cow<'_, CStr> {
+        let name = self.file.c_name();
+        match name.to_bytes().first() {
+            None | Some(b'/') if !self.dir_path.is_empty() => {
+                let path = [b"./", name.to_bytes()].concat();
+                CString::new(path).map_or(Cow::Borrowed(name), Cow::Owned)
+            }
+            _ => Cow::Borrowed(name),
+        }
+    }
 }
 
 /// Looks at the file at `at` of its directory, and says how it differs.
@@ -79,7 +118,7 @@ pub(super) fn check(
     {
         return Ok(None);
     }
-    let stat = match stat_at_first(place.dir, place.file.name_and_more()) {
+    let stat = match place.stat() {
         Ok(stat) => stat,
         Err(Errno::NOENT | Errno::NOTDIR) if flags.is_skip_worktree() => {
             return Ok(None);
@@ -171,11 +210,11 @@ fn is_unchanged(
     }
     let told = scan.surroundings.told();
     let is_unchanged = if stat.is_symlink() {
-        let target = rustix::fs::readlinkat(place.dir, file.c_name(), Vec::new()).ok();
+        let target = rustix::fs::readlinkat(place.dir, &*place.name_for_system(), Vec::new()).ok();
         target.map(|target| scan.surroundings.is_unchanged_link(target.as_bytes(), &id))
     } else {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match rustix::fs::openat(place.dir, file.c_name(), flags, Mode::empty()) {
+        match rustix::fs::openat(place.dir, &*place.name_for_system(), flags, Mode::empty()) {
             Ok(fd) => Some(scan.surroundings.is_unchanged(
                 path.as_bstr(),
                 File::from(fd),

@@ -19,7 +19,8 @@ impl Focus {
         let mut focus = Self::default();
         for path in tracked {
             let (dir, places) = focus.add(files, path.as_bstr());
-            let name = vigil_model::path::file_name(path.as_bstr());
+            let name_start = vigil_model::path::directory_len(path.as_bstr());
+            let name = path.get(name_start..).unwrap_or_default();
             let directory = files.directory(dir);
             let at = directory.position(name);
             if directory.file(at).is_some_and(|file| file.name() == name) {

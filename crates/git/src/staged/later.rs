@@ -117,9 +117,10 @@ impl<'i> Later<'i> {
                 let entries = index.entries().get(range.clone()).unwrap_or_default();
                 entries.first().map(|entry| {
                     let rest = index.path(entry).get(dir_len..).unwrap_or_default();
+                    // No tree has a directory without a name.
                     let (name, is_dir) = match rest.find_byte(b'/') {
-                        Some(at) => (rest.get(..at).unwrap_or_default(), true),
-                        None => (rest, false),
+                        Some(at) if at > 0 => (rest.get(..at).unwrap_or_default(), true),
+                        _ => (rest, false),
                     };
                     Item::Index {
                         key: Key { name, is_dir },

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::index::{CacheTree, Index};
+use vigil_model::path::is_odd;
 use vigil_model::tracked::{ROOT, Tracked};
 
 use super::later::{Child, Cursor, InConflict, Item, Later, Members};
@@ -15,7 +16,8 @@ use super::{Error, OneEntry, Side, StagedChange, StagedDiff, TreeSource, Unmerge
 pub(super) enum Stop {
     /// As many changes as were asked for are found.
     Enough,
-    /// The cache-tree counts other entries than there are, which only the index tells one by one.
+    /// The cache-tree counts other entries than there are, or paths go through directories that only trees can have: the
+    /// index tells one by one.
     AtOdds,
     /// A tree cannot be used.
     Failed(Error),
@@ -204,6 +206,12 @@ impl<'t> Walker<'t> {
     fn step<'i>(&mut self, frame: &mut Frame<'i>) -> Result<Step<'i>, Stop> {
         let head = frame.head.as_ref().map_or(Ok(None), Cursor::peek)?;
         let later = frame.later.peek(self.path.len())?;
+        if let Some(Item::File { name, .. }) = &later
+            && is_odd(name)
+        {
+            // A tree may have the directories that its path goes through.
+            return Err(Stop::AtOdds);
+        }
         let order = match (&head, &later) {
             (None, None) => return Ok(Step::Leave),
             (Some(_), None) => Ordering::Less,

@@ -6,6 +6,7 @@ use zerocopy::IntoBytes;
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
 use super::{DirNumber, ROOT, Sums};
 use crate::index::{Entry, EntryFlags, Index, Take};
+use crate::path::directory_len;
 
 /// Directories with more files than this keep them in segments.
 const INLINE_FILES_MAX: usize = 512;
@@ -106,10 +107,11 @@ impl<P: Put> Builder<P> {
 
     /// Takes the next entry, in the order of the index.
     pub fn push(&mut self, path: &BStr, entry: &Entry) {
-        let dir_len = path
+        let mut dir_len = path
             .rfind_byte(b'/')
             .map_or(0, |slash| slash.saturating_add(1));
         if path.get(..dir_len) != Some(self.path.as_slice()) {
+            dir_len = directory_len(path);
             self.move_to(path.get(..dir_len).unwrap_or_default());
         }
         let is_same_path = path == self.previous;

@@ -224,7 +224,8 @@ impl<'b> TrackedFile<'b> {
         ObjectId::try_from(self.id).unwrap_or(ObjectId::null(Kind::Sha1))
     }
 
-    /// The name in its directory; empty for a sparse directory.
+    /// The name in its directory; empty for a sparse directory. It has slashes where a directory could not have the
+    /// name that the path gives it, see [`directory_len`](crate::path::directory_len).
     #[inline]
     pub fn name(&self) -> &'b BStr {
         until_nul(self.name).as_bstr()

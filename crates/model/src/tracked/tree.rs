@@ -15,6 +15,7 @@ use super::{Blocks, Builder, Damaged, DirNumber, InMemory, InOrder, Member, ROOT
 use crate::facts::RecordedStat;
 use crate::index::{EntryFlags, Index};
 use crate::mode::FileMode;
+use crate::path::directory_len;
 
 /// All tracked files.
 ///
@@ -248,16 +249,16 @@ impl Tracked {
     ) -> Option<TrackedEntry> {
         let mut dir = self.directory(ROOT);
         let mut first = 0u32;
-        let mut rest = path.as_bytes();
-        while let Some(slash) = rest.find_byte(b'/') {
-            let subdir = dir.find_subdir(rest.get(..slash)?)?;
+        let (mut above, name) = path.split_at_checked(directory_len(path))?;
+        while let Some(slash) = above.find_byte(b'/') {
+            let subdir = dir.find_subdir(above.get(..slash)?)?;
             first = first.saturating_add(subdir.before);
-            rest = rest.get(slash.saturating_add(1)..)?;
+            above = above.get(slash.saturating_add(1)..)?;
             dir = self.directory(subdir.number);
         }
-        let mut at = dir.position(rest);
+        let mut at = dir.position(name);
         loop {
-            let file = dir.file(at).filter(|file| file.name() == rest)?;
+            let file = dir.file(at).filter(|file| file.name() == name)?;
             if is_wanted(file.flags()) {
                 let number = first.saturating_add(dir.offset(at));
                 return Some(TrackedEntry::new(number, path.to_owned(), &file));

@@ -1,0 +1,220 @@
+//! Paths that git never writes into an index, and reads all the same.
+
+use std::os::unix::fs::symlink;
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+/// An entry of the index: mode, stage, path.
+type Entry<'a> = (u32, u16, &'a str);
+
+const FILE: u32 = 0o100_644;
+const LINK: u32 = 0o120_000;
+const SUBMODULE: u32 = 0o160_000;
+
+/// An index that says nothing of its files but `id`, which is theirs all.
+fn index(id: &str, entries: &[Entry<'_>]) -> Vec<u8> {
+    let id: Vec<u8> = (0..id.len() / 2)
+        .map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    let mut out = b"DIRC\0\0\0\x02".to_vec();
+    out.extend((entries.len() as u32).to_be_bytes());
+    for (mode, stage, path) in entries {
+        let start = out.len();
+        out.extend([0; 24]);
+        out.extend(mode.to_be_bytes());
+        out.extend([0; 12]);
+        out.extend(&id);
+        out.extend((stage << 12 | path.len() as u16).to_be_bytes());
+        out.extend(path.as_bytes());
+        let len = out.len() - start;
+        out.resize(start + ((len + 8) & !7), 0);
+    }
+    out.extend([0; 20]);
+    out
+}
+
+fn id_of(sandbox: &Sandbox, name: &str) -> String {
+    let mut command = sandbox.command("git", &sandbox.top, &["rev-parse", name]);
+    let output = command.output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.write("f1", "text\n");
+    sandbox.write("a/b", "other text\n");
+    sandbox.write("a/deep/c", "more\n");
+    sandbox.write("z", "last\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "one"]);
+    sandbox
+}
+
+fn same_in_all_formats(sandbox: &Sandbox) {
+    for arguments in [
+        &["status", "--porcelain"][..],
+        &["status", "--porcelain=v2", "--branch"],
+        &["status"],
+        &["status", "-s", "-uno"],
+        &["status", "-s", "-uall", "--ignored"],
+        &["status", "--porcelain", "--no-renames", "-z"],
+        &["status", "-s", "a"],
+        &["status", "-s", "--", "a/*", ":!z"],
+    ] {
+        sandbox.same(&[&["--no-optional-locks"], arguments].concat());
+    }
+    sandbox.same_in("a", &["--no-optional-locks", "status"]);
+}
+
+/// All answers with no state, with that of a sound index, and with that of this one.
+fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
+    let place = sandbox.top.join(".git/index");
+    let sound = std::fs::read(&place).unwrap();
+    let put = |bytes: &[u8]| {
+        std::fs::write(&place, bytes).unwrap();
+        // An index that is as old as its files proves nothing of them, and a state of it is not believed at once.
+        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
+        let file = std::fs::File::options().write(true).open(&place).unwrap();
+        file.set_modified(then).unwrap();
+    };
+    let keep = |is_kept: &str| sandbox.git(&["config", "vigil.stateFile", is_kept]);
+    put(bytes);
+    keep("false");
+    same_in_all_formats(sandbox);
+    keep("true");
+    put(&sound);
+    for _ in 0..2 {
+        sandbox.status(&["status"]);
+    }
+    put(bytes);
+    for _ in 0..2 {
+        sandbox.same(&["--no-optional-locks", "status", "--porcelain=v2"]);
+        sandbox.same(&["--no-optional-locks", "status", "-s", "-uall"]);
+    }
+    let verified = sandbox.command(VIGIL, &sandbox.top, &["state", "verify"]);
+    let verified = { verified }.output().unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+    put(&sound);
+}
+
+/// Directories without a name, or with that of another, cannot be gone into, but what is in them is looked for by the system,
+/// which passes over empty names, and may follow the others out of the working tree.
+#[test]
+fn names_that_no_directory_has() {
+    let sandbox = repository();
+    let id = id_of(&sandbox, "HEAD:f1");
+    for path in [
+        "a//b",
+        "a//none",
+        "a///b",
+        "a//deep/c",
+        "a/deep//c",
+        "a//deep//c",
+        "none//b",
+        "f1//x",
+        "/",
+        "/a",
+        "//",
+        "///",
+        "//a//b",
+        "a/",
+        "a//",
+        "f1/",
+        "f1//",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/no/such/file",
+        "",
+        "./f1",
+        "../f1",
+        "../work/f1",
+        "a/./b",
+        "a/../f1",
+        "a/deep/../../f1",
+        ".git/config",
+        "a/.git/config",
+        ".",
+        "..",
+        "a/..",
+    ] {
+        same_with_and_without_state(&sandbox, &index(&id, &[(FILE, 0, path)]));
+        let mut beside = [(FILE, 0, path), (FILE, 0, "a/b"), (FILE, 0, "f1")];
+        beside.sort_by_key(|entry| entry.2);
+        same_with_and_without_state(&sandbox, &index(&id, &beside));
+    }
+}
+
+#[test]
+fn odd_names_in_several_paths() {
+    let sandbox = repository();
+    let id = id_of(&sandbox, "HEAD:f1");
+    let paths = [
+        "",
+        "/",
+        "//",
+        "//a",
+        "/a",
+        "/a/b",
+        "a/",
+        "a/!/x",
+        "a//",
+        "a//a",
+        "a//b",
+        "a//b/c",
+        "a/b",
+        "a/deep//c",
+        "a/deep/c",
+        "f1",
+        "f1/",
+        "z",
+    ];
+    let entries = paths.map(|path| (FILE, 0, path));
+    same_with_and_without_state(&sandbox, &index(&id, &entries));
+}
+
+#[test]
+fn odd_names_in_conflicts() {
+    let sandbox = repository();
+    let id = id_of(&sandbox, "HEAD:f1");
+    for path in ["a//b", "/a", "/", "a/", "a//", "", "a/../f1"] {
+        let entries = [2, 3].map(|stage| (FILE, stage, path));
+        same_with_and_without_state(&sandbox, &index(&id, &entries));
+        let entries = [1, 2, 3].map(|stage| (FILE, stage, path));
+        same_with_and_without_state(&sandbox, &index(&id, &entries));
+    }
+}
+
+#[test]
+fn odd_names_behind_links() {
+    let sandbox = repository();
+    let id = id_of(&sandbox, "HEAD:f1");
+    sandbox.write("real/x", "text\n");
+    symlink("real", sandbox.top.join("link")).unwrap();
+    symlink("../real", sandbox.top.join("a/link")).unwrap();
+    for path in [
+        "link//x",
+        "a//link/x",
+        "a//link//x",
+        "a//link",
+        "a//link/",
+        "link/",
+        "a/link//",
+    ] {
+        for mode in [FILE, LINK] {
+            same_with_and_without_state(&sandbox, &index(&id, &[(mode, 0, path)]));
+        }
+    }
+}
+
+#[test]
+fn odd_names_of_submodules() {
+    let sandbox = repository();
+    let nested = repository();
+    std::fs::rename(&nested.top, sandbox.top.join("a/sub")).unwrap();
+    let id = id_of(&sandbox, "HEAD");
+    for path in [
+        "a//sub", "a/sub/", "a//sub/", "a/sub//", "/", "/none", "", "a//",
+    ] {
+        same_with_and_without_state(&sandbox, &index(&id, &[(SUBMODULE, 0, path)]));
+    }
+}
