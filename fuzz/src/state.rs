@@ -111,6 +111,11 @@ impl tracked::Blocks for Given {
     fn files_keys(&self) -> u32 {
         self.files.len() as u32
     }
+
+    fn foreign_len(&self) -> Option<u64> {
+        let blocks = self.directories.iter().chain(&self.files);
+        Some(blocks.map(|block| block.len() as u64).sum())
+    }
 }
 
 /// Any bytes are a tree of tracked files or a damaged one, which is walked in bounded time; a new index makes the same tree of

@@ -19,12 +19,12 @@ use vigil_model::clock::{ClockMark, distrusted_from};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Block, Moved, Tracked};
 
-use self::blocks::Published;
+use self::blocks::{Published, are_counted_rightly};
 use crate::scan::ScanMemory;
 use vigil_git::index_file::{IndexFile, SeenFile};
 use vigil_git::repository::Repository;
 use vigil_git::staged::StagedDiff;
-pub use vigil_git::state_place::{self, places};
+use vigil_git::state_place::{self, places};
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
@@ -148,6 +148,12 @@ impl State {
             dropped,
         };
         state.ask_the_clock();
+        if let Some(snapshot) = &state.snapshot
+            && !are_counted_rightly(snapshot)
+        {
+            let path = snapshot.data_path().display();
+            state.forget(&format!("{path} has too many numbers for what is in it"));
+        }
         state
     }
 

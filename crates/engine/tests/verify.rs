@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use vigil_engine::session::verify::{Problem, Verdict, Verification, verify};
 use vigil_engine::session::{Session, SessionError};
-use vigil_engine::state::places;
 use vigil_engine::status::StatusRequest;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
+use vigil_git::state_place::places;
 use vigil_store::{Changes, NoSteps, Published, Table};
 
 struct Sandbox(tempfile::TempDir);

@@ -4,6 +4,7 @@
 //! Entries are numbered in the order of git's index (path bytes, then stage). Blocks hold no absolute number, only how
 //! many entries lie before what, so that a change in one directory touches its own block and those above.
 
+mod budget;
 mod builder;
 mod difference;
 mod in_order;
@@ -13,6 +14,7 @@ mod memory;
 mod tests;
 mod tree;
 
+pub use self::budget::Budget;
 pub use self::builder::{Builder, Put};
 pub use self::difference::Moved;
 pub use self::in_order::{InOrder, Member};
@@ -85,6 +87,11 @@ pub trait Blocks: Send + Sync {
     /// How many others these blocks lie on.
     fn depth(&self) -> u32 {
         0
+    }
+
+    /// How many bytes all blocks have together, where another process may have written them: they may be anything.
+    fn foreign_len(&self) -> Option<u64> {
+        None
     }
 }
 

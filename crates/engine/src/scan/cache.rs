@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::{Mutex, MutexGuard};
@@ -324,6 +325,9 @@ fn bytes(names: &[BString]) -> Vec<&[u8]> {
 pub trait SeenBlocks: Send + Sync {
     /// The block of a directory, if there is one that can be read.
     fn seen(&self, number: DirNumber) -> Option<&[u8]>;
+
+    /// How many bytes all blocks have together, at most.
+    fn len_in_all(&self) -> u64;
 }
 
 /// The memory of a working copy's scans. It belongs to one tree of tracked files.
@@ -331,6 +335,8 @@ pub trait SeenBlocks: Send + Sync {
 pub struct ScanMemory {
     dirs: Vec<Mutex<DirMemory>>,
     blocks: Option<Arc<dyn SeenBlocks>>,
+    /// How many bytes of them there are still to be read: no block is told of twice.
+    left: AtomicU64,
     /// From when on stamps of blocks prove nothing, if at all.
     distrusted_from: Option<Timestamp>,
 }
@@ -341,6 +347,7 @@ impl ScanMemory {
         Self {
             dirs: std::iter::repeat_with(Mutex::default).take(dirs).collect(),
             blocks: None,
+            left: AtomicU64::new(0),
             distrusted_from: None,
         }
     }
@@ -352,6 +359,7 @@ impl ScanMemory {
         distrusted_from: Option<Timestamp>,
     ) -> Self {
         Self {
+            left: blocks.len_in_all().into(),
             blocks: Some(blocks),
             distrusted_from,
             ..Self::new(dirs)
@@ -382,11 +390,18 @@ impl ScanMemory {
         if !memory.is_loaded {
             memory.is_loaded = true;
             let block = self.blocks.as_ref().and_then(|blocks| blocks.seen(number));
+            let block = block.filter(|block| self.takes(block.len()));
             if let Some(block) = block.and_then(SeenBlock::parse) {
                 memory.load(&block, self.distrusted_from);
             }
         }
         Some(memory)
+    }
+
+    fn takes(&self, len: usize) -> bool {
+        let fewer = |left: u64| left.checked_sub(len as u64);
+        let taken = (self.left).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        taken.is_ok()
     }
 
     /// Whether any listing of a directory is remembered.
@@ -435,5 +450,39 @@ impl DirMemory {
             self.write(&mut block);
             block
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One block that all directories are said to have.
+    struct Shared(Vec<u8>, u64);
+
+    impl SeenBlocks for Shared {
+        fn seen(&self, _: DirNumber) -> Option<&[u8]> {
+            Some(&self.0)
+        }
+
+        fn len_in_all(&self) -> u64 {
+            self.1
+        }
+    }
+
+    #[test]
+    fn no_more_is_read_than_all_blocks_have() {
+        let compared = ComparedRecord {
+            stamp: [0; STAMP_LEN],
+            conversion: 0.into(),
+            at: 0.into(),
+            flags: 0.into(),
+        };
+        let mut block = Vec::new();
+        write(&[compared; 50], &[], &mut block);
+        let room = 3 * block.len() as u64 + 1;
+        let memory = ScanMemory::with_blocks(1000, Arc::new(Shared(block, room)), None);
+        let known = (0..1000).filter(|number| !memory.dir(*number).unwrap().compared.is_empty());
+        assert_eq!(known.count(), 3);
     }
 }

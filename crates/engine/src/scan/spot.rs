@@ -1,7 +1,7 @@
 //! Where a walk is in the tree of tracked files.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_model::tracked::{DirNumber, Directory, ROOT, Subdir, Tracked, TrackedFile};
+use vigil_model::tracked::{Budget, DirNumber, Directory, ROOT, Subdir, Tracked, TrackedFile};
 
 /// A directory with tracked files.
 #[derive(Clone)]
@@ -36,6 +36,16 @@ impl<'t> Here<'t> {
     pub(super) fn read(spot: &'t Spot, tracked: &'t Tracked) -> Self {
         Self {
             directory: tracked.directory(spot.number),
+            path: spot.path.as_bstr(),
+            number: spot.number,
+            first: spot.first,
+        }
+    }
+
+    /// The same in a walk, when it comes there.
+    pub(super) fn met(spot: &'t Spot, tracked: &'t Tracked, budget: &Budget) -> Self {
+        Self {
+            directory: tracked.met(spot.number, spot.path.len(), budget),
             path: spot.path.as_bstr(),
             number: spot.number,
             first: spot.first,

@@ -1,5 +1,6 @@
 //! The walk over the directories that hold tracked files.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,7 +15,7 @@ use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, ROOT, TrackedFile};
+use vigil_model::tracked::{Budget, DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
 use super::icase::FoldedNames;
@@ -39,6 +40,8 @@ pub(super) struct Walk<'a> {
     pub(super) folded: Option<FoldedNames>,
     /// No mtime from here on proves anything.
     pub(super) started_at: Timestamp,
+    /// What is left of the tree of tracked files.
+    budget: Budget,
     open_dirs: AtomicUsize,
     open_dirs_max: usize,
     tracked_found: AtomicUsize,
@@ -111,6 +114,7 @@ impl Scan<'_> {
             folded: (self.ignore_case && wants_others)
                 .then(|| FoldedNames::new(self.tracked_files)),
             started_at: now(),
+            budget: self.tracked_files.budget(),
             open_dirs: AtomicUsize::new(0),
             open_dirs_max: open_dirs_max(),
             tracked_found: AtomicUsize::new(0),
@@ -294,7 +298,7 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
-        let here = Here::read(spot, self.scan.tracked_files);
+        let here = Here::met(spot, self.scan.tracked_files, &self.budget);
         let wants_others = may_list
             && !self.wants_no_more_untracked()
             && !(is_excluded && self.scan.ignored == IgnoredMode::No);
@@ -485,7 +489,7 @@ impl<'a> Walk<'a> {
     ) {
         let mut pending = vec![(spot.clone(), observed)];
         while let Some((spot, observed)) = pending.pop() {
-            let here = Here::read(&spot, self.scan.tracked_files);
+            let here = Here::met(&spot, self.scan.tracked_files, &self.budget);
             for (at, file) in here.directory.files_from(0) {
                 if here.is_later_stage(at, &file) {
                     continue;
@@ -530,6 +534,7 @@ impl<'a> Walk<'a> {
         let parent = self.may_keep_open().then_some(dir);
         let lacks_some =
             self.scan.lacks_sparse_directories && here.directory.sums().sparse_directories > 0;
+        let excluded: BTreeSet<_> = excluded_subdirs.iter().copied().collect();
         // The last one pushed is the first one walked.
         for sub in here.directory.subdirs().rev() {
             if self.scan.focus.is_some_and(|focus| !focus.has(sub.number))
@@ -541,7 +546,7 @@ impl<'a> Walk<'a> {
                 spot: here.below(&sub),
                 parent: parent.cloned(),
                 rules: rules.clone(),
-                is_excluded: is_excluded || excluded_subdirs.contains(&sub.number),
+                is_excluded: is_excluded || excluded.contains(&sub.number),
             });
         }
     }

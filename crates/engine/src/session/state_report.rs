@@ -39,14 +39,9 @@ impl Session {
         let tracked = recorded.tracked;
         let mut reports = Vec::new();
         let mut pending = vec![(ROOT, BString::default(), self.rules_at_top())];
-        let mut left = tracked.directories();
+        let budget = tracked.budget();
         while let Some((number, path, rules)) = pending.pop() {
-            // A tree has no more directories than there are; one that has is damaged.
-            let Some(fewer) = left.checked_sub(1) else {
-                break;
-            };
-            left = fewer;
-            for subdir in tracked.directory(number).subdirs().rev() {
+            for subdir in tracked.met(number, path.len(), &budget).subdirs().rev() {
                 let path = vigil_model::path::join(path.as_ref(), subdir.name());
                 let rules = self.rules_in(&rules, path.as_ref());
                 pending.push((subdir.number, path, rules));

@@ -5,6 +5,18 @@ use vigil_model::tracked::{Blocks, Damaged, DirNumber};
 use crate::scan::SeenBlocks;
 use vigil_store::{Snapshot, Table};
 
+/// How many more directories may have been numbered than there is room for: those that are gone leave their numbers behind.
+const NUMBERS_SPARE: u64 = 65_536;
+
+/// Whether `state` may have as many directories, and blocks of files, as it says. There is memory for each number.
+pub(super) fn are_counted_rightly(state: &Snapshot) -> bool {
+    let room = (state.used_len() / 8).saturating_add(NUMBERS_SPARE);
+    let tables = [Table::Tracked, Table::Files];
+    tables
+        .iter()
+        .all(|&table| u64::from(state.keys(table)) <= room)
+}
+
 /// A published state.
 pub(super) struct Published(pub(super) Snapshot);
 
@@ -31,10 +43,18 @@ impl Blocks for Published {
     fn files_keys(&self) -> u32 {
         self.0.keys(Table::Files)
     }
+
+    fn foreign_len(&self) -> Option<u64> {
+        Some(self.0.used_len())
+    }
 }
 
 impl SeenBlocks for Published {
     fn seen(&self, number: DirNumber) -> Option<&[u8]> {
         self.0.block(Table::Seen, number).ok().flatten()
+    }
+
+    fn len_in_all(&self) -> u64 {
+        self.0.used_len()
     }
 }

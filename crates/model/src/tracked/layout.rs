@@ -170,6 +170,20 @@ impl<'b> Files<'b> {
         (0..all.len()).map_while(move |at| all.get(at))
     }
 
+    /// Whether each file has a name and an id of its own, as far as that is told without reading the names: `id_len` bytes for
+    /// each id; the names one behind the other, which only the stages of one path share.
+    pub(super) fn are_told_well(&self, id_len: usize) -> bool {
+        let starts = || self.records.iter().map(FileRecord::name_start);
+        let mut sharing = 1;
+        self.id_len == id_len
+            && starts().zip(starts().skip(1)).all(|(start, next)| {
+                let before_next = next.checked_sub(1).map(|at| at as usize);
+                sharing = if start == next { sharing + 1 } else { 1 };
+                let is_behind = || before_next.and_then(|at| self.names.get(at)) == Some(&0);
+                sharing <= STAGES && (start == next || start < next && is_behind())
+            })
+    }
+
     /// Where the first file of this name, or a greater one, is.
     pub fn position(&self, name: &[u8]) -> usize {
         self.records.partition_point(|record| {
@@ -178,6 +192,9 @@ impl<'b> Files<'b> {
         })
     }
 }
+
+/// How many entries may have the same path.
+const STAGES: u32 = 4;
 
 /// One tracked file: an index entry without its path.
 #[derive(Clone, Copy, Debug)]
@@ -320,6 +337,18 @@ impl<'b> DirectoryBlock<'b> {
     #[inline]
     pub fn files(&self) -> Files<'b> {
         self.files
+    }
+
+    /// Whether each subdirectory has a name of its own, so that all names together are no longer than the block.
+    pub(super) fn tells_each_subdir_its_name(&self) -> bool {
+        let mut left = self.names.len();
+        self.subdirs.iter().all(|subdir| {
+            let name_len = self.subdir_name(subdir).len().saturating_add(1);
+            left.checked_sub(name_len).is_some_and(|rest| {
+                left = rest;
+                true
+            })
+        })
     }
 
     /// The first subdirectory called `name`.

@@ -108,18 +108,13 @@ impl Tracked {
     /// Shows `take` each block once.
     pub fn each_block<'t>(&'t self, mut take: impl FnMut(Block<'t>)) {
         let mut pending = vec![ROOT];
-        let mut left = self.directories();
+        let budget = self.budget();
         while let Some(number) = pending.pop() {
-            // A tree has no more directories than there are; one that has is damaged.
-            let Some(fewer) = left.checked_sub(1) else {
-                break;
-            };
-            left = fewer;
+            let directory = self.met(number, 0, &budget);
             let Some(bytes) = self.block(number) else {
                 continue;
             };
             take(Block::Directory(number, bytes));
-            let directory = self.directory(number);
             for key in directory.segment_keys() {
                 if let Some(bytes) = self.files_block(key) {
                     take(Block::Files(key, bytes));
@@ -160,7 +155,7 @@ impl Tracked {
         self.damaged.get().map_or(Ok(()), |damaged| Err(*damaged))
     }
 
-    fn noticed<T>(&self, key: u32, found: Result<Option<T>, Damaged>) -> Option<T> {
+    pub(super) fn noticed<T>(&self, key: u32, found: Result<Option<T>, Damaged>) -> Option<T> {
         let found = found.and_then(|found| found.ok_or(Damaged { key }));
         found
             .map_err(|damaged| self.damaged.get_or_init(|| damaged))
@@ -202,6 +197,7 @@ impl Tracked {
         let mut path = BString::default();
         let mut dir = self.directory(ROOT);
         let mut rest = number;
+        let mut left = self.directories();
         loop {
             let mut file = rest;
             let mut below = None;
@@ -225,9 +221,9 @@ impl Tracked {
             path.extend_from_slice(subdir.name());
             path.push(b'/');
             // Each step goes down in a tree; one that goes on longer than there are directories is damaged.
-            if path.len() > (self.directories() as usize).saturating_mul(PATH_PART_MAX) {
-                return None;
-            }
+            left = left
+                .checked_sub(1)
+                .filter(|_| path.len() <= self.path_len_max())?;
             dir = self.directory(subdir.number);
         }
     }
@@ -288,8 +284,8 @@ impl Tracked {
     ) -> ControlFlow<B> {
         let mut path = BString::default();
         // Each with the number of its first entry, and the length of its path.
-        let mut open = vec![(InOrder::new(self.directory(ROOT)), 0u32, 0)];
-        let mut left = self.directories();
+        let budget = self.budget();
+        let mut open = vec![(InOrder::new(self.met(ROOT, 0, &budget)), 0u32, 0)];
         while let Some((current, first, path_len)) = open.last_mut() {
             path.truncate(*path_len);
             let Some((before, member)) = current.next() else {
@@ -303,12 +299,8 @@ impl Tracked {
                     visit(number, path.as_bstr(), &file)?;
                 }
                 Member::Subdir(subdir) => {
-                    // A tree has no more directories than there are; one that has is damaged.
-                    let Some(fewer) = left.checked_sub(1) else {
-                        break;
-                    };
-                    left = fewer;
-                    let directory = self.directory(subdir.number);
+                    let path_len = path.len().saturating_add(subdir.name().len());
+                    let directory = self.met(subdir.number, path_len, &budget);
                     if !directory
                         .block
                         .is_some_and(|block| is_wanted(&block.sums()))
@@ -334,9 +326,6 @@ pub enum Block<'t> {
     Files(u32, &'t [u8]),
 }
 
-/// The longest name in a path, with a slash, that is not taken for damage.
-const PATH_PART_MAX: usize = 65_536;
-
 /// One directory with tracked files in or below it.
 #[derive(Debug)]
 pub struct Directory<'t> {
@@ -348,7 +337,7 @@ pub struct Directory<'t> {
 }
 
 impl<'t> Directory<'t> {
-    fn new(block: Option<DirectoryBlock<'t>>, segments: Vec<Files<'t>>) -> Self {
+    pub(super) fn new(block: Option<DirectoryBlock<'t>>, segments: Vec<Files<'t>>) -> Self {
         let files = match segments.is_empty() {
             true => block.map_or(0, |block| block.files().len()),
             false => segments.iter().map(Files::len).sum(),

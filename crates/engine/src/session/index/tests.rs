@@ -1,3 +1,5 @@
+mod crafted;
+
 use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};

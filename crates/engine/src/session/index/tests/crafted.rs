@@ -1,0 +1,229 @@
+//! States that nobody wrote who wanted a good answer: their checksums are right.
+
+use std::borrow::Cow;
+
+use vigil_model::clock::ClockMark;
+use vigil_model::tracked::{DirectoryBlock, Header, ROOT, SegmentRecord, SubdirRecord};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::*;
+use vigil_store::{Changes, Snapshot, Table};
+
+/// The state as it is published.
+fn published(oracle: &Oracle) -> Snapshot {
+    let session = session(oracle);
+    let stores = vigil_git::state_place::places(&session.repository);
+    stores.first().unwrap().open().unwrap()
+}
+
+/// Publishes `changes` to it.
+fn publish(oracle: &Oracle, changes: Changes<'_>) {
+    let session = session(oracle);
+    let stores = vigil_git::state_place::places(&session.repository);
+    let base = published(oracle);
+    let mark = ClockMark::from_bytes(base.clock());
+    let store = stores.first().unwrap();
+    let appended = store.publish(Some(&base), changes, mark.to_bytes(), &NoSteps);
+    assert!(!matches!(
+        appended.unwrap(),
+        Published::Busy | Published::Superseded
+    ));
+}
+
+/// The answer is git's, and the state that was there is not used any more.
+#[track_caller]
+fn assert_dropped(oracle: &Oracle, what: &str) {
+    let (_, mut session) = right_answer(oracle);
+    assert_ne!(session.take_dropped_states(), [""; 0], "{what}");
+}
+
+/// The block of the directory `number` without the names, and these.
+fn parts(block: &[u8]) -> (Header, Vec<SubdirRecord>, Vec<u8>) {
+    let (header, rest) = Header::read_from_prefix(block).unwrap();
+    let count = header.subdirs.get() as usize;
+    let (subdirs, rest) = <[SubdirRecord]>::ref_from_prefix_with_elems(rest, count).unwrap();
+    (header, subdirs.to_vec(), rest.to_vec())
+}
+
+fn block(header: &Header, subdirs: &[SubdirRecord], rest: &[u8]) -> Vec<u8> {
+    let header = Header {
+        subdirs: (subdirs.len() as u32).into(),
+        ..*header
+    };
+    [header.as_bytes(), subdirs.as_bytes(), rest].concat()
+}
+
+fn set(key: u32, block: Vec<u8>) -> Changes<'static> {
+    let mut changes = Changes::new();
+    changes.set(Table::Tracked, key, Cow::Owned(block));
+    changes
+}
+
+/// Whether one comes from the directory `from` to `to`.
+fn leads_to(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) -> bool {
+    let below = all[from as usize]
+        .1
+        .iter()
+        .map(|subdir| subdir.number.get());
+    from == to || { below }.any(|number| leads_to(all, number, to))
+}
+
+/// Files far down, and nothing that differs.
+fn deep_repository() -> Oracle {
+    let oracle = repository();
+    oracle.write("b/c/deep/deeper/one", "recorded\n");
+    oracle.write("a/untracked", "");
+    std::fs::remove_file(oracle.top().join("b/d")).unwrap();
+    oracle.git(&["add", "b"]);
+    settle(&oracle);
+    oracle
+}
+
+#[test]
+fn directories_in_a_circle_or_twice_are_dropped() {
+    let oracle = deep_repository();
+    let directories = |oracle: &Oracle| -> Vec<_> {
+        let state = published(oracle);
+        let blocks = 0..state.keys(Table::Tracked);
+        let blocks = blocks.map(|number| state.block(Table::Tracked, number));
+        blocks.map(|block| parts(block.unwrap().unwrap())).collect()
+    };
+    // From here on, all states are made anew, with the same numbers.
+    publish(&oracle, set(ROOT, Vec::new()));
+    assert_dropped(&oracle, "nothing");
+    settle(&oracle);
+    let all = directories(&oracle);
+    let mut circles = 0;
+    for (number, (header, subdirs, rest)) in (0u32..).zip(&all) {
+        for at in 0..subdirs.len() {
+            let right = subdirs[at].number.get();
+            for other in (0..all.len() as u32).filter(|other| *other != right) {
+                let mut subdirs = subdirs.clone();
+                subdirs[at].number = other.into();
+                publish(&oracle, set(number, block(header, &subdirs, rest)));
+                if leads_to(&all, other, number) {
+                    assert_dropped(&oracle, &format!("{number}/{at} is {other}"));
+                    circles += 1;
+                } else {
+                    // It may be a tree, of other files, which nobody can tell.
+                    drop(session(&oracle).status(&StatusRequest::default()));
+                    publish(&oracle, set(ROOT, Vec::new()));
+                }
+                settle(&oracle);
+                assert_eq!(directories(&oracle).len(), all.len());
+            }
+        }
+    }
+    assert!(circles > 5);
+}
+
+/// Each directory has the next one twice: forty of them stand for as many files as can be counted.
+#[test]
+fn directories_that_double_are_dropped() {
+    let oracle = deep_repository();
+    let whole = published(&oracle);
+    let whole = whole.block(Table::Tracked, ROOT).unwrap().unwrap();
+    let (header, ..) = parts(whole);
+    let mut changes = Changes::new();
+    for number in 0..40u32 {
+        let subdir = |name_start: u32| SubdirRecord {
+            number: (number + 1).into(),
+            name_start: name_start.into(),
+            before: 0.into(),
+            entries: (u32::MAX / 2).into(),
+        };
+        let header = Header {
+            entries: u32::MAX.into(),
+            files: 0.into(),
+            segments: 0.into(),
+            ..header
+        };
+        let bytes = block(&header, &[subdir(0), subdir(2)], b"a\0b\0");
+        changes.set(Table::Tracked, number, Cow::Owned(bytes));
+    }
+    publish(&oracle, changes);
+    assert_dropped(&oracle, "doubling");
+    settle(&oracle);
+}
+
+/// One name that many have: each path would be as long as the block.
+#[test]
+fn names_that_are_shared_are_dropped() {
+    let oracle = deep_repository();
+    let state = published(&oracle);
+    let whole = state.block(Table::Tracked, ROOT).unwrap().unwrap();
+    let (header, subdirs, rest) = parts(whole);
+    let names_start = DirectoryBlock::parse(whole).unwrap();
+    assert!(names_start.subdirs().len() > 1 && names_start.files().len() > 1);
+    for long in [100, 10_000] {
+        let mut subdirs = subdirs.clone();
+        let name = [b"n".repeat(long), vec![0]].concat();
+        let end = rest.len() - header.files.get() as usize * (48 + 20);
+        for subdir in &mut subdirs {
+            subdir.name_start = (end as u32).into();
+        }
+        let rest = [rest.as_slice(), &name].concat();
+        publish(&oracle, set(ROOT, block(&header, &subdirs, &rest)));
+        assert_dropped(&oracle, "subdirectories");
+        settle(&oracle);
+    }
+    // The last four bytes of a record of a file are where its name starts.
+    let mut rest = rest;
+    for at in 0..header.files.get() as usize {
+        rest[48 * at + 44..48 * (at + 1)].fill(0);
+    }
+    let shared = block(&header, &subdirs, &rest);
+    if header.files.get() > 4 {
+        publish(&oracle, set(ROOT, shared));
+        assert_dropped(&oracle, "files");
+        settle(&oracle);
+    }
+    let last = 48 * (header.files.get() as usize - 1) + 44;
+    rest[last..last + 4].copy_from_slice(&1u32.to_le_bytes());
+    publish(&oracle, set(ROOT, block(&header, &subdirs, &rest)));
+    assert_dropped(&oracle, "the end of another's name");
+    settle(&oracle);
+}
+
+/// A block of files that is told of time and again.
+#[test]
+fn files_that_are_counted_again_are_dropped() {
+    let oracle = repository();
+    for n in 0..600 {
+        oracle.write(format!("many/{n}"), "recorded\n");
+    }
+    oracle.git(&["add", "many"]);
+    settle(&oracle);
+    let state = published(&oracle);
+    let is_large = |number: &u32| {
+        let block = state.block(Table::Tracked, *number).unwrap().unwrap();
+        parts(block).0.segments.get() > 0
+    };
+    let number = (0..state.keys(Table::Tracked)).find(is_large).unwrap();
+    let (header, _, rest) = parts(state.block(Table::Tracked, number).unwrap().unwrap());
+    let (first, _) = SegmentRecord::ref_from_prefix(&rest).unwrap();
+    let segments = vec![*first; 10_000];
+    let header = Header {
+        segments: 10_000.into(),
+        ..header
+    };
+    publish(
+        &oracle,
+        set(number, block(&header, &[], segments.as_bytes())),
+    );
+    assert_dropped(&oracle, "segments");
+    settle(&oracle);
+}
+
+/// There is memory for each number that a directory may have.
+#[test]
+fn numbers_that_nothing_has_are_dropped() {
+    let oracle = deep_repository();
+    for table in [Table::Tracked, Table::Files] {
+        let mut changes = Changes::new();
+        changes.set(table, u32::MAX - 1, Cow::Borrowed(&b"x"[..]));
+        publish(&oracle, changes);
+        assert_dropped(&oracle, "a number");
+        settle(&oracle);
+    }
+}
