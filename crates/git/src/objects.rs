@@ -10,7 +10,6 @@ mod readers;
 mod tags;
 mod tree;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +27,7 @@ use crate::promisor::Promisor;
 use crate::refs::{self, Refs};
 use crate::repository::Repository;
 use vigil_objects::commit::Commit;
+use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
     self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
@@ -464,14 +464,11 @@ impl Objects {
     }
 
     /// The commit-graph, where there is one and it tells the history that holds. A damaged one is none.
-    pub fn commit_graph(&self) -> Option<gix_commitgraph::Graph> {
+    pub fn commit_graph(&self) -> Option<CommitGraph> {
         if !self.uses_commit_graph || !self.history.is_as_recorded() {
             return None;
         }
-        let info = self.places().folder.join("info");
-        let open = || gix_commitgraph::at(&info, self.hash_kind(), None).ok();
-        // A damaged one may make it panic, and nothing is left half done then.
-        catch_unwind(AssertUnwindSafe(open)).ok().flatten()
+        CommitGraph::open(&self.places().folder.join("info"), self.hash_kind())
     }
 }
 

@@ -13,6 +13,7 @@ mod alternates;
 mod cache;
 mod chains;
 pub mod commit;
+pub mod commit_graph;
 mod delta;
 mod enumerate;
 mod fetch;
