@@ -40,6 +40,7 @@ fn main() {
 
 /// Runs the command of the command line `arguments`, and returns the exit code.
 fn run(arguments: Vec<OsString>) -> u8 {
+    vigil_linux::map::survive_cuts();
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<BString> = arguments
@@ -64,6 +65,35 @@ fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
             .is_some_and(|first| first.starts_with(b"-G"))
 }
 
+/// How often something is done since a mapped file was cut that may have been read.
+const ANEW_MAX: usize = 3;
+
+/// What `answer` makes of mapped files that are whole when it is done. It is asked anew, from the same folder, where one was
+/// cut meanwhile: then zeros may have been read for what is gone.
+///
+/// # Errors
+/// The reply where that happens again and again.
+fn of_whole_files<T>(environment: &Environment, answer: impl Fn() -> T) -> Result<T, Reply> {
+    for _ in 0..ANEW_MAX {
+        let cuts = vigil_linux::map::cuts();
+        let answered = answer();
+        if vigil_linux::map::cuts() == cuts {
+            return Ok(answered);
+        }
+        drop(answered);
+        let folder = environment.working_directory();
+        if !folder.as_os_str().is_empty() && std::env::set_current_dir(folder).is_err() {
+            break;
+        }
+    }
+    Err(cut_off())
+}
+
+/// What is said where files are cut while they are read.
+fn cut_off() -> Reply {
+    Reply::fatal("a file was cut off while it was read")
+}
+
 /// Runs the command that `arguments` name, and returns the exit code.
 fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     let (rest, paging) = match globals::take(arguments, &mut environment) {
@@ -81,11 +111,18 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     pager::ask(paging, command.as_bstr());
     match command.as_slice() {
         b"cat-file" => cat_file::run(arguments, &environment),
-        b"describe" => say(&describe::run(arguments, &environment)),
+        b"describe" => {
+            let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
+            say(&answered.unwrap_or_else(|reply| reply))
+        }
         b"gitstatusd" => gitstatusd(arguments, environment),
-        b"state" => say(&state::run(arguments, &environment)),
+        b"state" => {
+            let answered = of_whole_files(&environment, || state::run(arguments, &environment));
+            say(&answered.unwrap_or_else(|reply| reply))
+        }
         b"status" => {
-            let (reply, session) = status::run(arguments, &environment);
+            let answered = of_whole_files(&environment, || status::run(arguments, &environment));
+            let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
             let code = say(&reply);
             if let Some(mut session) = session {
                 if environment.get("VIGIL_DEBUG").is_some() {
@@ -102,7 +139,10 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             }
             code
         }
-        b"why" => say(&why::run(arguments, &environment)),
+        b"why" => {
+            let answered = of_whole_files(&environment, || why::run(arguments, &environment));
+            say(&answered.unwrap_or_else(|reply| reply))
+        }
         b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),
         b"help" | b"--help" | b"-h" => say_paged(help::overview(0), &environment),
         _ => say_paged(help::unknown_command(command.as_bstr()), &environment),

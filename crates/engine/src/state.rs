@@ -26,7 +26,7 @@ use vigil_git::repository::Repository;
 use vigil_git::staged::StagedDiff;
 use vigil_git::state_place::{self, places};
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
-use vigil_store::{Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
+use vigil_store::{BlockSource, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
 pub use report::{
@@ -90,6 +90,16 @@ pub(crate) struct ToSave<'a> {
     pub(crate) staged: Option<(Compared, &'a StagedDiff)>,
     /// What HEAD's tree is, if that is known without its objects.
     pub(crate) head_tree: Option<&'a HeadTree>,
+}
+
+/// The blocks of tracked files, some of which may lie in a file that is mapped.
+#[derive(Debug)]
+struct TrackedBlocks<'a>(&'a Tracked);
+
+impl BlockSource for TrackedBlocks<'_> {
+    fn is_whole(&self) -> bool {
+        self.0.check().is_ok()
+    }
 }
 
 impl State {
@@ -330,6 +340,7 @@ impl State {
 
     fn changes<'a>(&self, save: &ToSave<'a>, is_whole: bool) -> Changes<'a> {
         let mut changes = Changes::new();
+        changes.rest_on(TrackedBlocks(save.tracked));
         match save.moved.filter(|_| !is_whole) {
             None => save.tracked.each_block(|block| match block {
                 Block::Directory(number, bytes) => changes.set(Table::Tracked, number, bytes),

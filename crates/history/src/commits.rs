@@ -7,11 +7,11 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use bstr::BString;
-use gix_commitgraph::{Graph, Position};
 use gix_hash::{ObjectId, oid};
 
 use vigil_git::objects::{Error, MANY, Objects};
 use vigil_model::id_hasher::IdHasher;
+use vigil_objects::commit_graph::CommitGraph;
 
 /// A commit's place in [`Commits`].
 pub(super) type Number = u32;
@@ -43,7 +43,7 @@ pub(super) struct Commit {
 #[derive(Clone, Copy, Debug)]
 enum Source {
     /// The commit-graph, at this position.
-    Graph(Position),
+    Graph(u32),
     /// Its object, of which this is the place in the list of all such.
     Object(u32),
 }
@@ -60,7 +60,7 @@ struct Told {
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
     /// The commit-graph, opened where it is first asked for.
-    graph: OnceCell<Option<Graph>>,
+    graph: OnceCell<Option<CommitGraph>>,
     /// Of commits in the graph by their position there: number and one, or 0. Empty before any was met.
     of_positions: Vec<u32>,
     /// Of all other commits.
@@ -97,14 +97,15 @@ impl<'a> Commits<'a> {
         self.read_or_say(number, &mut Vec::new())
     }
 
-    fn graph(&self) -> Option<&Graph> {
+    fn graph(&self) -> Option<&CommitGraph> {
         let graph = self.graph.get_or_init(|| self.objects.commit_graph());
         graph.as_ref()
     }
 
     /// Whether the commit-graph has `id`, which then is a commit.
     pub(super) fn has_in_graph(&self, id: &oid) -> bool {
-        self.graph().is_some_and(|graph| graph.lookup(id).is_some())
+        self.graph()
+            .is_some_and(|graph| graph.position_of(id).is_some())
     }
 
     /// Whether `id` is a commit that was read.
@@ -116,8 +117,8 @@ impl<'a> Commits<'a> {
 
     /// The number of the commit `id`, if it was met.
     fn number_by_id(&self, id: &oid) -> Option<Number> {
-        let position = self.graph().and_then(|graph| graph.lookup(id));
-        let slot = position.and_then(|position| self.of_positions.get(index(position.0)));
+        let position = self.graph().and_then(|graph| graph.position_of(id));
+        let slot = position.and_then(|position| self.of_positions.get(index(position)));
         match slot {
             Some(slot) => slot.checked_sub(1),
             None => self.of_ids.get(id).copied(),
@@ -127,7 +128,7 @@ impl<'a> Commits<'a> {
     /// The number of the commit `id`, which is not read for it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
         let graph = self.graph();
-        let position = graph.and_then(|graph| Some((graph.lookup(id)?, graph.num_commits())));
+        let position = graph.and_then(|graph| Some((graph.position_of(id)?, graph.count())));
         let Some((position, count)) = position else {
             return self.outside(id);
         };
@@ -138,7 +139,7 @@ impl<'a> Commits<'a> {
     /// The id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
-            Source::Graph(position) => self.graph()?.id_at(position).to_owned(),
+            Source::Graph(position) => self.graph()?.id_at(position)?,
             Source::Object(at) => self.by_objects.get(index(at))?.id,
         })
     }
@@ -342,30 +343,27 @@ impl<'a> Commits<'a> {
     }
 
     /// Takes the commit `number` from the commit-graph; false where that is damaged there.
-    fn read_in_graph(&mut self, number: Number, position: Position) -> bool {
+    fn read_in_graph(&mut self, number: Number, position: u32) -> bool {
         let Some(Some(graph)) = self.graph.get() else {
             return false;
         };
-        let recorded = graph.commit_at(position);
-        // Asked for here, where nothing waits for it: it comes from another part of the file.
-        let first = first_bytes(recorded.id());
         let start = self.parents.len();
-        for parent in recorded.iter_parents() {
-            let parent = parent.ok().filter(|found| found.0 < graph.num_commits());
-            let Some(parent) = parent else {
-                self.parents.truncate(start);
-                return false;
-            };
-            let parent = number_at(parent, &mut self.of_positions, &mut self.all);
-            self.parents.push(parent);
+        let Some(recorded) = graph.read(position, &mut self.parents) else {
+            self.parents.truncate(start);
+            return false;
+        };
+        // Asked for here, where nothing waits for it: it comes from another part of the file.
+        let first = graph.id_at(position).map_or(0, |id| first_bytes(&id));
+        for parent in self.parents.get_mut(start..).unwrap_or_default() {
+            *parent = number_at(*parent, &mut self.of_positions, &mut self.all);
         }
         let count = self.parents.len().saturating_sub(start);
         if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
             commit.first = first;
-            commit.time_s = recorded.committer_timestamp();
+            commit.time_s = recorded.time_s;
             // The oldest writers left the generation out.
-            commit.generation = match recorded.generation() {
+            commit.generation = match recorded.generation {
                 0 => GENERATION_UNKNOWN,
                 generation => generation,
             };
@@ -379,7 +377,7 @@ impl<'a> Commits<'a> {
         match self.get(number)?.source {
             Source::Graph(position) => {
                 let graph = self.graph()?;
-                Some(graph.commit_at(position).root_tree_id().to_owned())
+                graph.tree_at(position)
             }
             Source::Object(at) => self.by_objects.get(index(at))?.tree,
         }
@@ -440,8 +438,8 @@ fn tree_in(commit: &[u8]) -> Option<ObjectId> {
 }
 
 /// The number of the commit at `position`, which the commit-graph has.
-fn number_at(position: Position, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
-    let Some(slot) = of_positions.get_mut(index(position.0)) else {
+fn number_at(position: u32, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
+    let Some(slot) = of_positions.get_mut(index(position)) else {
         return Number::MAX;
     };
     if *slot == 0 {

@@ -1,5 +1,7 @@
 //! Files as memory.
 
+mod cuts;
+
 use std::ops::{Deref, Range};
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
@@ -7,20 +9,27 @@ use std::ptr::NonNull;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use self::cuts::Known;
+pub use self::cuts::{cuts, survive_cuts};
+
 /// The beginning of a file, mapped for reading (mmap(2)).
 ///
 /// The file should be one that nobody cuts or overwrites within the mapped length: reading a part that was cut off
-/// ends the process (`SIGBUS`). Map only files that are written by appending, or replaced as a whole.
+/// ends the process (`SIGBUS`), or after [`survive_cuts`] gives zeros, and [`Self::is_cut`] tells. Map only files that are
+/// written by appending, or replaced as a whole.
 #[derive(Debug)]
 pub struct Map {
     start: NonNull<u8>,
     len: usize,
+    /// Taken when it is dropped.
+    known: Option<Known>,
 }
 
 impl Map {
     /// Maps the first `len` bytes of `file`. The memory begins at a multiple of the page size.
     ///
-    /// Fails with `INVAL` where `len` is 0, and with `OVERFLOW` where the file is shorter.
+    /// Fails with `INVAL` where `len` is 0, with `OVERFLOW` where the file is shorter, and with `NOMEM` where there are too
+    /// many.
     #[allow(unsafe_code, reason = "mmap takes addresses")]
     pub fn read_only(file: impl AsFd, len: usize) -> Result<Self, Errno> {
         let size = rustix::fs::fstat(&file)?.st_size;
@@ -41,7 +50,21 @@ impl Map {
         }?;
         // The kernel maps nothing at the address 0 unasked.
         let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::INVAL)?;
-        Ok(Self { start, len })
+        let mut map = Self {
+            start,
+            len,
+            known: None,
+        };
+        map.known = Some(Known::new(start, len).ok_or(Errno::NOMEM)?);
+        match map.is_cut() {
+            true => Err(Errno::OVERFLOW),
+            false => Ok(map),
+        }
+    }
+
+    /// Whether some of the file within the mapped length is gone, or was when it was read: what was read may be zeros.
+    pub fn is_cut(&self) -> bool {
+        self.known.as_ref().is_none_or(Known::is_cut)
     }
 }
 
@@ -114,6 +137,7 @@ impl Deref for Map {
 impl Drop for Map {
     #[allow(unsafe_code, reason = "munmap takes addresses")]
     fn drop(&mut self) {
+        drop(self.known.take());
         // SAFETY: this is the mapping that `read_only` made, and nobody can hold a reference into it any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }

@@ -84,6 +84,11 @@ pub trait Blocks: Send + Sync {
     /// One more than the greatest key of a block of files.
     fn files_keys(&self) -> u32;
 
+    /// Whether nothing that lies here was lost since it was looked at first, as a part of a mapped file may be.
+    fn are_whole(&self) -> bool {
+        true
+    }
+
     /// How many others these blocks lie on.
     fn depth(&self) -> u32 {
         0

@@ -34,7 +34,7 @@ const FILES_MAX: usize = 256;
 
 /// Commits by their positions: those of each file behind those of the ones that it is based on, in the order of their ids.
 #[derive(Debug)]
-pub(crate) struct CommitGraph<B = Map> {
+pub struct CommitGraph<B = Map> {
     files: Vec<Layer<B>>,
     hash: Kind,
 }
@@ -53,16 +53,16 @@ struct Layer<B> {
 
 /// What a commit says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Recorded {
+pub struct Recorded {
     /// The committer's time in seconds since 1970.
-    pub(crate) time_s: u64,
+    pub time_s: u64,
     /// How far it is from the roots; 0 where the writer left that out.
-    pub(crate) generation: u32,
+    pub generation: u32,
 }
 
 impl CommitGraph {
     /// The commit-graph in the folder `info` of a folder of objects.
-    pub(crate) fn open(info: &Path, hash: Kind) -> Option<Self> {
+    pub fn open(info: &Path, hash: Kind) -> Option<Self> {
         let mut graph = Self {
             files: Vec::new(),
             hash,
@@ -103,12 +103,12 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
     }
 
     /// How many positions there are.
-    pub(crate) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.files.last().map_or(0, Layer::end)
     }
 
     /// The position of the commit `id`.
-    pub(crate) fn position_of(&self, id: &oid) -> Option<u32> {
+    pub fn position_of(&self, id: &oid) -> Option<u32> {
         self.files.iter().find_map(|file| {
             let row = |position| file.row(position, self.hash);
             let found = file.fanout.search(id.as_bytes(), row).ok()?;
@@ -117,13 +117,13 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
     }
 
     /// The id at `position`.
-    pub(crate) fn id_at(&self, position: u32) -> Option<ObjectId> {
+    pub fn id_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
         id_of(file.row(at, self.hash)?)
     }
 
     /// The tree of the commit at `position`.
-    pub(crate) fn tree_at(&self, position: u32) -> Option<ObjectId> {
+    pub fn tree_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
         id_of(
             file.commit(at, self.hash)?
@@ -133,7 +133,7 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
 
     /// What the commit at `position` says; its parents' positions are added to `parents`. `None` where the file is damaged
     /// there.
-    pub(crate) fn read(&self, position: u32, parents: &mut Vec<u32>) -> Option<Recorded> {
+    pub fn read(&self, position: u32, parents: &mut Vec<u32>) -> Option<Recorded> {
         let (file, at) = self.file_of(position)?;
         let fixed = file
             .commit(at, self.hash)?

@@ -1,8 +1,9 @@
 //! One pack (gitformat-pack(5)): opened when an object of it is asked for, and then read where it is mapped.
 //!
 //! Packs and their indexes are mapped, as git maps them: nothing is copied, and once a page is in memory no system call
-//! is made for it. Whoever cuts a pack that is in use ends the process, as with git; but packs are written once, under
-//! another name, without permission to write, and go by being unlinked, which leaves the mapping whole.
+//! is made for it. Packs are written once, under another name, without permission to write, and go by being unlinked, which
+//! leaves the mapping whole. Of one that is cut all the same, zeros are read; whoever answers finds that out at the end
+//! ([`vigil_linux::map::cuts`]).
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::rc::Rc;
 
 use vigil_model::state_layout::checksum;
 use vigil_model::state_layout::table::{Slot, Table};
@@ -14,6 +16,14 @@ use super::snapshot::Snapshot;
 pub struct Changes<'a> {
     /// In the order of [`Table::WRITTEN`].
     tables: [BTreeMap<u32, Option<Cow<'a, [u8]>>>; Table::COUNT],
+    /// What some of the blocks may be from.
+    source: Option<Rc<dyn BlockSource + 'a>>,
+}
+
+/// Where blocks that are to be set may lie.
+pub trait BlockSource: Debug {
+    /// Whether they are as they were when they were looked at.
+    fn is_whole(&self) -> bool;
 }
 
 /// A change that makes a difference.
@@ -43,6 +53,16 @@ impl<'a> Changes<'a> {
     /// There is to be no block for `key`.
     pub fn remove(&mut self, table: Table, key: u32) {
         self.table(table).insert(key, None);
+    }
+
+    /// Some of the blocks may lie in `source`: if that turns out not to be whole, nothing is published.
+    pub fn rest_on(&mut self, source: impl BlockSource + 'a) {
+        self.source = Some(Rc::new(source));
+    }
+
+    /// Whether what the blocks lie in is whole.
+    pub(super) fn are_whole(&self) -> bool {
+        self.source.as_ref().is_none_or(|source| source.is_whole())
     }
 
     /// Whether nothing was set or removed.

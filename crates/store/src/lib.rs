@@ -23,7 +23,7 @@ use vigil_linux::Errno;
 use vigil_model::state_layout::docket::DocketError;
 pub use vigil_model::state_layout::table::Table;
 
-pub use changes::Changes;
+pub use changes::{BlockSource, Changes};
 use folder::{DATA_READINGS, Folder};
 pub use snapshot::{Damaged, Snapshot};
 

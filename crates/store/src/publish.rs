@@ -18,7 +18,9 @@ use super::changes::Edits;
 use super::folder::{DOCKET, Folder, data_name};
 use super::plan::{NoPlan, Plan};
 use super::snapshot::Snapshot;
-use super::{Changes, Dropped, IoError, NoState, Published, Step, Steps, Store, StoreError};
+use super::{
+    Changes, Damaged, Dropped, IoError, NoState, Published, Step, Steps, Store, StoreError,
+};
 
 /// How much is collected before it is written, in bytes.
 const BUFFER_LEN: usize = 1 << 20;
@@ -113,6 +115,7 @@ impl Store {
             store: self,
             folder: &folder,
             steps,
+            changes,
         };
         writer.write(base, &edits, clock)
     }
@@ -218,6 +221,7 @@ struct Writer<'a> {
     store: &'a Store,
     folder: &'a Folder<'a>,
     steps: &'a dyn Steps,
+    changes: &'a Changes<'a>,
 }
 
 impl Writer<'_> {
@@ -250,6 +254,7 @@ impl Writer<'_> {
     ) -> Result<Published, StoreError> {
         let name = data_name(base.docket().data_id.get());
         self.data(Output::new(file, plan.start, self.steps), plan, &name)?;
+        self.check_sources(Some(base))?;
         let docket = Docket {
             used_len: plan.used.into(),
             dead_len: plan.dead.into(),
@@ -290,11 +295,13 @@ impl Writer<'_> {
             .extend_from_slice(DataHeader::new(data_id).as_bytes());
         let written = self
             .data(output, plan, &name)
-            .and_then(|()| self.docket(docket));
+            .map_err(StoreError::from)
+            .and_then(|()| self.check_sources(base.changed()))
+            .and_then(|()| Ok(self.docket(docket)?));
         if let Err(error) = written {
             // Not in force, as the docket is renamed last.
             let _ = self.folder.remove(&name);
-            return Err(error.into());
+            return Err(error);
         }
         // It is published; what cannot be removed now is removed by the next writer.
         if self.folder.sweep(Some(&docket)) {
@@ -317,6 +324,15 @@ impl Writer<'_> {
             })?;
         self.steps.reached(Step::DataWritten);
         Ok(())
+    }
+
+    /// Whether all that was written was read before any of it was cut off.
+    fn check_sources(&self, base: Option<&Snapshot>) -> Result<(), StoreError> {
+        base.map_or(Ok(()), Snapshot::check_whole)?;
+        match self.changes.are_whole() {
+            true => Ok(()),
+            false => Err(Damaged::new(self.store.folder(), "its blocks were cut off").into()),
+        }
     }
 
     /// Puts `docket` in force.

@@ -66,6 +66,14 @@ impl Data {
         }
     }
 
+    fn is_cut(&self) -> bool {
+        match self {
+            Self::Mapped(map) => map.is_cut(),
+            #[cfg(any(test, feature = "fuzzing"))]
+            Self::Held(_) => false,
+        }
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -170,6 +178,19 @@ impl Snapshot {
             let data = self.clone();
             // Without a thread, what is asked for is read when it is.
             let _ = std::thread::Builder::new().spawn(move || data.0.data.read_ahead());
+        }
+    }
+
+    /// Whether the data file is as long as it was when it was mapped: else what was read of it may be zeros, whatever was
+    /// verified before.
+    pub fn is_whole(&self) -> bool {
+        !self.0.data.is_cut()
+    }
+
+    pub(super) fn check_whole(&self) -> Result<(), Damaged> {
+        match self.is_whole() {
+            true => Ok(()),
+            false => Err(self.damaged("it was cut off")),
         }
     }
 

@@ -61,7 +61,10 @@ pub(super) fn print(
     };
     if !is_alone {
         let tell = |teller: &mut Teller<'_>, item| tell(teller, item, what);
-        return threads::print(arguments, format, store, locations, bounds, tell);
+        let account = teller.output.account.clone();
+        let told = threads::print(arguments, format, store, locations, bounds, &account, tell);
+        // What seems to be damaged, or not to be there, may be what is gone.
+        return account.check().and(told);
     }
     let mut result = Ok(());
     for item in locations {
@@ -72,7 +75,8 @@ pub(super) fn print(
         teller.output.flush_if_full()?;
     }
     teller.output.flush()?;
-    result
+    // What seems to be damaged, or not to be there, may be what is gone.
+    teller.output.account.check().and(result)
 }
 
 fn tell(teller: &mut Teller<'_>, item: Item, what: What) -> Result<(), Failure> {

@@ -1,6 +1,9 @@
 //! Batches of names or commands: for each line that comes in, a line and perhaps contents.
 
+use std::collections::VecDeque;
+
 use bstr::{BStr, BString, ByteSlice};
+use rustix::io::Errno;
 use vigil_history::revision;
 use vigil_history::revision::Outcome;
 use vigil_model::config_value;
@@ -14,11 +17,63 @@ use super::tell::{Asked, Teller, What};
 use crate::bytes;
 use crate::reply::Reply;
 
+/// How many lines may wait for their answers to be written.
+const UNWRITTEN_MAX: usize = 4096;
+
+/// What is asked on standard input.
+pub(super) struct Questions {
+    input: Input,
+    /// Lines of which the answers are not written yet, unless answers are kept back until they are asked for.
+    unwritten: Vec<BString>,
+    /// The same, to be answered again before others.
+    again: VecDeque<BString>,
+    /// How often that was so without any answer.
+    times: usize,
+    /// Whether `.mailmap` was used before the first of them.
+    pub(super) use_mailmap: bool,
+    is_kept_back: bool,
+}
+
+impl Questions {
+    pub(super) fn new(arguments: &BatchArguments, use_mailmap: bool) -> Self {
+        Self {
+            input: Input::new(arguments.input_delimiter, !arguments.buffered),
+            unwritten: Vec::new(),
+            again: VecDeque::new(),
+            times: 0,
+            use_mailmap,
+            is_kept_back: arguments.buffered,
+        }
+    }
+
+    /// Has the lines answered again whose answers are not written; whether that can be.
+    pub(super) fn begin_anew(&mut self) -> bool {
+        for line in self.unwritten.drain(..).rev() {
+            self.again.push_front(line);
+        }
+        self.times = self.times.saturating_add(1);
+        !self.is_kept_back && self.times < crate::ANEW_MAX
+    }
+
+    /// Whether another line is here already.
+    fn has_line(&mut self) -> bool {
+        !self.again.is_empty() || self.input.has_line()
+    }
+
+    fn next(&mut self) -> Result<Option<BString>, Errno> {
+        match self.again.pop_front() {
+            Some(line) => Ok(Some(line)),
+            None => Ok(self.input.next()?.map(BStr::to_owned)),
+        }
+    }
+}
+
 /// Answers the lines of standard input.
 pub(super) struct Lines<'a> {
     arguments: &'a BatchArguments,
     sources: &'a Sources,
     teller: Teller<'a>,
+    questions: &'a mut Questions,
 }
 
 impl<'a> Lines<'a> {
@@ -27,65 +82,92 @@ impl<'a> Lines<'a> {
         arguments: &'a BatchArguments,
         sources: &'a Sources,
         teller: Teller<'a>,
+        questions: &'a mut Questions,
     ) -> Self {
         Self {
             arguments,
             sources,
             teller,
+            questions,
         }
     }
 
     /// Answers until the end of the input.
     ///
     /// # Errors
-    /// Why git ends, after what is to be said was.
+    /// Why git ends, after what is to be said was; or a file was cut before an answer was written.
     pub(super) fn run(mut self) -> Result<(), Failure> {
+        if self.questions.input.has_time() {
+            self.teller.reader.defer();
+        }
         let result = match self.arguments.batch {
             Batch::Commands => self.commands(),
             Batch::Contents => self.names(What::Contents),
             Batch::Info => self.names(What::Info),
         };
+        if result.is_err() {
+            // What seems to be damaged, or not to be there, may be what is gone.
+            self.sources.account.check()?;
+        }
         // What was answered before counts, whatever happened then.
-        self.teller.output.flush()?;
+        self.flush()?;
         result
     }
 
-    fn input(&mut self) -> Input {
-        let input = Input::new(self.arguments.input_delimiter, !self.arguments.buffered);
-        if input.has_time() {
-            self.teller.reader.defer();
+    /// Writes what is answered. Who does so at the end of a line need not answer it again.
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.teller.output.flush()?;
+        self.written();
+        Ok(())
+    }
+
+    fn written(&mut self) {
+        let questions = &mut *self.questions;
+        if !questions.is_kept_back {
+            questions.unwritten.clear();
+            questions.times = 0;
+            questions.use_mailmap = self.teller.use_mailmap;
+            self.sources.account.begin();
         }
-        input
+    }
+
+    /// Notes that a line is answered, or that it should have been.
+    fn answered(&mut self, line: BString) {
+        if !self.questions.is_kept_back {
+            self.questions.unwritten.push(line);
+        }
     }
 
     fn names(&mut self, what: What) -> Result<(), Failure> {
         let splits = self.teller.format.splits() || self.arguments.transform.is_some();
-        let mut input = self.input();
-        while let Some(line) = self.next_line(&mut input)? {
+        while let Some(line) = self.next_line()? {
             let (name, rest) = match splits {
                 true => split(line.as_bstr()),
                 false => (line.as_bstr(), None),
             };
-            self.one(name, rest, what)?;
+            let result = self.one(name, rest, what);
+            self.answered(line);
+            result?;
         }
         Ok(())
     }
 
     /// The next line. What is answered is written before anybody waits for more.
-    fn next_line(&mut self, input: &mut Input) -> Result<Option<BString>, Failure> {
-        if !self.arguments.buffered && !input.has_line() {
-            self.teller.output.flush()?;
+    fn next_line(&mut self) -> Result<Option<BString>, Failure> {
+        let has_line = self.arguments.buffered || self.questions.has_line();
+        if !has_line || self.questions.unwritten.len() >= UNWRITTEN_MAX {
+            self.flush()?;
             self.teller.reader.settle();
+        } else if self.teller.output.flush_if_full()? {
+            self.written();
         }
-        self.teller.output.flush_if_full()?;
-        Ok(input.next().map_err(Failure::from)?.map(BStr::to_owned))
+        Ok(self.questions.next()?)
     }
 
     fn commands(&mut self) -> Result<(), Failure> {
-        let mut input = self.input();
         let mut queued: Vec<BString> = Vec::new();
-        while let Some(line) = self.next_line(&mut input)? {
-            if input.is_blank() {
+        while let Some(line) = self.next_line()? {
+            if line.is_empty() && self.questions.input.is_blank() {
                 return Err(Reply::fatal("empty command in input").into());
             }
             match Command::parse(line.as_bstr())? {
@@ -94,10 +176,14 @@ impl<'a> Lines<'a> {
                 }
                 Command::Flush => {
                     self.dispatch(&mut queued)?;
-                    self.teller.output.flush()?;
+                    self.flush()?;
                 }
                 _ if self.arguments.buffered => queued.push(line),
-                command => self.command(command)?,
+                command => {
+                    let result = self.command(command);
+                    self.answered(line);
+                    result?;
+                }
             }
         }
         // A variable for git's own tests.

@@ -16,6 +16,8 @@ pub(super) enum Failure {
     Output(Errno),
     /// Nobody takes answers any more, for a reason that is told elsewhere.
     Unwanted,
+    /// A mapped file was cut, and zeros may have been read. Nothing of it was written: who asks anew is told what is left.
+    Cut,
 }
 
 impl From<Reply> for Failure {
@@ -37,6 +39,11 @@ impl From<objects::Error> for Failure {
 }
 
 impl Failure {
+    /// The same where a part was written, or it goes on and on.
+    pub(super) fn cut_for_good() -> Self {
+        Self::Reply(crate::cut_off())
+    }
+
     /// git ends where a name leads, though it leads nowhere.
     pub(super) fn of_name(outcome: Outcome) -> Self {
         Self::Reply(match outcome {
@@ -52,6 +59,7 @@ impl Failure {
             Self::Reply(reply) => crate::say(&reply),
             Self::Output(Errno::PIPE) => pager::die_of_broken_pipe(),
             Self::Unwanted => Reply::FATAL,
+            Self::Cut => crate::say(&crate::cut_off()),
             Self::Output(error) => {
                 let reason = vigil_linux::errno::text(error);
                 crate::say(&Reply::fatal(format!("write error: {reason}")))

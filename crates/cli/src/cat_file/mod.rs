@@ -24,7 +24,7 @@ use crate::options::{Audience, usage};
 use crate::reply::{Reply, labelled};
 
 use arguments::{Arguments, BatchArguments, TABLE, Task};
-use batch::Lines;
+use batch::{Lines, Questions};
 use failure::Failure;
 use format::Format;
 use output::{Output, Sink};
@@ -44,7 +44,13 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
         }
         _ => {}
     }
-    answer(arguments, environment).unwrap_or_else(Failure::say)
+    for _ in 0..crate::ANEW_MAX {
+        match answer(arguments, environment) {
+            Err(Failure::Cut) => {}
+            answered => return answered.unwrap_or_else(Failure::say),
+        }
+    }
+    Failure::Cut.say()
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
@@ -58,41 +64,62 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
         sources.load_mailmap()?;
     }
     match task {
-        Task::Single { single, name, path } => single::print(
-            &sources,
-            &sources,
-            single,
-            name.as_bstr(),
-            path.as_ref().map(|path| path.as_bstr()),
-            use_mailmap,
-        ),
-        Task::Batch(arguments) => in_batch(&arguments, &sources, use_mailmap).map(|()| 0),
+        Task::Single { single, name, path } => {
+            let printed = single::print(
+                &sources,
+                &sources,
+                single,
+                name.as_bstr(),
+                path.as_ref().map(|path| path.as_bstr()),
+                use_mailmap,
+            );
+            if printed.is_err() || !sources.account.has_written() {
+                sources.account.check()?;
+            }
+            printed
+        }
+        Task::Batch(arguments) if arguments.all_objects => {
+            all_objects(&arguments, &sources, use_mailmap).map(|()| 0)
+        }
+        Task::Batch(arguments) => {
+            in_batch(&arguments, sources, environment, use_mailmap).map(|()| 0)
+        }
     }
 }
 
+/// Answers what comes on standard input. What a file was cut for is answered anew, once more is read; unless answers are
+/// kept back until they are asked for, and many may be lost.
 fn in_batch(
+    arguments: &BatchArguments,
+    sources: Sources,
+    environment: &Environment,
+    use_mailmap: bool,
+) -> Result<(), Failure> {
+    let format = Format::parse(arguments.format.as_bstr())?;
+    let mut questions = Questions::new(arguments, use_mailmap);
+    let mut opened = Some(sources);
+    loop {
+        // All that is cut is let go of before anything is opened again.
+        let sources = match opened.take() {
+            Some(sources) => sources,
+            None => Sources::open(environment)?,
+        };
+        let teller = teller(arguments, &format, &sources, questions.use_mailmap);
+        match Lines::new(arguments, &sources, teller, &mut questions).run() {
+            Err(Failure::Cut) if questions.begin_anew() => {}
+            Err(Failure::Cut) => return Err(Failure::cut_for_good()),
+            answered => return answered,
+        }
+    }
+}
+
+fn all_objects(
     arguments: &BatchArguments,
     sources: &Sources,
     use_mailmap: bool,
 ) -> Result<(), Failure> {
     let format = Format::parse(arguments.format.as_bstr())?;
-    let store = &sources.store;
-    let mut reader = Reader::new(store);
-    let bases_len_max = sources.bases_len_max();
-    if let Some(len_max) = bases_len_max {
-        reader.limit_bases(len_max);
-    }
-    let teller = Teller {
-        arguments,
-        format: &format,
-        reader,
-        output: Output::new(Sink::Stdout),
-        rewriter: Some(sources),
-        use_mailmap,
-    };
-    if !arguments.all_objects {
-        return Lines::new(arguments, sources, teller).run();
-    }
+    let teller = teller(arguments, &format, sources, use_mailmap);
     if sources.has_promisor()? {
         let text =
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
@@ -100,9 +127,30 @@ fn in_batch(
     }
     let bounds = Bounds {
         threads: cores(),
-        bases_len_max,
+        bases_len_max: sources.bases_len_max(),
     };
-    all::print(arguments, &format, store, teller, bounds)
+    all::print(arguments, &format, &sources.store, teller, bounds)
+}
+
+/// Whoever tells of the objects of `sources`.
+fn teller<'a>(
+    arguments: &'a BatchArguments,
+    format: &'a Format,
+    sources: &'a Sources,
+    use_mailmap: bool,
+) -> Teller<'a> {
+    let mut reader = Reader::new(&sources.store);
+    if let Some(len_max) = sources.bases_len_max() {
+        reader.limit_bases(len_max);
+    }
+    Teller {
+        arguments,
+        format,
+        reader,
+        output: Output::new(Sink::Stdout, &sources.account),
+        rewriter: Some(sources),
+        use_mailmap,
+    }
 }
 
 /// Whole lines on standard error.

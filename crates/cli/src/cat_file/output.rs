@@ -1,9 +1,12 @@
 //! What is answered: in as few writes as whoever waits for it allows.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::io::IoSlice;
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+use vigil_linux::map;
 
 use super::failure::Failure;
 
@@ -20,6 +23,55 @@ pub(super) fn widen_pipe() {
     let stdout = rustix::stdio::stdout();
     if fcntl_getpipe_size(stdout).is_ok_and(|len| len < PIPE_LEN) {
         let _ = fcntl_setpipe_size(stdout, PIPE_LEN);
+    }
+}
+
+/// Whether what is read is whole, and whether anything that was made of it is written.
+#[derive(Clone)]
+pub(super) struct Account {
+    cuts: usize,
+    has_written: Arc<AtomicBool>,
+}
+
+impl Account {
+    /// Of what will be opened.
+    pub(super) fn new() -> Self {
+        Self {
+            cuts: map::cuts(),
+            has_written: Arc::default(),
+        }
+    }
+
+    /// Nothing is written yet of what is answered from here on.
+    pub(super) fn begin(&self) {
+        self.has_written.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether anything is written of that.
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// A mapped file was cut, so that what was made of it must not be written.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if map::cuts() == self.cuts {
+            return Ok(());
+        }
+        Err(match self.has_written() {
+            true => Failure::cut_for_good(),
+            false => Failure::Cut,
+        })
+    }
+
+    /// Writes all `parts` to standard output, in one call if the other end takes as much.
+    ///
+    /// # Errors
+    /// As for [`Self::check`], and where standard output cannot be written.
+    pub(super) fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
+        self.check()?;
+        self.has_written.store(true, Ordering::Relaxed);
+        write_all(parts)
     }
 }
 
@@ -54,14 +106,16 @@ pub(super) struct Output {
     /// Where the answers for another thread end.
     ends: Vec<usize>,
     sink: Sink,
+    pub(super) account: Account,
 }
 
 impl Output {
-    pub(super) fn new(sink: Sink) -> Self {
+    pub(super) fn new(sink: Sink, account: &Account) -> Self {
         Self {
             buf: Vec::with_capacity(KEPT_MAX),
             ends: Vec::new(),
             sink,
+            account: account.clone(),
         }
     }
 
@@ -72,28 +126,29 @@ impl Output {
         }
     }
 
-    /// Writes what is there, if it is much.
+    /// Writes what is there if it is much, and says whether it was.
     ///
     /// # Errors
     /// As [`Self::flush`].
-    pub(super) fn flush_if_full(&mut self) -> Result<(), Failure> {
-        match self.buf.len() >= KEPT_MAX {
-            true => self.flush(),
-            false => Ok(()),
+    pub(super) fn flush_if_full(&mut self) -> Result<bool, Failure> {
+        let is_full = self.buf.len() >= KEPT_MAX;
+        if is_full {
+            self.flush()?;
         }
+        Ok(is_full)
     }
 
     /// Writes what is there.
     ///
     /// # Errors
-    /// Standard output cannot be written, or nobody takes it any more.
+    /// Standard output cannot be written, nobody takes it any more, or it was made of what is cut ([`Account::check`]).
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         if self.buf.is_empty() && self.ends.is_empty() {
             return Ok(());
         }
         match &self.sink {
             Sink::Stdout => {
-                let written = write_all(&mut [IoSlice::new(&self.buf)]);
+                let written = self.account.write_all(&mut [IoSlice::new(&self.buf)]);
                 self.buf.clear();
                 // One large object leaves no large buffer behind.
                 self.buf.shrink_to(KEPT_MAX.saturating_mul(8));
@@ -120,7 +175,8 @@ impl Output {
     pub(super) fn flush_with(&mut self, piece: &[u8]) -> Result<(), Failure> {
         match &self.sink {
             Sink::Stdout => {
-                let written = write_all(&mut [IoSlice::new(&self.buf), IoSlice::new(piece)]);
+                let mut parts = [IoSlice::new(&self.buf), IoSlice::new(piece)];
+                let written = self.account.write_all(&mut parts);
                 self.buf.clear();
                 written
             }
@@ -132,11 +188,7 @@ impl Output {
     }
 }
 
-/// Writes all `parts`, in one call if the other end takes as much.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub(super) fn write_all(parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
+fn write_all(parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
     let mut parts = parts;
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {

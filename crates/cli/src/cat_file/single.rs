@@ -61,7 +61,7 @@ pub(super) fn print(
     let mut one = One {
         sources,
         reader: Reader::new(&sources.store),
-        output: Output::new(Sink::Stdout),
+        output: Output::new(Sink::Stdout, &sources.account),
         name,
         id: found.id,
         is_other: sources.with_own_id(name).is_some(),

@@ -20,6 +20,7 @@ use vigil_objects::{Kind, ObjectStore};
 
 use super::arguments::Transform;
 use super::failure::Failure;
+use super::output::Account;
 use super::say;
 use super::tell::Rewriter;
 use crate::inside;
@@ -36,6 +37,8 @@ pub(super) struct Sources {
     pub(super) store: Arc<ObjectStore>,
     pub(super) compat: Option<Compat>,
     hex_len: usize,
+    /// Of all this.
+    pub(super) account: Account,
 }
 
 impl Sources {
@@ -44,6 +47,7 @@ impl Sources {
     /// # Errors
     /// There is none, or it cannot be read.
     pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
+        let account = Account::new();
         let repository = inside::find(environment)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
@@ -62,6 +66,7 @@ impl Sources {
             staged: StagedPaths::new(),
             contents: OnceCell::new(),
             mailmap: OnceCell::new(),
+            account,
         })
     }
 

@@ -284,7 +284,7 @@ impl Teller<'_> {
                 &mut |_, piece: &[u8]| match piece.len() < KEPT_PIECE_MAX {
                     true => {
                         output.buf.extend_from_slice(piece);
-                        output.flush_if_full()
+                        output.flush_if_full().map(|_| ())
                     }
                     false => output.flush_with(piece),
                 },

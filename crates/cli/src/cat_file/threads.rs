@@ -15,7 +15,7 @@ use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Read
 use super::arguments::BatchArguments;
 use super::failure::Failure;
 use super::format::Format;
-use super::output::{Filled, Output, Piece, Sink, write_all};
+use super::output::{Account, Filled, Output, Piece, Sink};
 use super::tell::Teller;
 
 /// How many objects are given out at a time.
@@ -219,6 +219,7 @@ pub(super) fn print(
     store: &Arc<ObjectStore>,
     locations: Locations,
     bounds: Bounds,
+    account: &Account,
     tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
     let threads = bounds.threads.max(1);
@@ -243,7 +244,7 @@ pub(super) fn print(
                     arguments,
                     format,
                     reader,
-                    output: Output::new(sink),
+                    output: Output::new(sink, account),
                     rewriter: None,
                     use_mailmap: false,
                 };
@@ -253,6 +254,7 @@ pub(super) fn print(
         let result = Writer {
             streams,
             parts: Vec::new(),
+            account,
         }
         .write(&queue);
         // Whoever waits is told that there is nobody.
@@ -351,13 +353,14 @@ impl Stream {
 }
 
 /// Writes what the threads make.
-struct Writer {
+struct Writer<'a> {
+    account: &'a Account,
     streams: Vec<Stream>,
     /// What is to be written next: parts of the buffers that the streams have.
     parts: Vec<(usize, Range<usize>)>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn write(mut self, queue: &Queue<impl Shared>) -> Result<(), Failure> {
         loop {
             let order = match queue.next_order() {
@@ -414,7 +417,7 @@ impl Writer {
             Some(IoSlice::new(bytes.get(range)?))
         };
         let mut parts: Vec<IoSlice<'_>> = self.parts.drain(..).filter_map(part).collect();
-        write_all(&mut parts)
+        self.account.write_all(&mut parts)
     }
 }
 

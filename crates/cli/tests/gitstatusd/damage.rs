@@ -1,7 +1,7 @@
 //! Damaged repositories: always an answer, in bounded time, and never a word of a panic.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode};
@@ -139,5 +139,101 @@ fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     for _ in 0..2 {
         let answer = daemon.ask(sandbox.work());
         assert_eq!(answer.counts()[..2], [0, 1]);
+    }
+}
+
+/// Cuts the file `path` where it is, and gives back what it held.
+fn cut_in_place(path: &Path, len: u64) -> Vec<u8> {
+    let contents = fs::read(path).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_len(len).unwrap();
+    contents
+}
+
+/// How much is left of the file `path` where it is cut.
+fn lengths(path: &Path) -> [u64; 4] {
+    let len = fs::metadata(path).unwrap().len();
+    [0, len / 2, len - 1, len.saturating_sub(4096)]
+}
+
+/// The data file of the state.
+fn state_data(git_dir: &Path) -> std::path::PathBuf {
+    let mut files = fs::read_dir(git_dir.join("vigil")).unwrap();
+    let is_data = |path: &std::path::PathBuf| path.extension().is_some();
+    let paths = files.by_ref().map(|file| file.unwrap().path());
+    paths.filter(is_data).max().unwrap()
+}
+
+#[test]
+fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
+    let sandbox = repository();
+    let git_dir = sandbox.work().join(".git");
+    // So many that the file is mapped.
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let more: String = (0..2000)
+        .map(|n| format!("create refs/remotes/origin/{n:04} {head}\n"))
+        .collect();
+    sandbox.write(".git/more", more);
+    let more = fs::File::open(git_dir.join("more")).unwrap();
+    let mut update = sandbox.clean(std::process::Command::new("git"));
+    update.current_dir(sandbox.work()).stdin(more);
+    update.args(["update-ref", "--stdin"]);
+    assert!(update.status().unwrap().success());
+    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(&["repack", "-q", "-a", "-d"]);
+    sandbox.git(&["branch", "-q", "other", "HEAD~1"]);
+    sandbox.git(&["branch", "-q", "--set-upstream-to=other"]);
+    sandbox.git(&["config", "gc.auto", "0"]);
+    // Each layout once: a pack by itself, and one in a multi-pack-index, with a commit-graph.
+    for with_midx in [false, true] {
+        if with_midx {
+            sandbox.git(&["commit-graph", "write", "--reachable"]);
+            sandbox.git(&["multi-pack-index", "write"]);
+        }
+        let mut first = sandbox.unlimited();
+        let whole = first.ask(sandbox.work());
+        assert!(whole.is_some());
+        // What was learned is saved before the next question is read.
+        assert_eq!(first.ask(sandbox.work()), whole);
+        let mut daemon = sandbox.unlimited();
+        let mut paths = files(&git_dir);
+        paths.extend([git_dir.join("objects/info/commit-graph")]);
+        let is_mapped = |path: &&std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let starts = ["pack-", "multi-", "packed-", "commit-"];
+            path.exists() && starts.iter().any(|start| name.starts_with(start))
+        };
+        let mut cuts = 0;
+        for path in paths.iter().filter(is_mapped) {
+            for left in lengths(path) {
+                assert_eq!(daemon.ask(sandbox.work()), whole);
+                let contents = cut_in_place(path, left);
+                let told = daemon.ask(sandbox.work());
+                // A new process sees what is left.
+                let expected = sandbox.unlimited().ask(sandbox.work());
+                assert_eq!(told, expected, "{} {left}", path.display());
+                fs::write(path, contents).unwrap();
+                cuts += 1;
+            }
+        }
+        assert!(cuts >= if with_midx { 20 } else { 12 }, "{cuts}");
+        // The last byte of a state may be a zero that means nothing.
+        for at in [0, 1, 3] {
+            assert_eq!(daemon.ask(sandbox.work()), whole);
+            let state = state_data(&git_dir);
+            cut_in_place(&state, lengths(&state)[at]);
+            assert_eq!(daemon.ask(sandbox.work()), whole, "{at}");
+            // After one more answer there is a whole one in its place.
+            assert_eq!(daemon.ask(sandbox.work()), whole, "{at}");
+            let mut verify = sandbox.clean(std::process::Command::new(super::daemon::VIGIL));
+            verify.args(["state", "verify"]).current_dir(sandbox.work());
+            let verified = verify.output().unwrap();
+            assert!(verified.status.success(), "{at}: {verified:?}");
+        }
+        assert_eq!(daemon.ask(sandbox.work()), whole);
+        let (status, messages) = daemon.end();
+        assert!(status.success(), "{messages}");
+        assert!(!messages.contains("panicked"), "{messages}");
     }
 }

@@ -9,6 +9,7 @@ use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
+use vigil_linux::map;
 use vigil_store::NoSteps;
 
 use super::options::Options;
@@ -23,7 +24,13 @@ pub(super) enum Error {
     /// A defect: the repository is forgotten, and the process lives on.
     #[error("defect: {0}")]
     Defect(String),
+    /// Again and again something was cut off.
+    #[error("files were cut off while they were read")]
+    Cut,
 }
+
+/// How often a question is answered anew since something was cut off that may have been read for it.
+const ANEW_MAX: usize = 3;
 
 /// Variables that are about one repository beside those that git counts among them: this process serves many.
 const REPOSITORY_VARIABLES: [&str; 3] =
@@ -38,6 +45,8 @@ pub(super) struct Repositories {
     asked: Option<Location>,
     /// and whether what was learned then is saved.
     is_saved: bool,
+    /// How many mapped files were found to be cut when all that are open were opened.
+    cuts: usize,
 }
 
 struct Kept {
@@ -75,6 +84,7 @@ impl Repositories {
             open: HashMap::new(),
             asked: None,
             is_saved: true,
+            cuts: map::cuts(),
         }
     }
 
@@ -86,9 +96,28 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
-        // What gave way in its midst is not used again: the session was taken out.
-        panics::catch(|| self.answer(dir, from_git_dir, skip_index))
-            .unwrap_or_else(|told| Err(Error::Defect(told)))
+        for _ in 0..ANEW_MAX {
+            // What gave way in its midst is not used again: the session was taken out.
+            let answer = panics::catch(|| self.answer(dir, from_git_dir, skip_index));
+            if !self.has_lost_anything() {
+                return answer.unwrap_or_else(|told| Err(Error::Defect(told)));
+            }
+        }
+        Err(Error::Cut)
+    }
+
+    /// Whether a mapped file was cut since this was asked last, so that zeros may have been read. All that is open is then
+    /// let go of.
+    fn has_lost_anything(&mut self) -> bool {
+        let cuts = map::cuts();
+        let has_lost = std::mem::replace(&mut self.cuts, cuts) != cuts;
+        if has_lost {
+            self.open.clear();
+            self.asked = None;
+            // To let go of what was cut counts it, if that was not seen yet.
+            self.cuts = map::cuts();
+        }
+        has_lost
     }
 
     fn answer(

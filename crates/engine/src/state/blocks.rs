@@ -40,6 +40,10 @@ impl Blocks for Published {
         self.0.keys(Table::Tracked)
     }
 
+    fn are_whole(&self) -> bool {
+        self.0.is_whole()
+    }
+
     fn files_keys(&self) -> u32 {
         self.0.keys(Table::Files)
     }

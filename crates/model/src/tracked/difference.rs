@@ -214,6 +214,10 @@ impl Blocks for Layered {
         self.files_end
     }
 
+    fn are_whole(&self) -> bool {
+        self.base.are_whole()
+    }
+
     fn depth(&self) -> u32 {
         self.base.depth().saturating_add(1)
     }

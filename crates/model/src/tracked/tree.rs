@@ -152,6 +152,9 @@ impl Tracked {
     /// # Errors
     /// A block that was asked for is damaged: what was read since this value was made is not to be trusted.
     pub fn check(&self) -> Result<(), Damaged> {
+        if !self.blocks.are_whole() {
+            let _ = self.damaged.set(Damaged { key: ROOT });
+        }
         self.damaged.get().map_or(Ok(()), |damaged| Err(*damaged))
     }
 

@@ -1,0 +1,370 @@
+//! Mapped files that are cut while a command reads them: what is gone is never taken for truth, and nobody is ended by a
+//! signal.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this file is tests"
+)]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A repository in a folder of its own.
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    /// Of many files and references, all of them packed.
+    fn new() -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(sandbox.top()).unwrap();
+        sandbox.git(&["init", "-q", "-b", "main"]);
+        for number in 0..300 {
+            let name = sandbox
+                .top()
+                .join(format!("dir{}/file{number}", number % 20));
+            fs::create_dir_all(name.parent().unwrap()).unwrap();
+            fs::write(name, format!("{number}\n").repeat(20)).unwrap();
+        }
+        sandbox.git(&["add", "."]);
+        for number in 0..5 {
+            let message = format!("number {number}");
+            sandbox.git(&["commit", "-q", "--allow-empty", "-m", &message]);
+        }
+        sandbox.git(&["tag", "-a", "-m", "a tag", "v1", "HEAD~3"]);
+        let id = sandbox.git(&["rev-parse", "HEAD~4"]);
+        let creations: String = (0..1500)
+            .map(|number| format!("create refs/heads/topic/{number:04} {id}"))
+            .collect();
+        let mut update = sandbox.start("git", &["update-ref", "--stdin"]);
+        update
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(creations.as_bytes())
+            .unwrap();
+        assert!(update.wait().unwrap().success());
+        sandbox.git(&["pack-refs", "--all"]);
+        sandbox.git(&["repack", "-q", "-a", "-d"]);
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.top())
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "A")
+                .env(format!("GIT_{who}_EMAIL"), "a@example.com")
+                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
+        }
+        command
+    }
+
+    fn start(&self, program: &str, arguments: &[&str]) -> Child {
+        let mut command = self.command(program, arguments);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        piped.stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The exit code and what is printed.
+    fn told(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.command(program, arguments).output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.code().is_some(), "{arguments:?}: {output:?}");
+        (output.status.code(), stdout)
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let (code, stdout) = self.told("git", arguments);
+        assert_eq!(code, Some(0), "git {arguments:?}");
+        stdout
+    }
+
+    /// The files in a folder of the repository, by the end of their names.
+    fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.top().join(".git").join(folder)).unwrap();
+        let files = files.map(|file| file.unwrap().path());
+        files
+            .filter(|path| path.to_str().unwrap().ends_with(end))
+            .collect()
+    }
+
+    /// Has a file `filtered` go through a filter that cuts each of `files` to `left` bytes when it is looked at. That is
+    /// once for each answer.
+    fn cut_when_filtered(&self, files: &[PathBuf], left: usize) {
+        let names: Vec<&str> = files.iter().map(|path| path.to_str().unwrap()).collect();
+        let filter = match files {
+            [] => "cat".to_owned(),
+            _ => format!("truncate -s {left} {} && cat", names.join(" ")),
+        };
+        self.git(&["config", "filter.cut.clean", &filter]);
+        fs::write(self.top().join("filtered"), "restored\n").unwrap();
+    }
+}
+
+/// A file and what it held.
+struct Kept(PathBuf, Vec<u8>);
+
+impl Kept {
+    fn of(path: &Path) -> Self {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+        Self(path.to_owned(), fs::read(path).unwrap())
+    }
+
+    fn cut(&self, left: usize) {
+        let file = File::options().write(true).open(&self.0).unwrap();
+        file.set_len(left as u64).unwrap();
+    }
+
+    fn restore(&self) {
+        fs::write(&self.0, &self.1).unwrap();
+    }
+
+    /// How much is left where it is cut: nothing, or a part.
+    fn lengths(&self) -> [usize; 2] {
+        [0, self.1.len() / 2]
+    }
+}
+
+#[test]
+fn commands_answer_anew_what_a_file_was_cut_for() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
+    fs::write(
+        sandbox.top().join(".gitattributes"),
+        "filtered filter=cut\n",
+    )
+    .unwrap();
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "filtered"]);
+    sandbox.git(&["repack", "-q", "-a", "-d"]);
+    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    let mut kept = Vec::new();
+    for (folder, end) in [
+        ("objects/pack", ".pack"),
+        ("objects/pack", ".idx"),
+        ("objects/info", "commit-graph"),
+        ("", "packed-refs"),
+    ] {
+        kept.extend(sandbox.files(folder, end).iter().map(|path| Kept::of(path)));
+    }
+    assert_eq!(kept.len(), 4);
+    let questions: [&[&str]; 3] = [
+        &["status", "--porcelain=v2", "-b"],
+        &["describe", "--dirty"],
+        &["describe", "--all", "--dirty", "--abbrev=4"],
+    ];
+    for file in &kept {
+        for left in file.lengths() {
+            for question in questions {
+                file.restore();
+                sandbox.cut_when_filtered(&[], 0);
+                let whole = sandbox.told("git", question);
+                sandbox.cut_when_filtered(std::slice::from_ref(&file.0), left);
+                let ours = sandbox.told(VIGIL, question);
+                // What is left is all that git finds, unless what is gone was not needed.
+                assert_eq!(fs::metadata(&file.0).unwrap().len(), left as u64);
+                let theirs = sandbox.told("git", question);
+                let is_right = ours == theirs || ours == whole;
+                assert!(
+                    is_right,
+                    "{question:?} {} {left}: {ours:?}",
+                    file.0.display()
+                );
+            }
+        }
+        file.restore();
+    }
+}
+
+#[test]
+fn a_state_that_is_cut_while_it_is_read_is_done_without() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
+    fs::write(
+        sandbox.top().join(".gitattributes"),
+        "filtered filter=cut\n",
+    )
+    .unwrap();
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "filtered"]);
+    let question = ["status", "--porcelain=v2", "-b", "-uall"];
+    for part in 0..8 {
+        // The state is as it was once the last answer was saved.
+        let before = sandbox.told(VIGIL, &question);
+        let states = sandbox.files("vigil", "");
+        let data = states.iter().find(|path| path.extension().is_some());
+        let data = Kept::of(data.unwrap());
+        fs::write(sandbox.top().join("dir3/file3"), part.to_string()).unwrap();
+        sandbox.cut_when_filtered(std::slice::from_ref(&data.0), data.1.len() / 8 * part);
+        let ours = sandbox.told(VIGIL, &question);
+        assert_eq!(ours, sandbox.told("git", &question), "{part}");
+        sandbox.git(&["config", "filter.cut.clean", "cat"]);
+        assert_eq!(sandbox.told(VIGIL, &question), ours, "{part}");
+        assert_eq!(sandbox.told(VIGIL, &["state", "verify"]).0, Some(0));
+        assert!(before.0 == Some(0));
+    }
+}
+
+/// A batch that somebody waits for.
+struct Batch {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Batch {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let mut child = sandbox.start(VIGIL, arguments);
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            child,
+            input,
+            output,
+        }
+    }
+
+    /// The line that answers, and with `contents` what follows it. Nothing if the command has ended.
+    fn ask(&mut self, question: &str, contents: bool) -> String {
+        // Whoever has ended reads nothing.
+        let _ = writeln!(self.input, "{question}");
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).unwrap();
+        let size = answer.trim_end().rsplit(' ').next().unwrap_or_default();
+        if contents && let Ok(size) = size.parse::<usize>() {
+            let mut rest = vec![0; size + 1];
+            self.output.read_exact(&mut rest).unwrap();
+            answer.push_str(&String::from_utf8_lossy(&rest));
+        }
+        answer
+    }
+
+    fn end(self) -> Option<i32> {
+        let Self {
+            mut child, input, ..
+        } = self;
+        drop(input);
+        let status = child.wait().unwrap();
+        assert!(status.code().is_some(), "{status:?}");
+        status.code()
+    }
+}
+
+#[test]
+fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
+    let sandbox = Sandbox::new();
+    let names = ["HEAD:dir3/file3", "v1", "topic/0777", "HEAD~2^{tree}", "no"];
+    for with_midx in [false, true] {
+        if with_midx {
+            sandbox.git(&["multi-pack-index", "write"]);
+        }
+        let mut kept: Vec<Kept> = Vec::new();
+        for (folder, end) in [
+            ("objects/pack", ".pack"),
+            ("objects/pack", ".idx"),
+            ("objects/pack", "multi-pack-index"),
+            ("", "packed-refs"),
+        ] {
+            kept.extend(sandbox.files(folder, end).iter().map(|path| Kept::of(path)));
+        }
+        for (arguments, contents) in [
+            (["cat-file", "--batch-check"], false),
+            (["cat-file", "--batch-command"], true),
+        ] {
+            let is_command = arguments.contains(&"--batch-command");
+            let question = |name: &str| match is_command {
+                true => format!("contents {name}"),
+                false => name.to_owned(),
+            };
+            let ask_new = |name: &str| {
+                let mut batch = Batch::start(&sandbox, &arguments);
+                let answer = batch.ask(&question(name), contents);
+                (answer, batch.end())
+            };
+            for file in &kept {
+                for left in file.lengths() {
+                    let mut batch = Batch::start(&sandbox, &arguments);
+                    let whole = names.map(|name| batch.ask(&question(name), contents));
+                    assert!(
+                        whole
+                            .iter()
+                            .take(4)
+                            .all(|answer| !answer.contains("missing"))
+                    );
+                    file.cut(left);
+                    for (name, whole) in names.iter().zip(&whole) {
+                        // As whoever begins now answers, who may end with what git says of what is left; or what is true,
+                        // if that is not gone.
+                        let (new, code) = ask_new(name);
+                        let told = batch.ask(&question(name), contents);
+                        let is_right = told == new || told == *whole;
+                        assert!(is_right, "{} {left} {name}: {told}", file.0.display());
+                        if code != Some(0) || told.is_empty() {
+                            break;
+                        }
+                    }
+                    batch.end();
+                    file.restore();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn all_objects_are_never_made_up_of_what_is_gone() {
+    let sandbox = Sandbox::new();
+    let mut large = String::new();
+    for number in 0..400_000 {
+        large.push_str(&format!("{number:x}{:x}\n", number % 97 * 7919));
+    }
+    fs::write(sandbox.top().join("large"), large).unwrap();
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "large"]);
+    sandbox.git(&["-c", "core.compression=0", "repack", "-q", "-a", "-d", "-f"]);
+    let list = "--batch-all-objects";
+    let whole = sandbox
+        .told(VIGIL, &["cat-file", list, "--batch", "--unordered"])
+        .1;
+    for (end, part) in [(".pack", 2), (".pack", 3), (".idx", 2), (".idx", 3)] {
+        let file = Kept::of(&sandbox.files("objects/pack", end)[0]);
+        let mut child = sandbox.start(VIGIL, &["cat-file", list, "--batch", "--unordered"]);
+        let mut output = child.stdout.take().unwrap();
+        // It has begun, and waits until more is taken: there is more than a pipe holds.
+        let mut told = vec![0; 1000];
+        output.read_exact(&mut told).unwrap();
+        file.cut(file.1.len() / part);
+        output.read_to_end(&mut told).unwrap();
+        let status = child.wait().unwrap();
+        assert!(status.code().is_some(), "{status:?}");
+        // What is told is true as far as it goes, or the command says that it failed.
+        assert!(
+            status.code() != Some(0) || told == whole.as_bytes(),
+            "{end} {part}"
+        );
+        file.restore();
+    }
+}

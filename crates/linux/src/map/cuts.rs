@@ -1,0 +1,330 @@
+//! Files that are cut while they are mapped: to read what is gone ends a process by a signal (`SIGBUS` in mmap(2)), unless
+//! that is taken for zeros, and noted.
+//!
+//! Whoever reads is told afterwards: then nothing of what was read counts. A file may also be cut within a page, of which
+//! the rest is then zeros without a signal. So a byte near the end of each mapping is remembered that is no zero: it is one
+//! if that happened.
+
+#![allow(
+    unsafe_code,
+    reason = "a signal handler has nothing but addresses, and may take no lock"
+)]
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+
+/// How many mappings there can be: as many as a process may have, unless that was changed (`vm.max_map_count`).
+const PLACES_MAX: usize = 1 << 16;
+
+/// There is nothing behind an address, as when a file has no such page (sigaction(2)).
+const BUS_ADRERR: c_int = 2;
+
+/// A mapping, for the signal handler.
+struct Place {
+    /// Where it begins; 0 where there is none.
+    start: AtomicUsize,
+    len: AtomicUsize,
+    /// Where in it a byte is by which it shows whether the file is whole,
+    witness: AtomicUsize,
+    /// and what it was.
+    told: AtomicU8,
+    is_cut: AtomicBool,
+}
+
+static PLACES: [Place; PLACES_MAX] = [const {
+    Place {
+        start: AtomicUsize::new(0),
+        len: AtomicUsize::new(0),
+        witness: AtomicUsize::new(0),
+        told: AtomicU8::new(0),
+        is_cut: AtomicBool::new(false),
+    }
+}; PLACES_MAX];
+
+/// No place from here on was ever taken.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many mappings were found to be cut.
+static CUTS: AtomicUsize = AtomicUsize::new(0);
+
+/// The size of a page, for the signal handler; 0 before that is there.
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+/// Places that were taken once and are free. Nothing is unmapped by anybody but who holds it.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+fn free() -> MutexGuard<'static, Vec<usize>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes what is gone of a file that is mapped ([`Map`](super::Map)) for zeros from now on, and notes it
+/// ([`cuts`]). Any other `SIGBUS` ends the process as before.
+pub fn survive_cuts() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
+        // SAFETY: an all-zero `sigaction` is one without a handler; the handler has the type that `SA_SIGINFO` asks for, and
+        // does nothing that is not async-signal-safe (signal-safety(7)).
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_bus_error;
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+        }
+    });
+}
+
+/// How many mappings were found to be cut since the process began. Looks at each that there is: what was read before from
+/// any is as it was in its file if there are no more than before it was mapped.
+pub fn cuts() -> usize {
+    // While this is held, nothing is unmapped.
+    let _free = free();
+    let used = USED.load(Ordering::Relaxed);
+    for place in PLACES.iter().take(used) {
+        if place.start.load(Ordering::Relaxed) != 0 {
+            place.look();
+        }
+    }
+    CUTS.load(Ordering::Relaxed)
+}
+
+/// A mapping that is known here, by its place.
+#[derive(Debug)]
+pub(super) struct Known(usize);
+
+impl Known {
+    /// Takes note of the mapping of `len` bytes at `start`, which is not unmapped before this value is dropped. `None`
+    /// where there are too many.
+    pub(super) fn new(start: NonNull<u8>, len: usize) -> Option<Self> {
+        let mut free = free();
+        let used = USED.load(Ordering::Relaxed);
+        let at = free.pop().unwrap_or(used);
+        let place = PLACES.get(at)?;
+        if at == used {
+            USED.store(used.saturating_add(1), Ordering::Relaxed);
+        }
+        place.is_cut.store(false, Ordering::Relaxed);
+        place.witness.store(0, Ordering::Relaxed);
+        place.len.store(len, Ordering::Relaxed);
+        // The handler sees the length before the start.
+        place
+            .start
+            .store(start.as_ptr().expose_provenance(), Ordering::Release);
+        let page = rustix::param::page_size();
+        let last = len.saturating_sub(1) / page * page;
+        // SAFETY: the range is within the mapping, which is readable and is there.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(start.as_ptr().add(last), len.saturating_sub(last))
+        };
+        let witness = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+        let told = bytes.get(witness).copied().unwrap_or_default();
+        place.told.store(told, Ordering::Relaxed);
+        let witness = last.saturating_add(witness);
+        place.witness.store(witness, Ordering::Relaxed);
+        Some(Self(at))
+    }
+
+    /// Whether some of the file was gone when it was looked at, now or before.
+    pub(super) fn is_cut(&self) -> bool {
+        PLACES.get(self.0).is_none_or(Place::look)
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        let mut free = free();
+        if let Some(place) = PLACES.get(self.0) {
+            // Whoever read from it may ask only later.
+            place.look();
+            place.start.store(0, Ordering::Relaxed);
+            free.push(self.0);
+        }
+    }
+}
+
+impl Place {
+    /// Whether some of the file is gone. For whoever knows that it is not unmapped meanwhile.
+    fn look(&self) -> bool {
+        let start = self.start.load(Ordering::Relaxed);
+        let witness = self.witness.load(Ordering::Relaxed);
+        let at = std::ptr::with_exposed_provenance::<u8>(start.wrapping_add(witness));
+        // SAFETY: the byte is within the mapping, which is readable and is there; where its page is gone, the signal
+        // handler has put another in its place before it is read.
+        let now = unsafe { at.read_volatile() };
+        if now != self.told.load(Ordering::Relaxed) {
+            self.note();
+        }
+        self.is_cut.load(Ordering::Relaxed)
+    }
+
+    fn note(&self) {
+        if !self.is_cut.swap(true, Ordering::Relaxed) {
+            CUTS.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn has(&self, address: usize) -> bool {
+        let start = self.start.load(Ordering::Acquire);
+        let len = self.len.load(Ordering::Relaxed);
+        start != 0 && start <= address && address.wrapping_sub(start) < len
+    }
+}
+
+/// What is done instead of ending the process.
+extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    // SAFETY: the kernel hands over what it knows of the signal.
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr().addr()) };
+    if code == BUS_ADRERR && lay_zeros(address).is_ok() {
+        return;
+    }
+    // SAFETY: both take plain integers, and are async-signal-safe. The signal is held back until the handler returns.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
+/// Puts a page of zeros over the one at `address`, if that is of a mapping that is known.
+fn lay_zeros(address: usize) -> Result<(), Errno> {
+    let used = USED.load(Ordering::Relaxed);
+    let mut is_known = false;
+    // The thread that reads holds the mapping: its place does not change meanwhile. Others may, and if one of these seems to
+    // fit as well, it is looked at again for nothing.
+    for place in PLACES.iter().take(used).filter(|place| place.has(address)) {
+        place.note();
+        is_known = true;
+    }
+    if !is_known {
+        return Err(Errno::FAULT);
+    }
+    let page = PAGE.load(Ordering::Relaxed).max(1);
+    let start = std::ptr::with_exposed_provenance_mut(address / page * page);
+    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+    // SAFETY: the page lies in one of our mappings of files, of which there is nothing behind it: nobody has read any other
+    // bytes there since its file was cut.
+    unsafe { mmap_anonymous(start, page, ProtFlags::READ, flags) }.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::process::Command;
+
+    use rustix::mm::mmap;
+
+    use super::super::Map;
+    use super::*;
+
+    /// A file of so many bytes, none of which is 0 but those behind `zeros_from`.
+    fn write(path: &Path, len: usize, zeros_from: usize) {
+        let byte = |at| if at < zeros_from { b'a' } else { 0 };
+        fs::write(path, (0..len).map(byte).collect::<Vec<u8>>()).unwrap();
+    }
+
+    fn cut(path: &Path, len: usize) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_len(len as u64).unwrap();
+    }
+
+    #[test]
+    fn what_is_cut_off_is_zeros_and_is_told() {
+        survive_cuts();
+        let page = rustix::param::page_size();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for len in [1, page - 1, page, page + 1, 5 * page, 5 * page + 7] {
+            for left in [0, 1, page - 1, page, page + 1, 3 * page, len - 1] {
+                if left >= len {
+                    continue;
+                }
+                write(&path, len, usize::MAX);
+                let whole = Map::read_only(File::open(&path).unwrap(), len).unwrap();
+                assert!(!whole.is_cut() && whole.iter().all(|byte| *byte == b'a'));
+                let before = cuts();
+                cut(&path, left);
+                // Whether it is read first or not.
+                if left % 2 == 0 {
+                    let is_as_it_was = |(at, byte)| byte == if at < left { b'a' } else { 0 };
+                    let mut bytes = whole.iter().copied().enumerate();
+                    assert!(bytes.all(is_as_it_was), "{len} {left}");
+                }
+                assert!(whole.is_cut(), "{len} {left}");
+                assert!(cuts() > before && whole.is_cut());
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_that_nobody_saw_is_told_once_the_mapping_is_gone() {
+        survive_cuts();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 100, usize::MAX);
+        let map = Map::read_only(File::open(&path).unwrap(), 100).unwrap();
+        let before = CUTS.load(Ordering::Relaxed);
+        cut(&path, 50);
+        drop(map);
+        assert!(CUTS.load(Ordering::Relaxed) > before);
+    }
+
+    #[test]
+    fn zeros_that_were_cut_off_are_the_truth() {
+        survive_cuts();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 300, 200);
+        let map = Map::read_only(File::open(&path).unwrap(), 300).unwrap();
+        cut(&path, 200);
+        assert!(!map.is_cut());
+        cut(&path, 199);
+        assert!(map.is_cut());
+    }
+
+    #[test]
+    fn a_place_is_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 10, usize::MAX);
+        // Other tests map files at the same time, but none so often.
+        for _ in 0..PLACES_MAX + 100 {
+            let map = Map::read_only(File::open(&path).unwrap(), 10).unwrap();
+            assert!(!map.is_cut());
+        }
+        assert!(USED.load(Ordering::Relaxed) < PLACES_MAX);
+    }
+
+    /// Set in a process that is to read what is gone of a file that is mapped otherwise.
+    const CHILD: &str = "READS_WHAT_IS_GONE";
+
+    #[test]
+    fn any_other_bus_error_ends_the_process() {
+        if let Some(path) = std::env::var_os(CHILD) {
+            survive_cuts();
+            let file = File::open(&path).unwrap();
+            let (flags, protection) = (MapFlags::PRIVATE, ProtFlags::READ);
+            let nowhere = std::ptr::null_mut();
+            // SAFETY: the kernel chooses the address.
+            let start = unsafe { mmap(nowhere, 10, protection, flags, &file, 0) }.unwrap();
+            cut(Path::new(&path), 0);
+            // SAFETY: the byte is mapped, but there is nothing behind it: the process ends.
+            let _ = unsafe { start.cast::<u8>().read_volatile() };
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 10, usize::MAX);
+        let name = "map::cuts::tests::any_other_bus_error_ends_the_process";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", name]).env(CHILD, &path);
+        let output = child.output().unwrap();
+        assert_eq!(output.status.signal(), Some(libc::SIGBUS), "{output:?}");
+    }
+}
