@@ -41,6 +41,7 @@ fn main() {
 /// Runs the command of the command line `arguments`, and returns the exit code.
 fn run(arguments: Vec<OsString>) -> u8 {
     vigil_linux::map::survive_cuts();
+    vigil_linux::process::survive_long_files();
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<BString> = arguments

@@ -1,6 +1,6 @@
 //! Other processes, and this one's end.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int};
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -36,7 +36,7 @@ pub fn allowed_cores() -> usize {
 #[allow(unsafe_code, reason = "sched_setscheduler has no safe wrapper")]
 pub fn run_on_idle_cores() -> Result<(), Errno> {
     // The kernel's `sched_param`, and its call itself: musl's function of that name always refuses.
-    let priority: libc::c_int = 0;
+    let priority: c_int = 0;
     // SAFETY: the pointer is to a valid `sched_param`, one int, which is only read.
     match unsafe {
         libc::syscall(
@@ -102,6 +102,25 @@ pub fn die_of_broken_pipe() -> ! {
         libc::raise(libc::SIGPIPE);
     }
     std::process::exit(128_i32.saturating_add(libc::SIGPIPE))
+}
+
+/// Has a write beyond what files may be long (`RLIMIT_FSIZE` in getrlimit(2)) fail with `FBIG` from now on, as one on a full
+/// disk fails, instead of ending the process (`SIGXFSZ`). What is started by this process is not concerned.
+#[allow(unsafe_code, reason = "signal dispositions have no safe wrapper")]
+pub fn survive_long_files() {
+    extern "C" fn do_nothing(_: c_int) {}
+    let handler: extern "C" fn(c_int) = do_nothing;
+    // SAFETY: an all-zero `sigaction` is a valid one, and the handler does nothing. Unlike a signal that is ignored, one that
+    // is caught is as ever again in a program that is executed; one that was ignored by whoever started this stays so.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGXFSZ, std::ptr::null(), &raw mut action);
+        if action.sa_sigaction != libc::SIG_IGN {
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
+        }
+    }
 }
 
 /// Whether `text` matches the shell pattern `pattern` (fnmatch(3) without flags). A NUL in either never matches.

@@ -1,6 +1,42 @@
 //! Work on many things that all cores share.
 
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
 use vigil_linux::process::cores;
+
+/// What another thread does meanwhile.
+pub(crate) enum Beside<'scope, T> {
+    Thread(ScopedJoinHandle<'scope, T>),
+    /// There is no room for one; it is done.
+    Done(T),
+}
+
+impl<T> Beside<'_, T> {
+    /// What came of it.
+    ///
+    /// # Panics
+    /// If the work did.
+    pub fn join(self) -> T {
+        match self {
+            Self::Done(made) => made,
+            Self::Thread(thread) => match thread.join() {
+                Ok(made) => made,
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+        }
+    }
+}
+
+/// Has `work` done by another thread, or if there is no room for one, by this one now.
+pub fn beside<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Copy + Send + 'scope,
+) -> Beside<'scope, T> {
+    match Builder::new().spawn_scoped(scope, work) {
+        Ok(thread) => Beside::Thread(thread),
+        Err(_) => Beside::Done(work()),
+    }
+}
 
 /// What `work` makes of `items`, in their order. Each core has one part of them, one after the other.
 ///
@@ -12,13 +48,12 @@ pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T>
         let mut shares = items.chunks(share);
         let first = shares.next().unwrap_or_default();
         let work = &work;
-        let others: Vec<_> = shares.map(|items| scope.spawn(|| work(items))).collect();
+        let others: Vec<_> = shares
+            .map(|items| beside(scope, move || work(items)))
+            .collect();
         let mut all = work(first);
         for other in others {
-            match other.join() {
-                Ok(more) => all.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            all.extend(other.join());
         }
         all
     })

@@ -8,10 +8,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gix_object::Kind;
+use parking_lot::Mutex;
 
 use super::Reason;
 use super::pack::{Form, Pack};
 use super::table::Table;
+use crate::parallel::beside;
 
 /// No object.
 pub(super) const NONE: u32 = u32::MAX;
@@ -219,9 +221,10 @@ fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
         read(&mut headers, 0);
         return headers;
     }
+    let parts: Vec<_> = headers.chunks_mut(part_len).map(Mutex::new).collect();
     std::thread::scope(|scope| {
-        for (part, start) in headers.chunks_mut(part_len).zip((0..).step_by(part_len)) {
-            scope.spawn(move || read(part, start));
+        for (part, start) in parts.iter().zip((0..).step_by(part_len)) {
+            beside(scope, move || read(&mut part.lock(), start));
         }
     });
     headers

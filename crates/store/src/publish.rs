@@ -253,8 +253,6 @@ impl Writer<'_> {
         clock: [u8; 48],
     ) -> Result<Published, StoreError> {
         let name = data_name(base.docket().data_id.get());
-        self.data(Output::new(file, plan.start, self.steps), plan, &name)?;
-        self.check_sources(Some(base))?;
         let docket = Docket {
             used_len: plan.used.into(),
             dead_len: plan.dead.into(),
@@ -262,7 +260,18 @@ impl Writer<'_> {
             clock,
             ..*base.docket()
         };
-        self.docket(docket)?;
+        let written = self
+            .data(Output::new(file, plan.start, self.steps), plan, &name)
+            .map_err(StoreError::from)
+            .and_then(|()| self.check_sources(Some(base)))
+            .and_then(|()| Ok(self.docket(docket)?));
+        if written.is_err()
+            && let Some(file) = self.folder.data_to_append(base.docket())
+        {
+            // Nothing refers to it: the docket in force says where the data ends, and nobody else writes.
+            let _ = file.set_len(plan.start);
+        }
+        written?;
         Ok(Published::Appended {
             bytes: plan.used.saturating_sub(plan.start),
         })

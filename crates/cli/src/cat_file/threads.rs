@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 use rustix::io::IoSlice;
+use vigil_linux::errno;
 use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Reader, Sorted};
 
 use super::arguments::BatchArguments;
@@ -17,6 +19,7 @@ use super::failure::Failure;
 use super::format::Format;
 use super::output::{Account, Filled, Output, Piece, Sink};
 use super::tell::Teller;
+use crate::reply::Reply;
 
 /// How many objects are given out at a time.
 const CHUNK_LEN: usize = 256;
@@ -232,7 +235,7 @@ pub(super) fn print(
             let (back, empty) = sync_channel(BUFFERS_WAITING);
             streams.push(Stream::new(from, back));
             let (queue, tell) = (&queue, &tell);
-            scope.spawn(move || {
+            let work = move || {
                 let mut reader = Reader::new(store);
                 reader.follow_plans(bases_len_max);
                 reader.limit_bases(bases_len_max);
@@ -249,7 +252,12 @@ pub(super) fn print(
                     use_mailmap: false,
                 };
                 work(thread, queue, teller, &to, tell);
-            });
+            };
+            if let Err(error) = Builder::new().spawn_scoped(scope, work) {
+                queue.close();
+                let reason = errno::text_of(&error);
+                return Err(Reply::fatal(format!("unable to create a thread: {reason}")).into());
+            }
         }
         let result = Writer {
             streams,

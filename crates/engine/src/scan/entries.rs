@@ -8,8 +8,8 @@ use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
+use vigil_linux::{Errno, errno};
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
 use vigil_model::path::{is_odd, join};
@@ -221,6 +221,13 @@ fn is_unchanged(
                 stat.size,
                 &id,
             )?),
+            // git takes the file for changed.
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+                let reason = errno::text(error);
+                return Err(ContentError(
+                    format!("unable to open '{path}': {reason}").into(),
+                ));
+            }
             Err(_) => None,
         }
     };

@@ -23,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::BString;
+use vigil_linux::errno;
 use vigil_model::mode::FileMode;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
@@ -129,7 +130,7 @@ pub struct Findings {
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The top of the working tree cannot be opened.
-    #[error("cannot open the working tree '{}': {source}", path.display())]
+    #[error("cannot open the working tree '{}': {}", path.display(), errno::text(*source))]
     WorkTree {
         /// The top of the working tree.
         path: std::path::PathBuf,
@@ -137,7 +138,7 @@ pub enum ScanError {
         source: vigil_linux::Errno,
     },
     /// A directory with tracked files cannot be looked into, for a reason that says nothing of those files.
-    #[error("cannot open directory '{path}': {source}")]
+    #[error("cannot open directory '{path}': {}", errno::text(*source))]
     Directory {
         /// The directory, from the top of the working tree.
         path: BString,

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::Scope;
+use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -248,7 +248,8 @@ where
     S: Fn(T, &mut W, &mut Local<T>) + Sync,
 {
     fn start<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
-        scope.spawn(move || self.work(scope));
+        // Where there is no room for another thread, those that there are do all the work.
+        let _ = Builder::new().spawn_scoped(scope, move || self.work(scope));
     }
 
     fn work<'scope>(self, scope: &'scope Scope<'scope, 'env>) {

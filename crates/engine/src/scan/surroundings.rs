@@ -36,7 +36,8 @@ pub trait Surroundings: Sync {
     fn has_commit(&self, path: &BStr) -> bool;
 }
 
-/// Why contents could not be compared: a filter that must not fail did. The text is git's.
+/// Why contents could not be compared: a filter that must not fail did, and the text is git's; or the system refused for
+/// a reason that says nothing of the file.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ContentError(pub BString);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::thread::Builder;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
@@ -421,7 +422,8 @@ impl Session {
         }
         let (refs, objects) = (&self.refs, &self.objects);
         std::thread::scope(|scope| {
-            scope.spawn(|| read_head_ahead(refs, objects));
+            // It saves time, and no more.
+            let _ = Builder::new().spawn_scoped(scope, || read_head_ahead(refs, objects));
             read(repository)
         })
     }

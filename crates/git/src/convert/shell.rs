@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::Builder;
 use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
@@ -236,10 +237,15 @@ pub(super) fn exchange(
     let stdin = child.stdin.take();
     let stdout = child.stdout.take();
     std::thread::scope(|scope| {
-        let writer = scope.spawn(move || match stdin {
+        let feed = move || match stdin {
             Some(mut stdin) => input.feed(|bytes| stdin.write_all(bytes)),
             None => Ok(()),
-        });
+        };
+        let writer = match Builder::new().spawn_scoped(scope, feed) {
+            Ok(writer) => writer,
+            // It has nothing to read, and its output nobody who reads it.
+            Err(error) => return (Err(error), Ok(Vec::new())),
+        };
         let mut output = Vec::new();
         let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
         let written = writer.join().unwrap_or(Ok(()));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::similarity::{self, Counter, Layout, Spans};
 use super::{BlobSource, Error, File};
 use crate::staged::SourceError;
+use vigil_objects::parallel::beside;
 
 /// Counted spans are kept up to this many bytes, then counted again at each use.
 const SPANS_MEMORY_MAX: usize = 256 << 20;
@@ -35,13 +36,10 @@ pub(super) fn in_order<T: Sync, R: Send>(
         }
     };
     let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let others: Vec<_> = (1..threads).map(|_| beside(scope, worker)).collect();
         let mut done = worker();
         for other in others {
-            match other.join() {
-                Ok(found) => done.extend(found),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            done.extend(other.join());
         }
         done
     });

@@ -1,0 +1,196 @@
+//! Little of what a process may use: what is optional is left out in silence and leaves nothing behind; what is not is
+//! answered rightly, or fails in an orderly way.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// The exit code of a program that panicked.
+const PANICKED: i32 = 101;
+
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    /// A repository of 600 files in 40 folders, one of them changed, and one that is not tracked.
+    fn new() -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for number in 0..600 {
+            let name = format!("dir{}/file{number}", number % 40);
+            sandbox.write(&name, "recorded\n");
+        }
+        sandbox.sh("git init -q && git add . && git commit -q -m all");
+        sandbox.write("dir3/file3", "changed\n");
+        sandbox.write("new", "");
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        let path = self.top().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", script])
+            .current_dir(self.top())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("VIGIL", VIGIL)
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "A")
+                .env(format!("GIT_{who}_EMAIL"), "a@example.com");
+        }
+        command
+    }
+
+    fn sh(&self, script: &str) -> Output {
+        self.shell(script).output().unwrap()
+    }
+
+    /// What is in the state's folder.
+    fn state(&self) -> Vec<String> {
+        let folder = std::fs::read_dir(self.top().join(".git/vigil"));
+        let names = folder.into_iter().flatten();
+        names
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+}
+
+#[test]
+fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let expected = sandbox.sh("git status --porcelain").stdout;
+    assert!(!expected.is_empty());
+    for blocks in [0, 1, 8, 20] {
+        let told = sandbox.sh(&format!(
+            "ulimit -f {blocks} && exec $VIGIL status --porcelain"
+        ));
+        assert_eq!(told.status.code(), Some(0), "{blocks}: {told:?}");
+        assert_eq!(told.stdout, expected);
+        assert!(told.stderr.is_empty(), "{told:?}");
+        assert_eq!(sandbox.state(), [""; 0], "{blocks}");
+    }
+    // One that is there stays as it is.
+    assert!(sandbox.sh("$VIGIL status").status.success());
+    let list = "stat -c '%n %s %i' .git/vigil/* | sort";
+    let before = sandbox.sh(list).stdout;
+    assert_eq!(sandbox.state().len(), 2);
+    sandbox.write("dir5/new", "");
+    let expected = sandbox.sh("git status --porcelain").stdout;
+    let told = sandbox.sh("ulimit -f 0 && exec $VIGIL status --porcelain");
+    assert_eq!((told.status.code(), told.stdout), (Some(0), expected));
+    assert_eq!(sandbox.sh(list).stdout, before);
+}
+
+#[test]
+fn a_long_lived_process_lives_on_where_nothing_may_be_written() {
+    let sandbox = Sandbox::new();
+    let mut shell = sandbox.shell("ulimit -f 0 && exec $VIGIL gitstatusd");
+    let piped = shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for number in 0..3 {
+        write!(input, "{number}\x1f{}\x1e", sandbox.top().display()).unwrap();
+        let mut answer = Vec::new();
+        output.read_until(0x1e, &mut answer).unwrap();
+        let expected = format!("{number}\x1f1\x1f");
+        assert!(answer.starts_with(expected.as_bytes()), "{answer:?}");
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(sandbox.state(), [""; 0]);
+}
+
+#[test]
+fn what_is_started_is_stopped_at_its_own_limit() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "filtered filter=told\n");
+    sandbox.write("filtered", "one\n");
+    sandbox.sh("git add . && git commit -q -m filtered");
+    sandbox.write("filtered", "two\n");
+    let filter = "grep -E '^Sig(Ign|Cgt)' /proc/self/status >../told; cat";
+    sandbox.sh(&format!("git config filter.told.clean \"{filter}\""));
+    let signals = |prelude: &str, program: &str| {
+        sandbox.write("filtered", &format!("{}\n", program.get(..3).unwrap()));
+        let told = sandbox.sh(&format!("{prelude} exec {program} status"));
+        assert!(told.status.success(), "{told:?}");
+        std::fs::read_to_string(sandbox.folder.path().join("told")).unwrap()
+    };
+    // The bit of that signal, among those that are ignored and those that are caught.
+    let bits = |prelude: &str, program: &str| {
+        let told = signals(prelude, program);
+        let masks = told.lines().map(|line| line.rsplit('\t').next().unwrap());
+        let bit = |mask| u64::from_str_radix(mask, 16).unwrap() >> (25 - 1) & 1;
+        masks.map(bit).collect::<Vec<u64>>()
+    };
+    for (prelude, expected) in [("", [0, 0]), ("trap '' XFSZ;", [1, 0])] {
+        for program in ["$VIGIL", "git"] {
+            assert_eq!(bits(prelude, program), expected, "{prelude} {program}");
+        }
+    }
+}
+
+#[test]
+fn whoever_has_little_fails_in_an_orderly_way() {
+    let sandbox = Sandbox::new();
+    let id = String::from_utf8(sandbox.sh("git rev-parse HEAD").stdout).unwrap();
+    sandbox.sh("git repack -q -a -d");
+    let questions = [
+        "status --porcelain",
+        "cat-file --batch-all-objects --batch --unordered",
+        "describe --all --dirty",
+    ];
+    let whole = questions.map(|question| sandbox.sh(&format!("git {question} | sort")).stdout);
+    let descriptors = (3..24).map(|count| format!("ulimit -n {count}"));
+    let memory = (8..48).map(|count| format!("ulimit -v {}", count * 1000));
+    let (mut answered, mut refused) = (0, 0);
+    for limit in descriptors.chain(memory) {
+        for (question, whole) in questions.iter().zip(&whole) {
+            let script = format!("rm -rf .git/vigil; {limit} && exec $VIGIL {question}");
+            let told = sandbox.sh(&script);
+            assert_ne!(
+                told.status.code(),
+                Some(PANICKED),
+                "{limit} {question}: {told:?}"
+            );
+            if told.status.code() == Some(0) {
+                let mut lines: Vec<&[u8]> =
+                    told.stdout.split_inclusive(|byte| *byte == b'\n').collect();
+                lines.sort_unstable();
+                assert_eq!(lines.concat(), *whole, "{limit} {question} {id}");
+                answered += 1;
+            } else {
+                refused += 1;
+            }
+            // What a process leaves that is killed, the next writer removes.
+            let left = sandbox.state();
+            let is_killed = told.status.code().is_none();
+            assert!(
+                is_killed || matches!(left.len(), 0 | 2),
+                "{limit} {question}: {left:?}"
+            );
+        }
+    }
+    assert!(answered > 30 && refused > 0, "{answered} {refused}");
+}
