@@ -4,14 +4,16 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use vigil_linux::process::cores;
 
-/// What another thread does meanwhile.
-pub(crate) enum Beside<'scope, T> {
+/// Work that was handed to another thread, if there was room for one.
+#[derive(Debug)]
+pub enum Started<'scope, T> {
+    /// It is done there.
     Thread(ScopedJoinHandle<'scope, T>),
-    /// There is no room for one; it is done.
+    /// There was no room for a thread, so it is done already.
     Done(T),
 }
 
-impl<T> Beside<'_, T> {
+impl<T> Started<'_, T> {
     /// What came of it.
     ///
     /// # Panics
@@ -28,13 +30,13 @@ impl<T> Beside<'_, T> {
 }
 
 /// Has `work` done by another thread, or if there is no room for one, by this one now.
-pub fn beside<'scope, T: Send + 'scope>(
+pub fn on_another_thread<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Copy + Send + 'scope,
-) -> Beside<'scope, T> {
+) -> Started<'scope, T> {
     match Builder::new().spawn_scoped(scope, work) {
-        Ok(thread) => Beside::Thread(thread),
-        Err(_) => Beside::Done(work()),
+        Ok(thread) => Started::Thread(thread),
+        Err(_) => Started::Done(work()),
     }
 }
 
@@ -49,7 +51,7 @@ pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T>
         let first = shares.next().unwrap_or_default();
         let work = &work;
         let others: Vec<_> = shares
-            .map(|items| beside(scope, move || work(items)))
+            .map(|items| on_another_thread(scope, move || work(items)))
             .collect();
         let mut all = work(first);
         for other in others {

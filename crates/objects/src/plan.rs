@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::Reason;
 use super::pack::{Form, Pack};
 use super::table::Table;
-use crate::parallel::beside;
+use crate::parallel::on_another_thread;
 
 /// No object.
 pub(super) const NONE: u32 = u32::MAX;
@@ -224,7 +224,7 @@ fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
     let parts: Vec<_> = headers.chunks_mut(part_len).map(Mutex::new).collect();
     std::thread::scope(|scope| {
         for (part, start) in parts.iter().zip((0..).step_by(part_len)) {
-            beside(scope, move || read(&mut part.lock(), start));
+            on_another_thread(scope, move || read(&mut part.lock(), start));
         }
     });
     headers

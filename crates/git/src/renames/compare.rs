@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::similarity::{self, Counter, Layout, Spans};
 use super::{BlobSource, Error, File};
 use crate::staged::SourceError;
-use vigil_objects::parallel::beside;
+use vigil_objects::parallel::on_another_thread;
 
 /// Counted spans are kept up to this many bytes, then counted again at each use.
 const SPANS_MEMORY_MAX: usize = 256 << 20;
@@ -36,7 +36,9 @@ pub(super) fn in_order<T: Sync, R: Send>(
         }
     };
     let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| beside(scope, worker)).collect();
+        let others: Vec<_> = (1..threads)
+            .map(|_| on_another_thread(scope, worker))
+            .collect();
         let mut done = worker();
         for other in others {
             done.extend(other.join());
