@@ -4,9 +4,9 @@
 //! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
 
 pub mod dirty;
-pub mod progress;
+mod git_ignore_files;
+mod git_system;
 pub mod prompt;
-pub mod scan;
 pub mod session;
 pub mod state;
 pub mod status;

@@ -20,11 +20,11 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Block, Moved, Tracked};
 
 use self::blocks::{Published, are_counted_rightly};
-use crate::scan::ScanMemory;
 use vigil_git::index_file::{IndexFile, SeenFile};
 use vigil_git::repository::Repository;
 use vigil_git::staged::StagedDiff;
 use vigil_git::state_place::{self, places};
+use vigil_scan::ScanMemory;
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{BlockSource, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 

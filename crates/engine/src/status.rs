@@ -9,9 +9,9 @@ use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use crate::progress::Progress;
 use vigil_git::operation::under_way::UnderWay;
 use vigil_history::branch::{BranchStatus, ComparedBranch};
+use vigil_scan::progress::Progress;
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]

@@ -56,15 +56,15 @@ impl ComparedRecord {
 pub struct ListingRecord {
     /// The stamp of the directory.
     pub stamp: StampBytes,
-    /// The stamp of its `.gitignore`, if it has one.
-    pub gitignore: StampBytes,
+    /// The stamp of its file of ignore rules, if it has one.
+    pub rules_file: StampBytes,
     /// The digest of the ignore rules that hold above the directory.
     pub rules_above: U128,
     /// The digest of those that hold in it.
     pub rules: U128,
     /// What was asked for; the caller's number.
     pub question: U32,
-    /// [`Self::IS_EXCLUDED`], [`Self::HAS_GITIGNORE`].
+    /// [`Self::IS_EXCLUDED`], [`Self::HAS_RULES_FILE`].
     pub flags: U32,
     /// The bytes that names of untracked paths take, each with a NUL.
     pub untracked_len: U32,
@@ -85,8 +85,8 @@ const _: () = assert!(size_of::<ListingRecord>() == 160);
 impl ListingRecord {
     /// An ignore rule matches the directory or one above.
     pub const IS_EXCLUDED: u32 = 1;
-    /// The directory has a file `.gitignore`.
-    pub const HAS_GITIGNORE: u32 = 2;
+    /// The directory has a file of ignore rules.
+    pub const HAS_RULES_FILE: u32 = 2;
 }
 
 /// A block of what was seen.
@@ -259,11 +259,11 @@ mod tests {
     fn record(question: u32) -> ListingRecord {
         ListingRecord {
             stamp: [1; STAMP_LEN],
-            gitignore: [2; STAMP_LEN],
+            rules_file: [2; STAMP_LEN],
             rules_above: 3.into(),
             rules: 4.into(),
             question: question.into(),
-            flags: ListingRecord::HAS_GITIGNORE.into(),
+            flags: ListingRecord::HAS_RULES_FILE.into(),
             untracked_len: 0.into(),
             ignored_len: 0.into(),
             witnesses_len: 0.into(),
@@ -315,7 +315,7 @@ mod tests {
             "Listing",
             &fields!(ListingRecord {
                 stamp,
-                gitignore,
+                rules_file,
                 rules_above,
                 rules,
                 question,

@@ -44,30 +44,44 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Our crates from the ground up, each with those that it may use, tests aside: whoever is named may use what is below, too.
+const HOUSE: [(&str, &[&str]); 17] = [
+    ("vigil-linux", &[]),
+    ("vigil-model", &[]),
+    ("vigil-stamp", &["vigil-model", "vigil-linux"]),
+    ("vigil-store", &["vigil-stamp"]),
+    ("vigil-rules", &["vigil-stamp"]),
+    ("vigil-objects", &["vigil-stamp"]),
+    ("vigil-scan", &["vigil-stamp"]),
+    ("vigil-watch", &["vigil-stamp"]),
+    (
+        "vigil-git",
+        &["vigil-objects", "vigil-rules", "vigil-store"],
+    ),
+    ("vigil-history", &["vigil-git"]),
+    ("vigil-hg", &["vigil-rules", "vigil-store"]),
+    ("vigil-engine", &["vigil-history", "vigil-scan"]),
+    ("vigil-daemon", &["vigil-engine", "vigil-watch"]),
+    ("vigil", &["vigil-daemon"]),
+    ("vigil-testkit", &[]),
+    ("vigil-fuzz", &["vigil"]),
+    ("vigil-bench", &["vigil-linux"]),
+];
+
+/// The rooms that neither print nor read the environment, exit or name a socket.
+const BELOW_THE_DOORS: [&str; 9] = [
+    "model", "stamp", "store", "rules", "objects", "git", "history", "scan", "engine",
+];
+
 /// Which of our crates each crate may depend on, tests aside.
 fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    BTreeMap::from([
-        ("vigil-linux", BTreeSet::new()),
-        ("vigil-model", BTreeSet::new()),
-        (
-            "vigil-engine",
-            BTreeSet::from(["vigil-linux", "vigil-model"]),
-        ),
-        (
-            "vigil-daemon",
-            BTreeSet::from(["vigil-engine", "vigil-linux", "vigil-model"]),
-        ),
-        (
-            "vigil",
-            BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-linux", "vigil-model"]),
-        ),
-        ("vigil-testkit", BTreeSet::new()),
-        (
-            "vigil-fuzz",
-            BTreeSet::from(["vigil-daemon", "vigil-engine", "vigil-model"]),
-        ),
-        ("vigil-bench", BTreeSet::from(["vigil-linux"])),
-    ])
+    let mut allowed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, uses) in HOUSE {
+        let below = uses.iter().flat_map(|used| allowed[used].iter().copied());
+        let all = below.chain(uses.iter().copied()).collect();
+        allowed.insert(name, all);
+    }
+    allowed
 }
 
 #[test]
@@ -94,7 +108,10 @@ fn crates_use_only_those_below_them() {
             );
         }
     }
-    assert_eq!(seen, allowed.keys().copied().collect());
+    // Rooms for what comes are in the plan already.
+    let planned = BTreeSet::from(["vigil-hg"]);
+    let known = allowed.keys().copied().collect::<BTreeSet<_>>();
+    assert_eq!(&known - &seen, planned);
 }
 
 #[test]
@@ -177,8 +194,8 @@ fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
 fn the_engine_neither_prints_nor_reads_its_surroundings() {
     let root = root();
     let mut files = Vec::new();
-    for room in ["crates/engine/src", "crates/model/src"] {
-        sources(&root.join(room), &mut files);
+    for room in BELOW_THE_DOORS.map(|room| format!("crates/{room}/src")) {
+        sources(&root.join(&room), &mut files);
     }
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bstr::ByteSlice;
-use vigil_engine::progress::Progress;
 use vigil_git::environment::Environment;
+use vigil_scan::progress::Progress;
 
 const TITLE: &str = "Refreshing index";
 /// How often it is looked at whether there is anything new.

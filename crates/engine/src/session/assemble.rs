@@ -15,12 +15,13 @@ use vigil_model::mode::FileMode;
 use super::changes::{add_unmerged, merge};
 use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
-use super::surroundings::{Host, PathQuestion};
+use super::surroundings::PathQuestion;
 use super::*;
-use crate::scan::{Focus, PathFilter};
+use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
 use vigil_git::advice::Advice;
 use vigil_history::branch::BranchStatus;
+use vigil_scan::{Focus, PathFilter};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -174,11 +175,13 @@ impl Session {
         }
         status.untracked = findings.untracked;
         status.ignored = findings.ignored;
-        status.warnings.extend(findings.warnings);
+        status
+            .warnings
+            .extend(git_system::warnings(&findings.unlisted, findings.warnings));
         for text in &mut status.warnings {
             text.insert_str(0, "warning: ");
         }
-        notices.extend(findings.messages);
+        notices.extend(git_system::unknown(&findings.unknown));
         status.warnings.splice(..0, notices);
         let mut crlf = HashSet::new();
         let messages = self.messages.take().into_iter().filter(|text| {
@@ -377,22 +380,25 @@ impl Session {
         }
         let modes = ObjectModes::new(&top, &self.repository, &state.tracked);
         let filter = PathQuestion::new(pathspec, &self.attributes, modes);
-        let host = Host {
+        let system = GitSystem {
             repository: &self.repository,
+            top: &top,
             objects: &self.objects,
             converter: &self.converter,
             messages: &self.messages,
-        };
-        let findings = Scan {
-            work_tree: &top,
-            tracked_files: &state.tracked,
+            ignore_rules,
             index_written_at: state.file.written_at(),
             stat_rules: self.settings.stat_rules,
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
+        };
+        let findings = Scan {
+            work_tree: &top,
+            tracked_files: &state.tracked,
+            ignore_case: self.settings.ignore_case,
+            looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
             lacks_sparse_directories: state.lacks_sparse_directories(),
-            surroundings: &host,
-            ignore_rules,
+            system: &system,
             filter: (!pathspec.is_empty()).then_some(&filter),
             focus: part.focus.as_ref(),
             tracked: part.tracked_enough > 0,

@@ -10,6 +10,7 @@ use vigil_model::verdict::worktree_mode;
 
 use super::submodules::{SubmoduleRules, checked_out, state};
 use super::{Findings, Session, SessionError, StatusRequest};
+use crate::git_system::mode_of;
 use crate::status::{SubmoduleState, TrackedChange};
 use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
@@ -113,7 +114,7 @@ impl Session {
             let mut stages = (1..=3).filter_map(|stage| tracked.find(path, stage));
             let asked = stages.find(|stage| is_asked_for(path, stage.mode));
             let Some(asked) = asked else { continue };
-            let mode = self.mode_by(&asked, &first, observed.mode());
+            let mode = self.mode_by(&asked, &first, mode_of(observed));
             let ours = tracked.find(path, 2);
             let against_ours = match ours.filter(|_| asked.flags.stage() <= 2) {
                 None => None,

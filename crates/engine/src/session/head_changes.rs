@@ -11,9 +11,9 @@ use vigil_model::mode::FileMode;
 use super::index::IndexState;
 use super::surroundings::RenameBlobs;
 use super::*;
-use crate::scan::PathFilter;
 use vigil_git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 use vigil_model::request::IgnoreSubmodules;
+use vigil_scan::PathFilter;
 
 impl Session {
     /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least

@@ -8,7 +8,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::path::join;
 
 use super::Session;
-use crate::scan::{read_ignore_file, recorded_rules_hold};
+use crate::git_ignore_files::{read_ignore_file, recorded_rules_hold};
 use vigil_rules::ignore::{IgnoreRules, Match};
 
 const FILE_NAME: &str = ".gitignore";

@@ -15,13 +15,13 @@ use vigil_model::index::{CacheTree, Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::{Session, SessionError, StagedMemory, head_id};
-use crate::scan::ScanMemory;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository};
 use vigil_git::staged::{self, StagedDiff};
+use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
 use vigil_store::{Published, Steps, StoreError};
 

@@ -9,11 +9,11 @@ use super::assemble::Part;
 use super::changes::Unstaged;
 use super::*;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
-use crate::scan::Focus;
 use vigil_git::operation::Operation;
 use vigil_git::repository::RefFormat;
 use vigil_history::branch::{self as branches, RemoteBranch as Remote};
 use vigil_model::change::ChangeKind;
+use vigil_scan::Focus;
 use vigil_stamp::Observation;
 
 /// What prompts remember beside what the session does.

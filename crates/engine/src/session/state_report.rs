@@ -6,10 +6,10 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
 use super::ignoring::RulesIn;
 use super::{Session, SessionError};
-use crate::scan::question;
 use crate::state::standing::Ground;
 use crate::state::{DirectoryReport, ListingReport, StateReport};
 use vigil_git::state_place::{Unkept, kept_places};
+use vigil_scan::question;
 use vigil_stamp::Stamp;
 
 impl Session {

@@ -263,7 +263,7 @@ fn status_inside(
 const IN_ITSELF: &str = "a submodule of this repository is the repository itself";
 
 /// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
-pub(super) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
+pub(crate) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
     let repository = submodule_references(parent, path).ok()??;
     head_id(&Refs::open(&repository).ok()?.head().ok()?)
 }

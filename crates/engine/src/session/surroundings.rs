@@ -12,63 +12,14 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::object_mode::{self, ObjectModes};
-use super::submodules::checked_out;
-use crate::scan::{ContentError, DirMatch, PathFilter, Surroundings};
 use vigil_git::convert::{self, Converter};
 use vigil_git::objects::{self, Objects};
 use vigil_git::renames::{Blob, BlobSource, FileSide};
-use vigil_git::repository::Repository;
 use vigil_git::staged::SourceError;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::attributes::{Blobs, IndexBlobs};
-use vigil_rules::messages::Messages;
 use vigil_rules::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
-
-/// The parts of a session that a scan needs.
-pub(super) struct Host<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) objects: &'a Objects,
-    pub(super) converter: &'a Converter,
-    pub(super) messages: &'a Messages,
-}
-
-impl Surroundings for Host<'_> {
-    fn is_unchanged(
-        &self,
-        path: &BStr,
-        file: File,
-        size: u64,
-        recorded: &ObjectId,
-    ) -> Result<bool, ContentError> {
-        self.converter
-            .is_unchanged(path, &file, size, recorded)
-            .map_err(|error| ContentError(error.to_string().into()))
-    }
-
-    fn conversion(&self, path: &BStr) -> Option<u64> {
-        self.converter.fingerprint(path)
-    }
-
-    fn told(&self) -> usize {
-        self.messages.len()
-    }
-
-    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
-        vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
-    }
-
-    fn blob(&self, id: &ObjectId) -> Option<Vec<u8>> {
-        self.objects.blob(id)
-    }
-
-    fn is_repository(&self, path: &BStr) -> bool {
-        self.repository.has_nested_repository(path)
-    }
-
-    fn has_commit(&self, path: &BStr) -> bool {
-        checked_out(self.repository, path).is_some()
-    }
-}
+use vigil_scan::{DirMatch, PathFilter};
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {

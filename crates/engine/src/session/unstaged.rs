@@ -6,10 +6,11 @@ use vigil_model::tracked::Tracked;
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
-use crate::scan::Observed;
+use crate::git_system::mode_of;
 use crate::status::SubmoduleState;
 use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
+use vigil_scan::Observed;
 
 impl Session {
     /// What the scan found, with submodules asked.
@@ -29,7 +30,7 @@ impl Session {
                 continue;
             }
             let path = entry.path.as_bstr();
-            let mode = observed.mode();
+            let mode = mode_of(observed);
             // Only an intent to add: what is there is new, whatever is recorded.
             let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
             let mut submodule = None;
@@ -48,7 +49,7 @@ impl Session {
                 }
                 if is_new {
                     submodule = Some(SubmoduleState::default());
-                } else if observed == Observed::Submodule {
+                } else if observed == Observed::Nested {
                     let found = state(
                         &self.repository,
                         path,

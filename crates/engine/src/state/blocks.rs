@@ -2,7 +2,7 @@
 
 use vigil_model::tracked::{Blocks, Damaged, DirNumber};
 
-use crate::scan::SeenBlocks;
+use vigil_scan::SeenBlocks;
 use vigil_store::{Snapshot, Table};
 
 /// How many more directories may have been numbered than there is room for: those that are gone leave their numbers behind.

@@ -57,7 +57,7 @@ impl Ground<'_> {
         };
         let recorded = Stamp::from_bytes(&record.stamp);
         let ignore_file =
-            flag(ListingRecord::HAS_GITIGNORE).then(|| Stamp::from_bytes(&record.gitignore));
+            flag(ListingRecord::HAS_RULES_FILE).then(|| Stamp::from_bytes(&record.rules_file));
         let witnesses = || {
             let all = listing.witnesses();
             all.map(|(path, stamp)| (path, Stamp::from_bytes(stamp)))

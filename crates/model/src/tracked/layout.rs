@@ -235,6 +235,36 @@ impl<'b> TrackedFile<'b> {
         EntryFlags(self.record.flags.get())
     }
 
+    /// Whether it is one side of a path in conflict: such a path has several records.
+    #[inline]
+    pub fn is_side(&self) -> bool {
+        self.flags().stage() > 0
+    }
+
+    /// Whether it records a repository within the working copy by what is checked out there.
+    #[inline]
+    pub fn is_nested(&self) -> bool {
+        self.mode().is_gitlink()
+    }
+
+    /// Whether it stands for a whole directory.
+    #[inline]
+    pub fn is_collapsed(&self) -> bool {
+        self.mode().is_tree()
+    }
+
+    /// Whether it is not meant to be in the working copy.
+    #[inline]
+    pub fn is_left_out(&self) -> bool {
+        self.flags().is_skip_worktree()
+    }
+
+    /// Whether the user vouches that it is as recorded.
+    #[inline]
+    pub fn is_vouched_for(&self) -> bool {
+        self.flags().is_assume_valid()
+    }
+
     /// The blob, or the commit of a submodule, or the tree of a sparse directory.
     #[inline]
     pub fn id(&self) -> ObjectId {

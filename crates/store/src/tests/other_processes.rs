@@ -108,7 +108,7 @@ fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
             "--exact",
             "--ignored",
             "--quiet",
-            "state_store::tests::other_processes::writer",
+            "tests::other_processes::writer",
         ])
         .env(FOLDER, store.folder())
         .env(PART, number.to_string())

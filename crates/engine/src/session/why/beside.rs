@@ -8,10 +8,10 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT};
 
 use super::{Beyond, Directory, Found, Said, Session, Untracked, UntrackedMode, parent};
-use crate::scan::question;
 use crate::session::ignoring::Decision;
 use crate::state::Standing;
 use crate::status::Change;
+use vigil_scan::question;
 use vigil_stamp::Stamp;
 
 impl Session {

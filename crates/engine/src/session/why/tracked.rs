@@ -8,7 +8,7 @@ use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
 
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
-use crate::scan::observed;
+use crate::git_system::observed_facts;
 use crate::session::submodules::checked_out;
 use crate::status::Change;
 use vigil_model::change::ChangeKind;
@@ -102,7 +102,7 @@ impl Session {
         stat: &Stat,
         is_unchanged: bool,
     ) -> Result<Facts, SessionError> {
-        let observed = observed(stat);
+        let observed = observed_facts(stat);
         let recorded = &entry.stat;
         let is_empty_blob = recorded.size == 0 && entry.id.is_empty_blob();
         let rules = &self.settings.stat_rules;

@@ -2,7 +2,6 @@
 //! help of blocks that another one wrote.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +13,7 @@ use vigil_model::seen::{
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved};
 
-use super::rules::Rules;
+use super::system::{IgnoreScope, System};
 use vigil_stamp::Stamp;
 
 /// A file whose contents were compared.
@@ -47,8 +46,8 @@ pub(super) struct Others {
     pub(super) excluded_subdirs: Vec<DirNumber>,
     /// What else must be unchanged for this to hold.
     pub(super) witnesses: Vec<Witness>,
-    /// Whether the directory has a file `.gitignore`, and its state.
-    pub(super) gitignore: Option<Stamp>,
+    /// The stamp of the file with rules of its own, if it has one.
+    pub(super) rules_file: Option<Stamp>,
 }
 
 impl Others {
@@ -57,7 +56,7 @@ impl Others {
             && self.ignored.is_empty()
             && self.excluded_subdirs.is_empty()
             && self.witnesses.is_empty()
-            && self.gitignore.is_none()
+            && self.rules_file.is_none()
     }
 }
 
@@ -73,12 +72,12 @@ pub(super) struct Listed {
     others: Option<Box<Others>>,
 }
 
-/// The rules with those of the directory's own `.gitignore`.
+/// The rules with those of the directory's own file.
 #[derive(Debug)]
 enum OwnRules {
     /// It adds none.
     None,
-    Known(Arc<Rules>),
+    Known(Arc<dyn IgnoreScope>),
     /// They have this digest.
     Unread(u128),
 }
@@ -86,9 +85,9 @@ enum OwnRules {
 impl Listed {
     pub(super) fn new(
         stamp: Stamp,
-        rules_above: &Arc<Rules>,
+        rules_above: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         others: Others,
     ) -> Self {
         let has_own = rules.digest() != rules_above.digest();
@@ -110,18 +109,23 @@ impl Listed {
             ignored: Vec::new(),
             excluded_subdirs: Vec::new(),
             witnesses: Vec::new(),
-            gitignore: None,
+            rules_file: None,
         };
         self.others.as_deref().unwrap_or(&NOTHING)
     }
 
     /// The rules in the directory `dir`, where `above` are those above it.
-    pub(super) fn rules(&mut self, above: &Arc<Rules>, work_tree: &Path, dir: &BStr) -> Arc<Rules> {
+    pub(super) fn rules(
+        &mut self,
+        above: &Arc<dyn IgnoreScope>,
+        system: &dyn System,
+        dir: &BStr,
+    ) -> Arc<dyn IgnoreScope> {
         match &self.own_rules {
             OwnRules::None => above.clone(),
             OwnRules::Known(rules) => rules.clone(),
             OwnRules::Unread(digest) => {
-                let rules = Arc::new(Rules::unread(above, work_tree, dir, *digest));
+                let rules = system.rules_of_digest(above, dir, *digest);
                 self.own_rules = OwnRules::Known(rules.clone());
                 rules
             }
@@ -247,8 +251,8 @@ impl Listed {
         let record = listing.record;
         let flags = record.flags.get();
         let stamp = Stamp::from_bytes(&record.stamp);
-        let gitignore = (flags & ListingRecord::HAS_GITIGNORE != 0)
-            .then(|| Stamp::from_bytes(&record.gitignore));
+        let rules_file = (flags & ListingRecord::HAS_RULES_FILE != 0)
+            .then(|| Stamp::from_bytes(&record.rules_file));
         let witnesses: Vec<Witness> = listing
             .witnesses()
             .map(|(path, stamp)| Witness {
@@ -258,7 +262,7 @@ impl Listed {
             .collect();
         let mut stamps = witnesses.iter().map(|witness| &witness.stamp);
         if !is_believed(&stamp)
-            || gitignore.as_ref().is_some_and(|stamp| !is_believed(stamp))
+            || rules_file.as_ref().is_some_and(|stamp| !is_believed(stamp))
             || stamps.any(|stamp| !is_believed(stamp))
         {
             return None;
@@ -269,7 +273,7 @@ impl Listed {
             ignored: owned(&mut listing.ignored()),
             excluded_subdirs: listing.excluded().collect(),
             witnesses,
-            gitignore,
+            rules_file,
         };
         let (above, own) = (record.rules_above.get(), record.rules.get());
         Some(Self {
@@ -287,12 +291,12 @@ impl Listed {
     fn to_write(&self, question: u32) -> NewListing<'_> {
         let others = self.others();
         let excluded = u32::from(self.is_excluded) * ListingRecord::IS_EXCLUDED;
-        let has_file = u32::from(others.gitignore.is_some()) * ListingRecord::HAS_GITIGNORE;
+        let has_file = u32::from(others.rules_file.is_some()) * ListingRecord::HAS_RULES_FILE;
         NewListing {
             record: ListingRecord {
                 stamp: self.stamp.to_bytes(),
-                gitignore: others
-                    .gitignore
+                rules_file: others
+                    .rules_file
                     .map_or([0; STAMP_LEN], |stamp| stamp.to_bytes()),
                 rules_above: self.rules_above.into(),
                 rules: self.own_digest().into(),
@@ -405,8 +409,7 @@ impl ScanMemory {
     }
 
     /// Whether any listing of a directory is remembered.
-    #[cfg(test)]
-    pub(crate) fn has_listing(&self, number: DirNumber) -> bool {
+    pub fn has_listing(&self, number: DirNumber) -> bool {
         self.dir(number)
             .is_some_and(|memory| !memory.listings.is_empty())
     }

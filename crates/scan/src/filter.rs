@@ -13,9 +13,9 @@ pub enum DirMatch {
     Yes,
 }
 
-/// Which paths a scan is about: what pathspecs say. All paths are relative to the top of the working tree.
+/// Which paths a scan is about: what patterns on a command line say. All paths are relative to the top of the working tree.
 pub trait PathFilter: Sync {
-    /// Whether the file, link or submodule (`is_dir`) at `path` is asked for.
+    /// Whether the file, link or nested repository (`is_dir`) at `path` is asked for.
     fn matches(&self, path: &BStr, is_dir: bool) -> bool;
 
     /// False only where nothing at or below `path` can be asked for; may err towards true.

@@ -70,10 +70,10 @@ impl<'t> Here<'t> {
     /// conflict is looked at besides a merged entry of its path.
     #[inline]
     pub(super) fn is_later_stage(&self, at: usize, file: &TrackedFile<'_>) -> bool {
-        file.flags().stage() > 0
+        file.is_side()
             && at
                 .checked_sub(1)
                 .and_then(|before| self.directory.file(before))
-                .is_some_and(|before| before.flags().stage() > 0 && before.name() == file.name())
+                .is_some_and(|before| before.is_side() && before.name() == file.name())
     }
 }

@@ -10,11 +10,11 @@ use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::tracked::DirNumber;
 
 use super::cache::{DirMemory, Listed, Others};
-use super::entries::is_gitlink_on_any_side;
+use super::entries::is_nested_on_any_side;
 use super::open::OpenDir;
 use super::pool::Local;
-use super::rules::Rules;
-use super::spot::Here;
+use super::position::Here;
+use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
 use vigil_stamp::Stamp;
@@ -30,12 +30,12 @@ impl Walk<'_> {
         &'s self,
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules_above: &Arc<Rules>,
+        rules_above: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         mut memory: Option<&mut DirMemory>,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
-    ) -> Arc<Rules> {
+    ) -> Arc<dyn IgnoreScope> {
         let Ok(stat) = stat_fd(dir.fd()) else {
             return rules_above.clone();
         };
@@ -48,7 +48,7 @@ impl Walk<'_> {
             && listed.stamp == Stamp::from(&stat)
             && self.holds(listed.others(), dir.fd())
         {
-            let rules = listed.rules(rules_above, self.scan.work_tree, here.path);
+            let rules = listed.rules(rules_above, self.scan.system, here.path);
             self.push_subdirs(
                 here,
                 dir,
@@ -63,16 +63,16 @@ impl Walk<'_> {
         let mut listing = worker.take_listing();
         let path = here.path;
         if let Err(error) = listing.read(dir.fd()) {
-            self.warn_unreadable(path, error, worker);
+            self.note_unlisted(path, error, worker);
         }
-        let (rules, gitignore) = self.rules_of(
-            &here.directory,
+        let (rules, rules_file) = self.rules_in(
+            Some(&here.directory),
             dir.fd(),
             path,
             &listing,
             rules_above,
             is_excluded,
-            worker,
+            &mut worker.findings.warnings,
         );
         let mut found = Found::new(memory.is_some());
         let mut excluded_subdirs = Vec::new();
@@ -89,8 +89,8 @@ impl Walk<'_> {
         worker.give_back(listing);
         self.push_subdirs(here, dir, &rules, is_excluded, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);
+        worker.findings.unlisted.append(&mut found.unlisted);
         worker.hidden.append(&mut found.hidden);
-        let gitignore_holds = gitignore.is_none_or(|stamp| stamp.is_some());
         let names = |paths: Vec<BString>| -> Vec<BString> {
             let start = match path.len() {
                 0 => 0,
@@ -104,12 +104,15 @@ impl Walk<'_> {
             ignored: names(found.ignored),
             excluded_subdirs,
             witnesses: found.witnesses,
-            gitignore: gitignore.flatten(),
+            rules_file: match rules_file {
+                RulesFile::Seen(stamp) => Some(stamp),
+                RulesFile::Absent | RulesFile::Unproven => None,
+            },
         };
         self.report_others(&others, here.path, worker);
         if let Some(memory) = memory {
             let listed = Stamp::trusted(&stat, self.started_at)
-                .filter(|_| found.can_be_remembered && gitignore_holds)
+                .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
                 .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
             memory.remember(question, listed);
         }
@@ -118,10 +121,11 @@ impl Walk<'_> {
 
     /// Whether all that remembered findings rest on is still as it was.
     fn holds(&self, others: &Others, dir: BorrowedFd<'_>) -> bool {
-        let gitignore_holds = others.gitignore.is_none_or(|stamp| {
-            stat_at(dir, c".gitignore").is_ok_and(|stat| Stamp::from(&stat) == stamp)
+        let file_holds = others.rules_file.is_none_or(|stamp| {
+            stat_at(dir, self.scan.system.rules_file_name())
+                .is_ok_and(|stat| Stamp::from(&stat) == stamp)
         });
-        gitignore_holds
+        file_holds
             && others.witnesses.iter().all(|witness| {
                 rustix::fs::statat(
                     dir,
@@ -150,7 +154,7 @@ impl Walk<'_> {
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         found: &mut Found,
         excluded_subdirs: &mut Vec<DirNumber>,
@@ -177,7 +181,7 @@ impl Walk<'_> {
             };
             let is_dir = entry.kind == EntryKind::Dir;
             if let Some((at, file)) = &tracked
-                && (!is_dir || is_gitlink_on_any_side(&here.directory, *at, file))
+                && (!is_dir || is_nested_on_any_side(&here.directory, *at, file))
             {
                 if !is_dir {
                     continue;
@@ -187,7 +191,7 @@ impl Walk<'_> {
                 // Regardless of case, git asks for directories first.
                 if !names.is_some_and(|names| names.has_dir(path.as_bstr())) {
                     let mut others = subdirs.clone();
-                    if file.flags().stage() > 0 && others.any(|sub| sub.name() == name) {
+                    if file.is_side() && others.any(|sub| sub.name() == name) {
                         found.hide(vigil_model::path::join(path.as_bstr(), BStr::new("")));
                     }
                     continue;

@@ -1,6 +1,6 @@
 //! What stands beside tracked files: untracked and ignored files, directories and repositories.
 //!
-//! The rules are those that git's directory walk applies for `git status`. A name is reported once: a directory
+//! A name is reported once: a directory
 //! without tracked files stands for all below it unless every file is asked for; empty directories are nothing;
 //! a directory in which all is ignored is itself ignored; another repository is one name, whatever is in it.
 
@@ -14,13 +14,15 @@ use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
 
+use super::Unseen;
 use super::cache::Witness;
 use super::filter::DirMatch;
 use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
-use super::rules::Rules;
+use super::system::{IgnoreScope, ListedDirectory, RulesFile};
 use super::walk::{Task, Walk, Worker};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_model::tracked::Directory;
 use vigil_stamp::Stamp;
 
 /// What a path beside the tracked files is; of several, the greatest counts for the directory above.
@@ -40,6 +42,7 @@ pub(super) struct Found {
     pub(super) untracked: Vec<BString>,
     pub(super) ignored: Vec<BString>,
     pub(super) warnings: Vec<BString>,
+    pub(super) unlisted: Vec<Unseen>,
     /// Directories with tracked files in which nothing untracked is shown, with a `/` at the end.
     pub(super) hidden: Vec<BString>,
     /// Directories and ignore files below, if these are to be remembered.
@@ -59,7 +62,7 @@ impl Found {
         }
     }
 
-    /// Hides what is untracked in a directory that a conflict has for a submodule, too: git takes it for one.
+    /// Hides what is untracked in a directory that a conflict has for a nested repository, too: it is taken for one.
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
         self.can_be_remembered = false;
@@ -69,7 +72,7 @@ impl Found {
 /// A directory without tracked files whose contents are all reported.
 pub(super) struct UntrackedDir {
     path: BString,
-    rules: Arc<Rules>,
+    rules: Arc<dyn IgnoreScope>,
     is_excluded: bool,
 }
 
@@ -93,7 +96,7 @@ impl<'a> Walk<'a> {
         kind: EntryKind,
         dir: &Arc<OpenDir<'s>>,
         path: &mut BString,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         is_tracked_name: bool,
         found: &mut Found,
@@ -103,7 +106,7 @@ impl<'a> Walk<'a> {
             .rfind_byte(b'/')
             .map_or(0, |slash| slash.saturating_add(1));
         let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
-        if kind == EntryKind::Dir && wants_each && !self.is_dot_git(path.as_bstr()) {
+        if kind == EntryKind::Dir && wants_each && !self.is_own(path.as_bstr()) {
             // Large untracked trees are walked by all workers.
             let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
@@ -113,7 +116,7 @@ impl<'a> Walk<'a> {
                 .treatment_by_folded_names(path.as_bstr())
                 .unwrap_or_else(|| self.treatment(path.as_bstr(), is_excluded));
             if let Treatment::Enter = treatment {
-                self.warn_of_gap(path.as_bstr(), &mut found.warnings);
+                self.note_gap(path.as_bstr(), &mut found.unlisted);
                 let parent = self.may_keep_open().then(|| dir.clone());
                 let dir = UntrackedDir {
                     path: path.clone(),
@@ -147,10 +150,8 @@ impl<'a> Walk<'a> {
             Ok(fd) => Arc::new(self.keep(DirFd::Own(fd))),
             Err(error) => {
                 if !is_gone(error) {
-                    worker
-                        .findings
-                        .warnings
-                        .push(Self::unreadable(dir.path.as_bstr(), error));
+                    let unseen = Unseen::of(dir.path.as_bstr(), error);
+                    worker.findings.unlisted.push(unseen);
                 }
                 return;
             }
@@ -158,10 +159,8 @@ impl<'a> Walk<'a> {
         drop(parent);
         let mut listing = worker.take_listing();
         if let Err(error) = listing.read(fd.fd()) {
-            worker
-                .findings
-                .warnings
-                .push(Self::unreadable(dir.path.as_bstr(), error));
+            let unseen = Unseen::of(dir.path.as_bstr(), error);
+            worker.findings.unlisted.push(unseen);
         }
         let mut found = Found::new(false);
         let rules = self.rules_in(
@@ -195,6 +194,7 @@ impl<'a> Walk<'a> {
         worker.findings.untracked.append(&mut found.untracked);
         worker.findings.ignored.append(&mut found.ignored);
         worker.findings.warnings.append(&mut found.warnings);
+        worker.findings.unlisted.append(&mut found.unlisted);
     }
 
     /// Says what the thing at `path` is, and adds what is to be reported to `found`, unless `sums_up`.
@@ -207,13 +207,13 @@ impl<'a> Walk<'a> {
         kind: EntryKind,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,
     ) -> Kind {
         let is_dir = kind == EntryKind::Dir;
-        if self.is_dot_git(path.as_bstr())
+        if self.is_own(path.as_bstr())
             || self
                 .scan
                 .filter
@@ -255,12 +255,12 @@ impl<'a> Walk<'a> {
         result
     }
 
-    /// How a directory is to be treated that is tracked, or is a submodule, but for the case of its name.
+    /// How a directory is to be treated that is tracked, or is a nested repository, but for the case of its name.
     fn treatment_by_folded_names(&self, path: &BStr) -> Option<Treatment> {
         let names = self.folded.as_ref()?;
         if names.has_dir(path) {
             Some(Treatment::Enter)
-        } else if names.has_gitlink(path) {
+        } else if names.has_nested(path) {
             Some(Treatment::Settled(Kind::Nothing))
         } else {
             None
@@ -271,7 +271,7 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,
@@ -288,7 +288,7 @@ impl<'a> Walk<'a> {
         let kind = match treatment {
             Treatment::Settled(kind) => kind,
             Treatment::Enter => {
-                self.warn_of_gap(path.as_bstr(), &mut found.warnings);
+                self.note_gap(path.as_bstr(), &mut found.unlisted);
                 return self.read_dir(parent, path, rules, is_excluded, sums_up, found);
             }
             Treatment::Sum => {
@@ -327,7 +327,7 @@ impl<'a> Walk<'a> {
         if relation == DirMatch::No {
             return Treatment::Settled(Kind::Nothing);
         }
-        if self.scan.surroundings.is_repository(path) {
+        if self.scan.system.is_repository(path) {
             return Treatment::Settled(match relation {
                 DirMatch::Below => Kind::Nothing,
                 _ if is_excluded => Kind::Ignored,
@@ -353,7 +353,7 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         sums_up: bool,
         found: &mut Found,
@@ -362,7 +362,7 @@ impl<'a> Walk<'a> {
             Ok(fd) => self.keep(DirFd::Own(fd)),
             Err(error) => {
                 if !is_gone(error) {
-                    found.warnings.push(Self::unreadable(path.as_bstr(), error));
+                    found.unlisted.push(Unseen::of(path.as_bstr(), error));
                 }
                 found.can_be_remembered = false;
                 return Kind::Nothing;
@@ -371,10 +371,10 @@ impl<'a> Walk<'a> {
         self.witness_dir(fd.fd(), path.as_bstr(), found);
         let mut listing = Listing::new();
         if let Err(error) = listing.read(fd.fd()) {
-            found.warnings.push(Self::unreadable(path.as_bstr(), error));
+            found.unlisted.push(Unseen::of(path.as_bstr(), error));
             found.can_be_remembered = false;
         }
-        let (rules, gitignore) = self.rules_in(
+        let (rules, rules_file) = self.rules_in(
             None,
             fd.fd(),
             path.as_bstr(),
@@ -383,14 +383,14 @@ impl<'a> Walk<'a> {
             is_excluded,
             &mut found.warnings,
         );
-        match gitignore {
-            None => {}
-            Some(Some(stamp)) => {
-                let mut file = path.clone();
-                file.extend_from_slice(b"/.gitignore");
+        match rules_file {
+            RulesFile::Absent => {}
+            RulesFile::Seen(stamp) => {
+                let name = self.scan.system.rules_file_name().to_bytes();
+                let file = vigil_model::path::join(path.as_bstr(), name.as_bstr());
                 self.witness(file.as_bstr(), stamp, found);
             }
-            Some(None) => found.can_be_remembered = false,
+            RulesFile::Unproven => found.can_be_remembered = false,
         }
         // However deep the tree is, the number of directories that are open above is bounded.
         let kept = self.may_keep_open().then_some(fd);
@@ -401,7 +401,7 @@ impl<'a> Walk<'a> {
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
-            if self.is_dot_git(path.as_bstr()) {
+            if self.is_own(path.as_bstr()) {
                 // What is no repository now may become one without a change to this directory.
                 found.can_be_remembered = false;
             }
@@ -424,7 +424,7 @@ impl<'a> Walk<'a> {
 
     /// git goes straight to the directory that pathspecs have in common, from the first one on the way that it may
     /// enter on, and says so where it is not there.
-    pub(super) fn warn_of_gap(&self, dir: &BStr, warnings: &mut Vec<BString>) {
+    pub(super) fn note_gap(&self, dir: &BStr, unlisted: &mut Vec<Unseen>) {
         let Some(common) = self.scan.filter.map(|filter| filter.common_directory()) else {
             return;
         };
@@ -444,7 +444,7 @@ impl<'a> Walk<'a> {
             return;
         }
         if let Err(error) = stat_path(&at(common.len()).join(".")) {
-            warnings.push(Self::unreadable(common, error));
+            unlisted.push(Unseen::of(common, error));
         }
     }
 
@@ -497,9 +497,65 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn is_dot_git(&self, path: &BStr) -> bool {
+    /// Whether what is at `path` is the system's own, and never reported.
+    pub(super) fn is_own(&self, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
-        name == ".git" || (self.scan.ignore_case && name.eq_ignore_ascii_case(b".git"))
+        self.scan.system.is_own_name(name)
+    }
+
+    /// The rules in force in the directory `path`, and the file there on which they rest.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one step of the walk"
+    )]
+    pub(super) fn rules_in(
+        &self,
+        tracked: Option<&Directory<'_>>,
+        dir: BorrowedFd<'_>,
+        path: &BStr,
+        listing: &Listing,
+        above: &Arc<dyn IgnoreScope>,
+        is_excluded: bool,
+        warnings: &mut Vec<BString>,
+    ) -> (Arc<dyn IgnoreScope>, RulesFile) {
+        // All below an excluded directory is excluded, whatever rules are in it.
+        if is_excluded {
+            return (above.clone(), RulesFile::Absent);
+        }
+        let directory = ListedDirectory {
+            tracked,
+            dir,
+            path,
+            listing,
+            asks_for_rules: &|| self.asks_for_rules(tracked, path, listing),
+            scan_started_at: self.started_at,
+        };
+        self.scan.system.rules_in(&directory, above, warnings)
+    }
+
+    /// Whether anything in the directory `path` is looked up in ignore rules: they are not read otherwise.
+    fn asks_for_rules(
+        &self,
+        tracked: Option<&Directory<'_>>,
+        path: &BStr,
+        listing: &Listing,
+    ) -> bool {
+        let is_tracked = |name: &[u8]| {
+            tracked.is_some_and(|directory| {
+                let file = directory.file(directory.position(name));
+                file.is_some_and(|file| file.name() == name)
+            })
+        };
+        listing.entries().any(|entry| {
+            let name = entry.name.to_bytes();
+            let path = vigil_model::path::join(path, name.as_bstr());
+            !self.is_own(path.as_bstr())
+                && self
+                    .scan
+                    .filter
+                    .is_none_or(|filter| filter.may_match_below(path.as_bstr()))
+                && (entry.kind == EntryKind::Dir || !is_tracked(name))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use vigil_model::tracked::Tracked;
 pub(super) struct FoldedNames {
     files: HashSet<BString>,
     dirs: HashSet<BString>,
-    gitlinks: HashSet<BString>,
+    nested: HashSet<BString>,
 }
 
 impl FoldedNames {
@@ -18,19 +18,19 @@ impl FoldedNames {
         let mut names = Self {
             files: HashSet::new(),
             dirs: HashSet::new(),
-            gitlinks: HashSet::new(),
+            nested: HashSet::new(),
         };
         let _ = tracked.visit::<()>(
             |_| true,
             |_, path, file| {
-                names.add(fold(path), file.mode().is_gitlink());
+                names.add(fold(path), file.is_nested());
                 ControlFlow::Continue(())
             },
         );
         names
     }
 
-    fn add(&mut self, path: BString, is_gitlink: bool) {
+    fn add(&mut self, path: BString, is_nested: bool) {
         let mut above = path.as_bstr();
         while let Some((dir, _)) = above.rsplit_once_str("/") {
             if !self.dirs.insert(dir.into()) {
@@ -39,10 +39,10 @@ impl FoldedNames {
             above = dir.as_bstr();
         }
         // Of several entries, such as the sides of a conflict, git finds the last.
-        if is_gitlink {
-            self.gitlinks.insert(path.clone());
+        if is_nested {
+            self.nested.insert(path.clone());
         } else {
-            self.gitlinks.remove(&path);
+            self.nested.remove(&path);
         }
         self.files.insert(path);
     }
@@ -55,8 +55,8 @@ impl FoldedNames {
         self.dirs.contains(&fold(path))
     }
 
-    pub(super) fn has_gitlink(&self, path: &BStr) -> bool {
-        self.gitlinks.contains(&fold(path))
+    pub(super) fn has_nested(&self, path: &BStr) -> bool {
+        self.nested.contains(&fold(path))
     }
 }
 

@@ -11,20 +11,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
-use vigil_linux::{Errno, errno};
+use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Budget, DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
-use super::icase::FoldedNames;
+use super::folded_names::FoldedNames;
 use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
-use super::rules::Rules;
-use super::spot::{Here, Spot};
+use super::position::{Here, Spot};
+use super::system::IgnoreScope;
 use super::untracked::UntrackedDir;
-use super::{Findings, Observed, Scan, ScanError};
+use super::{Findings, Observed, Scan, ScanError, Unseen};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::now;
 
@@ -66,10 +67,6 @@ impl Worker {
     pub(super) fn give_back(&mut self, listing: Listing) {
         self.listing = listing;
     }
-
-    pub(super) fn warnings(&mut self) -> &mut Vec<BString> {
-        &mut self.findings.warnings
-    }
 }
 
 /// One piece of work.
@@ -79,7 +76,7 @@ pub(super) enum Task<'s> {
         spot: Spot,
         /// The directory above, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
-        rules: Arc<Rules>,
+        rules: Arc<dyn IgnoreScope>,
         /// Whether an ignore rule matches this directory or one above.
         is_excluded: bool,
     },
@@ -129,7 +126,7 @@ impl Scan<'_> {
         let first = Task::Dir {
             spot: Spot::top(),
             parent: None,
-            rules: Arc::new(Rules::from(self.ignore_rules.clone())),
+            rules: self.system.rules_at_top(),
             is_excluded: false,
         };
         let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
@@ -145,8 +142,9 @@ impl Scan<'_> {
             all.tracked.extend(worker.findings.tracked);
             all.untracked.extend(worker.findings.untracked);
             all.ignored.extend(worker.findings.ignored);
+            all.unlisted.extend(worker.findings.unlisted);
             all.warnings.extend(worker.findings.warnings);
-            all.messages.extend(worker.findings.messages);
+            all.unknown.extend(worker.findings.unknown);
             hidden.extend(worker.hidden);
         }
         if !hidden.is_empty() {
@@ -154,16 +152,14 @@ impl Scan<'_> {
             all.untracked.retain(is_shown);
             all.ignored.retain(is_shown);
             // What is not searched is not said to be out of reach either.
-            all.warnings.retain(|text| {
-                let place = text.strip_prefix(OPEN_FAILED);
-                place.is_none_or(|place| !hidden.iter().any(|dir| place.starts_with(dir)))
+            all.unlisted.retain(|unseen| {
+                let dir = join(unseen.path.as_bstr(), BStr::new(""));
+                !hidden.iter().any(|hidden| dir.starts_with(hidden))
             });
         }
         all.tracked.sort_unstable_by_key(|&(number, _)| number);
         all.untracked.sort_unstable();
         all.ignored.sort_unstable();
-        all.warnings.sort_unstable();
-        all.messages.sort_unstable();
         Ok(all)
     }
 }
@@ -248,7 +244,7 @@ impl<'a> Walk<'a> {
         &'s self,
         spot: &Spot,
         parent: Option<&OpenDir<'s>>,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
@@ -270,7 +266,7 @@ impl<'a> Walk<'a> {
             Ok(fd) => (fd, true),
             Err(Errno::ACCESS) => {
                 if !is_excluded {
-                    self.warn_unreadable(path, Errno::ACCESS, worker);
+                    self.note_unlisted(path, Errno::ACCESS, worker);
                 }
                 let name = CName::new(vigil_model::path::file_name(path));
                 let searchable = parent
@@ -305,7 +301,7 @@ impl<'a> Walk<'a> {
         let mut memory = self.scan.memory.and_then(|memory| memory.dir(spot.number));
         let rules_below = if wants_others {
             if !is_root {
-                self.warn_of_gap(path, worker.warnings());
+                self.note_gap(path, &mut worker.findings.unlisted);
             }
             self.look_at_others(
                 &here,
@@ -430,7 +426,7 @@ impl<'a> Walk<'a> {
                 at,
                 &file,
                 comparisons,
-                &mut findings.messages,
+                &mut findings.unknown,
             )? {
                 self.found_tracked(here, at, &file, observed, findings);
             }
@@ -442,11 +438,11 @@ impl<'a> Walk<'a> {
     /// type.
     #[inline]
     fn is_asked_for(&self, here: &Here<'_>, file: &TrackedFile<'_>) -> bool {
-        let is_gitlink = file.mode().is_gitlink();
+        let is_nested = file.is_nested();
         self.scan.filter.is_none_or(|filter| {
-            let path = vigil_model::path::join(here.path, file.name());
-            filter.matches(path.as_bstr(), is_gitlink)
-                || file.flags().stage() > 0 && filter.matches(path.as_bstr(), !is_gitlink)
+            let path = join(here.path, file.name());
+            filter.matches(path.as_bstr(), is_nested)
+                || file.is_side() && filter.matches(path.as_bstr(), !is_nested)
         })
     }
 
@@ -460,13 +456,13 @@ impl<'a> Walk<'a> {
     ) {
         let number = here.entry_number(at);
         findings.tracked.push((number, observed));
-        let is_certain = observed != Observed::Submodule && file.flags().stage() == 0;
+        let is_certain = observed != Observed::Nested && !file.is_side();
         if is_certain {
             self.tracked_found.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// What the system says of files below `path`, which is no directory: git asks for them by their whole path, and
+    /// What the system says of files below `path`, which is no directory: they are asked for by their whole path, which
     /// follows a link there, though it takes nothing behind it for what is recorded. Also, whether there is a link to a
     /// directory.
     fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
@@ -494,19 +490,21 @@ impl<'a> Walk<'a> {
                 if here.is_later_stage(at, &file) {
                     continue;
                 }
-                let path = vigil_model::path::join(here.path, file.name());
+                let path = join(here.path, file.name());
                 let path = path.as_bstr();
-                let flags = file.flags();
-                let is_skipped = flags.is_skip_worktree()
+                let is_skipped = file.is_left_out()
                     && !(is_link
                         && self.scan.looks_at_present_skipped_files
                         && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
-                let is_expected = !is_skipped && !flags.is_assume_valid();
+                let is_expected = !is_skipped && !file.is_vouched_for();
                 let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
-                if is_wanted && (is_expected || flags.stage() > 0) {
+                if is_wanted && (is_expected || file.is_side()) {
                     match observed {
                         Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
-                        Err(error) => findings.messages.push(unknown(path, error)),
+                        Err(reason) => findings.unknown.push(Unseen {
+                            path: path.to_owned(),
+                            reason,
+                        }),
                     }
                 }
             }
@@ -526,7 +524,7 @@ impl<'a> Walk<'a> {
         &'s self,
         here: &Here<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules: &Arc<Rules>,
+        rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         excluded_subdirs: &[DirNumber],
         local: &mut Local<Task<'s>>,
@@ -538,7 +536,7 @@ impl<'a> Walk<'a> {
         // The last one pushed is the first one walked.
         for sub in here.directory.subdirs().rev() {
             if self.scan.focus.is_some_and(|focus| !focus.has(sub.number))
-                || lacks_some && self.is_one_skipped_entry(sub.number)
+                || lacks_some && self.stands_for_nothing(sub.number)
             {
                 continue;
             }
@@ -552,35 +550,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the directory `number` is one entry of a sparse index, as nothing that is to be in the working tree.
-    fn is_one_skipped_entry(&self, number: DirNumber) -> bool {
+    fn stands_for_nothing(&self, number: DirNumber) -> bool {
         let directory = self.scan.tracked_files.directory(number);
         let only = directory.file(0).filter(|_| directory.sums().entries == 1);
-        only.is_some_and(|only| only.mode().is_tree() && only.flags().is_skip_worktree())
+        only.is_some_and(|only| only.is_collapsed() && only.is_left_out())
     }
 
-    /// Says on behalf of git that a directory cannot be listed.
-    pub(super) fn unreadable(path: &BStr, error: Errno) -> BString {
-        let shown = if path.is_empty() {
-            BString::from(".")
-        } else {
-            vigil_model::path::join(path, BStr::new(""))
-        };
-        let reason = errno::text(error);
-        let pieces: [&[u8]; 4] = [OPEN_FAILED, &shown, b"': ", reason.as_bytes()];
-        bstr::concat(pieces).into()
-    }
-
-    pub(super) fn warn_unreadable(&self, path: &BStr, error: Errno, worker: &mut Worker) {
+    /// Notes that a directory cannot be listed, where what is in it is asked for.
+    pub(super) fn note_unlisted(&self, path: &BStr, reason: Errno, worker: &mut Worker) {
         if self.scan.untracked != UntrackedMode::No {
-            worker.findings.warnings.push(Self::unreadable(path, error));
+            worker.findings.unlisted.push(Unseen::of(path, reason));
         }
     }
-}
-
-/// How a warning of a directory that cannot be listed begins, before its path.
-const OPEN_FAILED: &[u8] = b"could not open directory '";
-
-/// What git says of a tracked path of which the system says neither what it is nor that it is gone.
-pub(super) fn unknown(path: &BStr, error: Errno) -> BString {
-    bstr::concat([path.as_bytes(), b": ", errno::text(error).as_bytes()]).into()
 }

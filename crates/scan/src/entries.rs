@@ -10,17 +10,13 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_linux::{Errno, errno};
-use vigil_model::facts::ObservedStat;
-use vigil_model::mode::FileMode;
 use vigil_model::path::{is_odd, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
-use vigil_model::verdict::{Verdict, compare, worktree_mode};
 
 use super::cache::Compared;
-use super::surroundings::ContentError;
-use super::walk::unknown;
-use super::{Observed, Scan};
+use super::system::{ContentError, Difference};
+use super::{Observed, Scan, Unseen};
 use vigil_stamp::Stamp;
 
 /// Contents that were compared in one directory: earlier ones, and those of this scan. In order of files, as long as
@@ -110,74 +106,34 @@ pub(super) fn check(
     at: usize,
     file: &TrackedFile<'_>,
     comparisons: &mut Comparisons,
-    messages: &mut Vec<BString>,
+    unknown: &mut Vec<Unseen>,
 ) -> Result<Option<Observed>, ContentError> {
-    let (flags, mode) = (file.flags(), file.mode());
-    if flags.is_skip_worktree() && (!scan.looks_at_present_skipped_files || mode.is_tree())
-        || flags.is_assume_valid() && flags.stage() == 0
+    if file.is_left_out() && (!scan.looks_at_present_skipped_files || file.is_collapsed())
+        || file.is_vouched_for() && !file.is_side()
     {
         return Ok(None);
     }
     let stat = match place.stat() {
         Ok(stat) => stat,
-        Err(Errno::NOENT | Errno::NOTDIR) if flags.is_skip_worktree() => {
+        Err(Errno::NOENT | Errno::NOTDIR) if file.is_left_out() => {
             return Ok(None);
         }
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
-        // git says so and goes on as if nothing had changed.
-        Err(error) => {
-            messages.push(unknown(place.path().as_bstr(), error));
+        // It is said, and taken for as recorded.
+        Err(reason) => {
+            let path = place.path();
+            unknown.push(Unseen { path, reason });
             return Ok(None);
         }
     };
-    let is_plain = flags.stage() == 0 && !flags.is_intent_to_add();
-    if is_plain && (mode.is_file() || mode.is_symlink()) {
-        let observed = observed(&stat);
-        let recorded = file.stat();
-        match compare(
-            mode,
-            recorded.size == 0 && file.id().is_empty_blob(),
-            &recorded,
-            &observed,
-            &scan.stat_rules,
-            scan.index_written_at,
-        ) {
-            Verdict::Clean => return Ok(None),
-            Verdict::Changed => {}
-            Verdict::Unsure => {
-                return if is_unchanged(scan, scan_started_at, place, at, file, &stat, comparisons)?
-                {
-                    Ok(None)
-                } else {
-                    Ok(Some(Observed::Present(worktree_mode(
-                        mode,
-                        stat.mode,
-                        &scan.stat_rules,
-                    ))))
-                };
-            }
+    match scan.system.by_facts(file, &stat, &|| place.path()) {
+        Ok(()) => Ok(None),
+        Err(Difference::Certain(observed)) => Ok(Some(observed)),
+        Err(Difference::InContents(mode)) => {
+            let is_same = is_unchanged(scan, scan_started_at, place, at, file, &stat, comparisons)?;
+            Ok((!is_same).then_some(Observed::Present(mode)))
         }
     }
-    Ok(Some(special(scan, place, file, &stat)))
-}
-
-/// What is to be said of an entry that stat facts set apart from its record.
-fn special(scan: &Scan<'_>, place: &Place<'_>, file: &TrackedFile<'_>, stat: &Stat) -> Observed {
-    let mode = file.mode();
-    if stat.is_dir() {
-        if mode.is_gitlink() {
-            return if file.flags().stage() == 0 {
-                Observed::Submodule
-            } else {
-                Observed::Present(FileMode::GITLINK)
-            };
-        }
-        // A directory in place of a file means that the file is gone, unless the directory could be a submodule.
-        if !scan.surroundings.has_commit(place.path().as_bstr()) {
-            return Observed::Missing;
-        }
-    }
-    Observed::Present(worktree_mode(mode, stat.mode, &scan.stat_rules))
 }
 
 #[cold]
@@ -195,7 +151,7 @@ fn is_unchanged(
     let conversion = if stat.is_symlink() {
         None
     } else {
-        scan.surroundings.conversion(path.as_bstr())
+        scan.system.conversion(path.as_bstr())
     };
     if let Ok(known) = comparisons
         .earlier
@@ -208,19 +164,19 @@ fn is_unchanged(
         comparisons.now.push(known);
         return Ok(known.is_unchanged);
     }
-    let told = scan.surroundings.told();
+    let told = scan.system.told();
     let is_unchanged = if stat.is_symlink() {
         let target = rustix::fs::readlinkat(place.dir, &*place.name_for_system(), Vec::new()).ok();
-        target.map(|target| scan.surroundings.is_unchanged_link(target.as_bytes(), &id))
+        target.map(|target| scan.system.is_unchanged_link(target.as_bytes(), &id))
     } else {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match rustix::fs::openat(place.dir, &*place.name_for_system(), flags, Mode::empty()) {
-            Ok(fd) => Some(scan.surroundings.is_unchanged(
-                path.as_bstr(),
-                File::from(fd),
-                stat.size,
-                &id,
-            )?),
+            Ok(fd) => {
+                Some(
+                    scan.system
+                        .is_unchanged(path.as_bstr(), File::from(fd), stat.size, &id)?,
+                )
+            }
             // git takes the file for changed.
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 let reason = errno::text(error);
@@ -237,7 +193,7 @@ fn is_unchanged(
     };
     if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
         && (stat.is_symlink() || conversion.is_some())
-        && scan.surroundings.told() == told
+        && scan.system.told() == told
     {
         comparisons.now.push(Compared {
             at,
@@ -249,24 +205,8 @@ fn is_unchanged(
     Ok(is_unchanged)
 }
 
-#[inline]
-pub(crate) fn observed(stat: &Stat) -> ObservedStat {
-    ObservedStat {
-        ctime_s: stat.ctime_s,
-        ctime_ns: stat.ctime_ns,
-        mtime_s: stat.mtime_s,
-        mtime_ns: stat.mtime_ns,
-        dev: stat.dev,
-        ino: stat.ino,
-        uid: stat.uid,
-        gid: stat.gid,
-        size: stat.size,
-        mode: stat.mode,
-    }
-}
-
-/// Whether the file at `at`, the first of its name, or a side of its conflict, is a submodule.
-pub(super) fn is_gitlink_on_any_side(
+/// Whether the file at `at`, the first of its name, or a side of its conflict, is a nested repository.
+pub(super) fn is_nested_on_any_side(
     directory: &Directory<'_>,
     at: usize,
     first: &TrackedFile<'_>,
@@ -274,6 +214,6 @@ pub(super) fn is_gitlink_on_any_side(
     directory
         .files_from(at)
         .take_while(|(_, side)| side.name() == first.name())
-        .filter(|(place, side)| *place == at || side.flags().stage() > 0)
-        .any(|(_, side)| side.mode().is_gitlink())
+        .filter(|(place, side)| *place == at || side.is_side())
+        .any(|(_, side)| side.is_nested())
 }

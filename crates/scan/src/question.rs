@@ -11,7 +11,7 @@ const IGNORED: [IgnoredMode; 3] = [
 ];
 
 /// The number of a question.
-pub(crate) fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
+pub fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
     let untracked = (0..).zip(UNTRACKED).find(|(_, mode)| *mode == untracked);
     let ignored = (0..).zip(IGNORED).find(|(_, mode)| *mode == ignored);
     let at = |found: Option<u32>| found.unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
 }
 
 /// The question of that number, if there is one.
-pub(crate) fn of_number(number: u32) -> Option<(UntrackedMode, IgnoredMode)> {
+pub fn of_number(number: u32) -> Option<(UntrackedMode, IgnoredMode)> {
     let untracked = UNTRACKED.get(number as usize >> 4)?;
     let ignored = IGNORED.get(number as usize & 0xf)?;
     Some((*untracked, *ignored))

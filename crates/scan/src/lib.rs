@@ -1,43 +1,43 @@
-//! Compares index and working tree, in parallel, one task per directory.
+//! The walk over a working copy, in parallel, one task per directory: how the disk differs from what is recorded, and what is
+//! there beside that.
 //!
 //! A directory is opened from its parent's descriptor and listed only where its memory cannot answer; each
-//! tracked file is looked at by name from its directory's descriptor. What stands beside the tracked files is
-//! judged as git's `dir.c` judges it for `git status`.
+//! recorded file is looked at by name from its directory's descriptor.
+//!
+//! May import `stamp`, `model` and `linux`. It knows no system: what is ignored, what the facts of a record prove, and what a
+//! nested repository is, it asks a [`System`].
 
-mod beside;
 mod cache;
 mod entries;
 mod filter;
 mod focus;
-mod icase;
+mod folded_names;
 mod open;
+mod others;
 mod pool;
-pub(crate) mod question;
-mod rules;
-mod spot;
-mod surroundings;
+mod position;
+pub mod progress;
+pub mod question;
+mod system;
+#[cfg(test)]
+mod tests;
 mod untracked;
 mod walk;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use bstr::BString;
 use vigil_linux::errno;
 use vigil_model::mode::FileMode;
-use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
-use vigil_model::verdict::StatRules;
 
 use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
-pub(crate) use entries::observed;
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
-pub(crate) use rules::{read_ignore_file, recorded_rules_hold};
-pub use surroundings::{ContentError, Surroundings};
+pub use system::{ContentError, Difference, IgnoreScope, ListedDirectory, RulesFile, System};
+
 use vigil_model::request::{IgnoredMode, UntrackedMode};
-use vigil_rules::ignore::IgnoreRules;
 
 /// One scan: what is asked, and all that is needed to answer.
 pub struct Scan<'a> {
@@ -45,20 +45,14 @@ pub struct Scan<'a> {
     pub work_tree: &'a Path,
     /// The tracked files.
     pub tracked_files: &'a Tracked,
-    /// The mtime of the index file.
-    pub index_written_at: Timestamp,
-    /// Which stat facts count.
-    pub stat_rules: StatRules,
-    /// `core.ignoreCase`.
+    /// Whether names that differ in the case of letters are the same.
     pub ignore_case: bool,
-    /// Whether a file that the sparse checkout leaves out, but that is there, is looked at nevertheless.
+    /// Whether a file that is not meant to be there, but is, is looked at nevertheless.
     pub looks_at_present_skipped_files: bool,
-    /// Whether it is known that no directory is there that is one entry of a sparse index.
+    /// Whether it is known that no directory is there that one record stands for.
     pub lacks_sparse_directories: bool,
-    /// What the scan asks of the repository.
-    pub surroundings: &'a dyn Surroundings,
-    /// The ignore rules that hold for the whole working tree.
-    pub ignore_rules: Arc<IgnoreRules>,
+    /// Whose working copy it is.
+    pub system: &'a dyn System,
     /// The paths that are asked for; `None` for all.
     pub filter: Option<&'a dyn PathFilter>,
     /// The part of the working tree that is looked at; `None` for all.
@@ -96,34 +90,41 @@ pub enum Observed {
     Missing,
     /// A file, link or directory that would be recorded with this mode.
     Present(FileMode),
-    /// The directory of a submodule, which has yet to be asked for its state.
-    Submodule,
-}
-
-impl Observed {
-    /// The mode that would be recorded; that of nothing where nothing is there.
-    pub fn mode(self) -> FileMode {
-        match self {
-            Self::Missing => FileMode::NONE,
-            Self::Present(mode) => mode,
-            Self::Submodule => FileMode::GITLINK,
-        }
-    }
+    /// The directory of a nested repository, which has yet to be asked for its state.
+    Nested,
 }
 
 /// What a scan found. Lists are in byte order.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Index entries that differ, by number; of unmerged paths the first stage, whether it differs or not.
+    /// Records that differ, by number; of a path in conflict the first side, whether it differs or not.
     pub tracked: Vec<(u32, Observed)>,
     /// Untracked paths; directories end in `/`.
     pub untracked: Vec<BString>,
     /// Ignored paths; directories end in `/`.
     pub ignored: Vec<BString>,
-    /// What could not be looked at, as git warns of it, without "warning: ".
+    /// Directories that could not be listed; a directory that paths asked for have in common may be missing.
+    pub unlisted: Vec<Unseen>,
+    /// What the system says of ignore rules that could not be read.
     pub warnings: Vec<BString>,
-    /// The tracked paths that could not be looked at, each line whole.
-    pub messages: Vec<BString>,
+    /// The recorded files that could not be looked at.
+    pub unknown: Vec<Unseen>,
+}
+
+/// A path at which the kernel let nothing be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// The path, from the top; empty for that itself.
+    pub path: BString,
+    /// What the kernel said.
+    pub reason: vigil_linux::Errno,
+}
+
+impl Unseen {
+    fn of(path: &bstr::BStr, reason: vigil_linux::Errno) -> Self {
+        let path = path.to_owned();
+        Self { path, reason }
+    }
 }
 
 /// Why a scan ended without an answer.

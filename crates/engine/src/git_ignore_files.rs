@@ -1,0 +1,218 @@
+//! The ignore rules of each directory: its `.gitignore`, on disk or only in the index (gitignore(5)).
+
+use std::any::Any;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::stat::{Stat, stat_fd};
+use vigil_linux::{Errno, errno};
+use vigil_model::ObjectId;
+use vigil_model::path::join;
+
+use vigil_rules::ignore::IgnoreRules;
+use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile};
+use vigil_stamp::Stamp;
+use vigil_stamp::file::read_to_end;
+
+/// What a file of ignore rules is called.
+pub(crate) const FILE_NAME: &[u8] = b".gitignore";
+
+/// The largest ignore file that git reads, in bytes.
+const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
+
+/// The ignore rules in force in a directory. Those of which only the digest is known are read when they are asked.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    digest: u128,
+    unread: Option<Unread>,
+    read: OnceLock<Arc<IgnoreRules>>,
+}
+
+/// Where rules come from that were not read.
+#[derive(Debug)]
+struct Unread {
+    above: Arc<Rules>,
+    /// The path of the directory, from the top.
+    dir: BString,
+    /// The directory itself.
+    on_disk: PathBuf,
+}
+
+impl From<Arc<IgnoreRules>> for Rules {
+    fn from(rules: Arc<IgnoreRules>) -> Self {
+        Self {
+            digest: rules.digest(),
+            unread: None,
+            read: OnceLock::from(rules),
+        }
+    }
+}
+
+impl Rules {
+    /// The rules `above` with those of the `.gitignore` in `dir`, all of which together have this `digest`.
+    fn unread(above: &Arc<Self>, work_tree: &Path, dir: &BStr, digest: u128) -> Self {
+        let unread = Unread {
+            above: above.clone(),
+            dir: dir.to_owned(),
+            on_disk: work_tree.join(std::ffi::OsStr::from_bytes(dir)),
+        };
+        Self {
+            digest,
+            unread: Some(unread),
+            read: OnceLock::new(),
+        }
+    }
+
+    /// These rules with those in the `.gitignore` of `dir`; themselves if there are none in it.
+    fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<dyn IgnoreScope> {
+        let Some(rules) = self.get() else {
+            return self.clone();
+        };
+        let with = rules.with_file(dir, contents);
+        match Arc::ptr_eq(&with, rules) {
+            true => self.clone(),
+            false => Arc::new(Self::from(with)),
+        }
+    }
+
+    fn get(&self) -> Option<&Arc<IgnoreRules>> {
+        if let Some(read) = self.read.get() {
+            return Some(read);
+        }
+        // From the innermost directory out to rules that are known, and back.
+        let mut pending = vec![self];
+        while let Some(unread) = pending.last().and_then(|rules| rules.unread.as_ref())
+            && unread.above.read.get().is_none()
+        {
+            pending.push(&unread.above);
+        }
+        while let Some(rules) = pending.pop() {
+            if let Some(unread) = &rules.unread
+                && let Some(above) = unread.above.read.get()
+            {
+                rules.read.get_or_init(|| unread.read(above));
+            }
+        }
+        self.read.get()
+    }
+}
+
+impl Unread {
+    fn read(&self, above: &Arc<IgnoreRules>) -> Arc<IgnoreRules> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let contents = rustix::fs::openat(CWD, &self.on_disk, flags, Mode::empty())
+            .and_then(|dir| read_ignore_file(dir.as_fd()));
+        match contents {
+            Ok((contents, _)) => above.with_file(self.dir.as_bstr(), &contents),
+            Err(_) => above.clone(),
+        }
+    }
+}
+
+impl IgnoreScope for Rules {
+    fn digest(&self) -> u128 {
+        self.digest
+    }
+
+    fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
+        self.get()
+            .is_some_and(|rules| rules.is_ignored(path, is_dir))
+    }
+}
+
+/// The rules of a scan, which are all of this kind.
+fn of_scan(scope: &Arc<dyn IgnoreScope>) -> Arc<Rules> {
+    let scope: Arc<dyn Any + Send + Sync> = scope.clone();
+    scope.downcast().unwrap_or_default()
+}
+
+/// The rules in force in `directory`, and its `.gitignore`. `recorded` gives the contents of one that is recorded and not
+/// checked out.
+pub(crate) fn rules_in(
+    directory: &ListedDirectory<'_>,
+    above: &Arc<dyn IgnoreScope>,
+    looks_at_present_skipped_files: bool,
+    recorded: &dyn Fn(&ObjectId) -> Option<Vec<u8>>,
+    warnings: &mut Vec<BString>,
+) -> (Arc<dyn IgnoreScope>, RulesFile) {
+    let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
+    let left_out = || {
+        let tracked = directory.tracked?;
+        let file = tracked.file(tracked.position(FILE_NAME))?;
+        let is_left_out = file.name() == FILE_NAME && file.is_left_out();
+        is_left_out.then(|| recorded(&file.id()))?
+    };
+    if directory.listing.find(FILE_NAME).is_none() {
+        return match left_out() {
+            None => (above.clone(), RulesFile::Absent),
+            // No stamp tells when these change.
+            Some(contents) => (with_file(&contents), RulesFile::Unproven),
+        };
+    }
+    match read_ignore_file(directory.dir) {
+        Ok((contents, stat)) => {
+            let stamp = Stamp::trusted(&stat, directory.scan_started_at);
+            let rules = match contents.is_empty() {
+                true => above.clone(),
+                false => with_file(&contents),
+            };
+            (rules, stamp.map_or(RulesFile::Unproven, RulesFile::Seen))
+        }
+        Err(error) => {
+            let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
+            if !is_silent && (directory.asks_for_rules)() {
+                let shown = join(directory.path, BStr::new(FILE_NAME));
+                warnings.push(format!("unable to access '{shown}': {}", errno::text(error)).into());
+            }
+            let holds = recorded_rules_hold(error, looks_at_present_skipped_files);
+            let rules = match holds.then(left_out).flatten() {
+                Some(contents) => with_file(&contents),
+                None => above.clone(),
+            };
+            (rules, RulesFile::Unproven)
+        }
+    }
+}
+
+/// The rules in force in the directory `dir` of the working tree `work_tree`, which have this digest together with those
+/// `above`; they are read once they are asked.
+pub(crate) fn rules_of_digest(
+    above: &Arc<dyn IgnoreScope>,
+    work_tree: &Path,
+    dir: &BStr,
+    digest: u128,
+) -> Arc<dyn IgnoreScope> {
+    Arc::new(Rules::unread(&of_scan(above), work_tree, dir, digest))
+}
+
+/// Whether a recorded `.gitignore` that is not checked out holds where one on disk cannot be read for `error`: where
+/// none is there; and where something is there but is expected to be, which `looks_at_present_skipped_files` denies.
+pub(crate) fn recorded_rules_hold(error: Errno, looks_at_present_skipped_files: bool) -> bool {
+    match error {
+        Errno::NOENT => true,
+        // git opens a directory, and reads no rules from it.
+        Errno::ISDIR => false,
+        _ => !looks_at_present_skipped_files,
+    }
+}
+
+/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not.
+pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, Stat), Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
+    let stat = stat_fd(fd.as_fd())?;
+    if stat.is_dir() {
+        return Err(Errno::ISDIR);
+    }
+    if stat.size > IGNORE_FILE_SIZE_MAX {
+        return Ok((Vec::new(), stat));
+    }
+    let regular_len = stat.is_file().then_some(stat.size);
+    let contents = read_to_end(fd.into(), regular_len, u64::MAX)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok((contents, stat))
+}

@@ -1,0 +1,231 @@
+//! git as the system of a scan: what the facts of an index entry prove (gitformat-index(5)), which contents it stands for, and
+//! what git ignores.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_git::convert::Converter;
+use vigil_git::objects::Objects;
+use vigil_git::repository::Repository;
+use vigil_linux::errno;
+use vigil_linux::stat::Stat;
+use vigil_model::ObjectId;
+use vigil_model::facts::ObservedStat;
+use vigil_model::mode::FileMode;
+use vigil_model::path::join;
+use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::TrackedFile;
+use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
+use vigil_rules::ignore::IgnoreRules;
+use vigil_rules::messages::Messages;
+use vigil_scan::{
+    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System, Unseen,
+};
+
+use crate::git_ignore_files::{self, Rules};
+use crate::session::submodules::checked_out;
+
+/// One git repository and its working tree, as of one question.
+pub(crate) struct GitSystem<'a> {
+    /// The repository.
+    pub(crate) repository: &'a Repository,
+    /// The top of the working tree.
+    pub(crate) top: &'a Path,
+    /// Its objects.
+    pub(crate) objects: &'a Objects,
+    /// How contents are converted.
+    pub(crate) converter: &'a Converter,
+    /// What filters and attributes say.
+    pub(crate) messages: &'a Messages,
+    /// The ignore rules that hold for the whole working tree.
+    pub(crate) ignore_rules: Arc<IgnoreRules>,
+    /// The mtime of the index file.
+    pub(crate) index_written_at: Timestamp,
+    /// Which stat facts count.
+    pub(crate) stat_rules: StatRules,
+    /// `core.ignoreCase`.
+    pub(crate) ignore_case: bool,
+    /// Whether a file that the sparse checkout leaves out, but that is there, is looked at nevertheless.
+    pub(crate) looks_at_present_skipped_files: bool,
+}
+
+impl GitSystem<'_> {
+    /// What is to be said of an entry that stat facts set apart from its record.
+    fn otherwise(
+        &self,
+        file: &TrackedFile<'_>,
+        stat: &Stat,
+        path: &dyn Fn() -> BString,
+    ) -> Observed {
+        if stat.is_dir() {
+            if file.is_nested() {
+                return match file.is_side() {
+                    false => Observed::Nested,
+                    true => Observed::Present(FileMode::GITLINK),
+                };
+            }
+            // A directory in place of a file means that the file is gone, unless the directory could be a submodule.
+            if checked_out(self.repository, path().as_bstr()).is_none() {
+                return Observed::Missing;
+            }
+        }
+        Observed::Present(worktree_mode(file.mode(), stat.mode, &self.stat_rules))
+    }
+}
+
+impl System for GitSystem<'_> {
+    fn by_facts(
+        &self,
+        file: &TrackedFile<'_>,
+        stat: &Stat,
+        path: &dyn Fn() -> BString,
+    ) -> Result<(), Difference> {
+        let mode = file.mode();
+        let is_plain = !file.is_side() && !file.flags().is_intent_to_add();
+        if is_plain && (mode.is_file() || mode.is_symlink()) {
+            let recorded = file.stat();
+            match compare(
+                mode,
+                recorded.size == 0 && file.id().is_empty_blob(),
+                &recorded,
+                &observed_facts(stat),
+                &self.stat_rules,
+                self.index_written_at,
+            ) {
+                Verdict::Clean => return Ok(()),
+                Verdict::Unsure => {
+                    let mode = worktree_mode(mode, stat.mode, &self.stat_rules);
+                    return Err(Difference::InContents(mode));
+                }
+                Verdict::Changed => {}
+            }
+        }
+        Err(Difference::Certain(self.otherwise(file, stat, path)))
+    }
+
+    fn is_unchanged(
+        &self,
+        path: &BStr,
+        file: File,
+        size: u64,
+        recorded: &ObjectId,
+    ) -> Result<bool, ContentError> {
+        self.converter
+            .is_unchanged(path, &file, size, recorded)
+            .map_err(|error| ContentError(error.to_string().into()))
+    }
+
+    fn conversion(&self, path: &BStr) -> Option<u64> {
+        self.converter.fingerprint(path)
+    }
+
+    fn told(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
+        vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
+    }
+
+    fn is_repository(&self, path: &BStr) -> bool {
+        self.repository.has_nested_repository(path)
+    }
+
+    fn is_own_name(&self, name: &[u8]) -> bool {
+        name == b".git" || (self.ignore_case && name.eq_ignore_ascii_case(b".git"))
+    }
+
+    fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {
+        Arc::new(Rules::from(self.ignore_rules.clone()))
+    }
+
+    fn rules_in(
+        &self,
+        directory: &ListedDirectory<'_>,
+        above: &Arc<dyn IgnoreScope>,
+        warnings: &mut Vec<BString>,
+    ) -> (Arc<dyn IgnoreScope>, RulesFile) {
+        git_ignore_files::rules_in(
+            directory,
+            above,
+            self.looks_at_present_skipped_files,
+            &|id| self.objects.blob(id),
+            warnings,
+        )
+    }
+
+    fn rules_of_digest(
+        &self,
+        above: &Arc<dyn IgnoreScope>,
+        dir: &BStr,
+        digest: u128,
+    ) -> Arc<dyn IgnoreScope> {
+        git_ignore_files::rules_of_digest(above, self.top, dir, digest)
+    }
+
+    fn rules_file_name(&self) -> &'static CStr {
+        c".gitignore"
+    }
+}
+
+/// The facts of a file as verdicts take them.
+#[inline]
+pub(crate) fn observed_facts(stat: &Stat) -> ObservedStat {
+    ObservedStat {
+        ctime_s: stat.ctime_s,
+        ctime_ns: stat.ctime_ns,
+        mtime_s: stat.mtime_s,
+        mtime_ns: stat.mtime_ns,
+        dev: stat.dev,
+        ino: stat.ino,
+        uid: stat.uid,
+        gid: stat.gid,
+        size: stat.size,
+        mode: stat.mode,
+    }
+}
+
+/// The mode with which what was observed would be recorded; that of nothing where nothing is there.
+pub(crate) fn mode_of(observed: Observed) -> FileMode {
+    match observed {
+        Observed::Missing => FileMode::NONE,
+        Observed::Present(mode) => mode,
+        Observed::Nested => FileMode::GITLINK,
+    }
+}
+
+/// What git warns of, without "warning: ": directories that could not be listed, and `said` of ignore files.
+pub(crate) fn warnings(unlisted: &[Unseen], said: Vec<BString>) -> Vec<BString> {
+    let unlisted = unlisted.iter().map(|unseen| {
+        let shown = match unseen.path.is_empty() {
+            true => BString::from("."),
+            false => join(unseen.path.as_bstr(), BStr::new("")),
+        };
+        format_bytes(&[
+            b"could not open directory '",
+            &shown,
+            b"': ",
+            errno::text(unseen.reason).as_bytes(),
+        ])
+    });
+    let mut all: Vec<BString> = unlisted.chain(said).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What git says of tracked files that could not be looked at, each line whole.
+pub(crate) fn unknown(files: &[Unseen]) -> Vec<BString> {
+    let lines = files
+        .iter()
+        .map(|unseen| format_bytes(&[&unseen.path, b": ", errno::text(unseen.reason).as_bytes()]));
+    let mut all: Vec<BString> = lines.collect();
+    all.sort_unstable();
+    all
+}
+
+fn format_bytes(pieces: &[&[u8]]) -> BString {
+    bstr::concat(pieces).into()
+}
