@@ -209,6 +209,75 @@ fn commits_that_are_edited_or_split() {
     sandbox.same_status();
 }
 
+/// As the newest git shows them.
+#[test]
+fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["branch", "cafe"]);
+    sandbox.git(&["update-ref", "refs/rewritten/beef", "HEAD~1"]);
+    sandbox.rebase("1s/pick/break\\n&/", "HEAD~2");
+    let id = sandbox.id("HEAD");
+    let short = &id[..7];
+    let beef = sandbox.id("cafe~1");
+    sandbox.git(&["update-ref", &format!("refs/rewritten/{beef}"), "HEAD"]);
+    for (line, shown) in [
+        ("pick ID # one", "pick SHORT # one"),
+        ("p ID", "p SHORT"),
+        ("fixup ID one", "fixup SHORT one"),
+        ("fixup -C ID one", "fixup -C SHORT one"),
+        ("f -c ID", "f -c SHORT"),
+        ("fixup -CID", "fixup -CSHORT"),
+        ("drop  \tID  one", "drop  \tSHORT  one"),
+        ("squash ID", "squash SHORT"),
+        ("revert ID", "revert SHORT"),
+        (
+            "merge -C ID ID LABEL # ID",
+            "merge -C SHORT SHORT LABEL # ID",
+        ),
+        ("merge -C LABEL #ID ID", "merge -C LABELSHORT #ID SHORT"),
+        ("merge ID topic #", "merge SHORT topic #"),
+        ("m beef", "m beef"),
+        ("reset ID", "reset SHORT"),
+        ("reset LABEL", "reset LABEL"),
+        ("t main", "t main"),
+        ("reset cafe", "reset cafe"),
+        ("pick cafe", "pick cafe"),
+        ("pick HEAD", "pick HEAD"),
+        ("pick nothing", "pick nothing"),
+        ("pick", "pick"),
+        ("pick UPPER", "pick UPPER"),
+        ("label ID", "label ID"),
+        ("exec ID", "exec ID"),
+        ("update-ref refs/heads/main", "update-ref refs/heads/main"),
+        ("update-ref ID", "update-ref ID"),
+        ("unknown ID", "unknown ID"),
+        ("pickx ID", "pickx ID"),
+        ("  pick ID  ", "pick SHORT"),
+        ("# comment\n \n\t# comment\npick ID", "pick SHORT"),
+    ] {
+        let fill = |text: &str| {
+            text.replace("LABELSHORT", &beef[..7])
+                .replace("LABEL", &beef)
+                .replace("SHORT", short)
+                .replace("ID", &id)
+                .replace("UPPER", &id.to_uppercase())
+        };
+        sandbox.write(
+            ".git/rebase-merge/git-rebase-todo",
+            &format!("{}\n", fill(line)),
+        );
+        let status = sandbox.status(&["status"]);
+        let mut lines = status
+            .lines()
+            .skip_while(|line| !line.starts_with("Next command to do (1 remaining command):"));
+        assert_eq!(
+            lines.nth(1),
+            Some(format!("   {}", fill(shown)).as_str()),
+            "{line}\n{status}"
+        );
+    }
+}
+
 #[test]
 fn mailboxes() {
     let sandbox = with_conflicts();

@@ -84,6 +84,13 @@ impl Sandbox {
         assert!(self.try_git(arguments), "git {arguments:?}");
     }
 
+    /// The id that `revision` names.
+    pub(crate) fn id(&self, revision: &str) -> String {
+        let mut command = self.command("git", &self.top, &["rev-parse", revision]);
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
     /// An interactive rebase with the list of commands that the `sed` script makes.
     pub(crate) fn rebase(&self, script: &str, onto: &str) {
         let mut command = self.command("git", &self.top, &["rebase", "-q", "-i", onto]);

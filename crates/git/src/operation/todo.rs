@@ -51,7 +51,7 @@ pub(super) fn read_todo(
     let shown = |lines: Option<&[&[u8]]>| {
         let lines = lines.unwrap_or_default().iter();
         lines
-            .map(|line| with_short_id(line.as_bstr(), repo, refs, objects))
+            .map(|line| with_short_ids(line.as_bstr(), repo, refs, objects))
             .collect::<Result<Vec<_>, _>>()
     };
     Ok(Todo {
@@ -61,41 +61,177 @@ pub(super) fn read_todo(
     })
 }
 
-/// The lines of `text` that are commands.
+/// The lines of `text` that are no comments.
 pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
-    text.lines()
-        .filter(|line| !line.starts_with(comment))
-        .map(white_space::trim)
-        .filter(|line| !line.is_empty())
+    text.lines().map(white_space::trim).filter(move |line| {
+        // What is a command is none even where comments begin with its letter.
+        !line.is_empty() && (!line.starts_with(comment) || takes(line).is_some())
+    })
 }
 
-/// The command `line`, in which the commit has its short id.
-fn with_short_id(
+/// What follows a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    /// A commit.
+    Commit,
+    /// The same, after an option that git may have for it.
+    OptionAndCommit,
+    /// Commits or labels, the first of them after an option that makes it a commit.
+    OptionAndMany,
+    /// A commit or a label.
+    CommitOrLabel,
+    /// Anything else.
+    Other,
+}
+
+/// The commands, with the letter that stands for each.
+const COMMANDS: [(&str, Option<u8>, Takes); 14] = [
+    ("pick", Some(b'p'), Takes::Commit),
+    ("revert", None, Takes::Commit),
+    ("edit", Some(b'e'), Takes::Commit),
+    ("reword", Some(b'r'), Takes::Commit),
+    ("fixup", Some(b'f'), Takes::OptionAndCommit),
+    ("squash", Some(b's'), Takes::Commit),
+    ("exec", Some(b'x'), Takes::Other),
+    ("break", Some(b'b'), Takes::Other),
+    ("label", Some(b'l'), Takes::Other),
+    ("reset", Some(b't'), Takes::CommitOrLabel),
+    ("merge", Some(b'm'), Takes::OptionAndMany),
+    ("update-ref", Some(b'u'), Takes::Other),
+    ("noop", None, Takes::Other),
+    ("drop", Some(b'd'), Takes::Commit),
+];
+
+/// What the command that `line` begins with takes, and the rest of the line; `None` if it is no command.
+fn takes(line: &[u8]) -> Option<(Takes, &[u8])> {
+    let end = line.iter().position(|&byte| white_space::is_space(byte));
+    let (word, rest) = line.split_at_checked(end.unwrap_or(line.len()))?;
+    let (.., takes) = COMMANDS.iter().find(|(name, letter, _)| {
+        word == name.as_bytes() || letter.is_some_and(|it| word == [it])
+    })?;
+    Some((*takes, rest))
+}
+
+/// The command `line`, in which commits have their short ids.
+fn with_short_ids(
     line: &BStr,
     repo: &Repository,
     refs: &Refs,
     objects: &Objects,
 ) -> Result<BString, Error> {
-    let mut words = line.splitn_str(3, " ");
-    let (Some(command), Some(name)) = (words.next(), words.next()) else {
+    let Some((takes, rest)) = takes(line) else {
         return Ok(line.into());
     };
-    if matches!(command, b"exec" | b"x" | b"label" | b"l") {
-        return Ok(line.into());
-    }
-    let Some(id) = object_named(name.as_bstr(), repo, refs, objects)? else {
-        return Ok(line.into());
+    let mut ids = ShortIds {
+        line: line.strip_suffix(rest).unwrap_or(line).into(),
+        rest,
+        repo,
+        refs,
+        objects,
     };
-    let id = objects.abbreviate(&id, &repo.config)?;
-    let mut short = BString::from([command, b" ", id.as_slice()].concat());
-    if let Some(rest) = words.next() {
-        short.push(b' ');
-        short.extend_from_slice(rest);
+    match takes {
+        Takes::Other => {}
+        Takes::Commit => ids.name(false)?,
+        Takes::CommitOrLabel => ids.name(true)?,
+        Takes::OptionAndCommit => {
+            ids.option();
+            ids.name(false)?;
+        }
+        Takes::OptionAndMany => {
+            let mut may_be_label = !ids.option();
+            while ids.has_name() {
+                ids.name(may_be_label)?;
+                may_be_label = true;
+            }
+        }
     }
-    Ok(short)
+    ids.line.extend_from_slice(ids.rest);
+    Ok(ids.line)
 }
 
-/// The object that a whole id, a reference or an abbreviated id names.
+/// A line in which ids are being made short.
+struct ShortIds<'a> {
+    /// As far as it is done.
+    line: BString,
+    rest: &'a [u8],
+    repo: &'a Repository,
+    refs: &'a Refs,
+    objects: &'a Objects,
+}
+
+impl<'a> ShortIds<'a> {
+    /// Takes over the first bytes of the rest, and returns them.
+    fn pass(&mut self, length: usize) -> &'a [u8] {
+        let (passed, rest) = self.rest.split_at_checked(length).unwrap_or_default();
+        self.line.extend_from_slice(passed);
+        self.rest = rest;
+        passed
+    }
+
+    fn pass_blanks(&mut self) {
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+        self.pass(self.rest.iter().take_while(is_blank).count());
+    }
+
+    /// Passes the option for the message; whether it is there.
+    fn option(&mut self) -> bool {
+        self.pass_blanks();
+        let is_there = self.rest.starts_with(b"-C") || self.rest.starts_with(b"-c");
+        if is_there {
+            self.pass(2);
+        }
+        is_there
+    }
+
+    /// Whether another name follows, and neither the end nor a comment.
+    fn has_name(&mut self) -> bool {
+        self.pass_blanks();
+        match self.rest {
+            [] | [b'#'] => false,
+            [b'#', next, ..] => !white_space::is_space(*next),
+            _ => true,
+        }
+    }
+
+    /// Passes the name that follows, shorter if it is a whole id or a long one.
+    fn name(&mut self, may_be_label: bool) -> Result<(), Error> {
+        self.pass_blanks();
+        let end = self.rest.find_byteset(b" \t").unwrap_or(self.rest.len());
+        let name = self.rest.get(..end).unwrap_or_default().as_bstr();
+        let short = self.short(name, may_be_label)?;
+        match short.filter(|short| name.starts_with(short)) {
+            Some(short) => {
+                self.line.extend_from_slice(&short);
+                self.rest = self.rest.get(end..).unwrap_or_default();
+            }
+            None => {
+                self.pass(end);
+            }
+        }
+        Ok(())
+    }
+
+    fn short(&self, name: &BStr, may_be_label: bool) -> Result<Option<BString>, Error> {
+        if name.is_empty() || !name.iter().all(u8::is_ascii_hexdigit) {
+            return Ok(None);
+        }
+        if may_be_label {
+            let label = BString::from([LABELS, name.as_bytes()].concat());
+            if matches!(self.refs.resolve(label.as_ref()), Ok(Some(_))) {
+                return Ok(None);
+            }
+        }
+        match object_named(name, self.repo, self.refs, self.objects)? {
+            Some(id) => Ok(Some(self.objects.abbreviate(&id, &self.repo.config)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Where a rebase keeps its labels.
+const LABELS: &[u8] = b"refs/rewritten/";
+
+/// The object that `name`, of hexadecimal digits, names: a whole id, a reference or an abbreviated id.
 fn object_named(
     name: &BStr,
     repo: &Repository,
@@ -107,12 +243,10 @@ fn object_named(
     {
         return Ok(Some(id));
     }
-    let full_name = if name == "@" { "HEAD".into() } else { name };
-    if let Some(reference) = refs.expand(full_name, false)? {
+    if let Some(reference) = refs.expand(name, false)? {
         return Ok(refs.resolve(reference.as_ref())?);
     }
-    let is_abbreviated = name.len() >= ABBREVIATION_MIN && name.iter().all(u8::is_ascii_hexdigit);
-    if !is_abbreviated {
+    if name.len() < ABBREVIATION_MIN {
         return Ok(None);
     }
     match objects.all_starting_with(name)?.as_slice() {
