@@ -74,6 +74,192 @@ fn more_branches_are_compared() {
     );
 }
 
+/// As the newest git says it.
+#[test]
+fn the_pull_that_helps_is_named() {
+    let sandbox = Sandbox::with_history();
+    for (name, revision) in [("upstream/main", "HEAD"), ("mine/work", "HEAD")] {
+        sandbox.git(&["update-ref", &format!("refs/remotes/{name}"), revision]);
+    }
+    sandbox.git(&["checkout", "-q", "-b", "work", "HEAD~1"]);
+    for (key, value) in [
+        ("remote.upstream.url", "u"),
+        (
+            "remote.upstream.fetch",
+            "+refs/heads/*:refs/remotes/upstream/*",
+        ),
+        ("remote.mine.url", "m"),
+        ("remote.mine.fetch", "+refs/heads/*:refs/remotes/mine/*"),
+        ("branch.work.remote", "upstream"),
+        ("branch.work.merge", "refs/heads/main"),
+        ("remote.pushDefault", "mine"),
+        ("push.default", "current"),
+        ("status.compareBranches", "@{upstream} @{push}"),
+    ] {
+        sandbox.git(&["config", key, value]);
+    }
+    let status = |settings: &[&str]| {
+        let arguments: Vec<&str> = settings.iter().flat_map(|it| ["-c", it]).collect();
+        sandbox.status(&[&arguments, &["status"][..]].concat())
+    };
+    let upstream = "Your branch is behind 'upstream/main' by 1 commit, and can be fast-forwarded.\n  \
+                    (use \"git pull\" to update your local branch)\n";
+    let push = "Your branch is behind 'mine/work' by 1 commit, and can be fast-forwarded.\n";
+    let hint = "  (use \"git pull mine work\" to update your local branch)\n";
+    let rest = "\nnothing to commit, working tree clean\n";
+    let all = |parts: &[&str]| format!("On branch work\n{}{rest}", parts.concat());
+    assert_eq!(status(&[]), all(&[upstream, "\n", push, hint]));
+    assert_eq!(
+        status(&["status.compareBranches=@{push}"]),
+        all(&[push, hint])
+    );
+    let other_name = "remote.mine.fetch=+refs/heads/work:refs/remotes/mine/other";
+    sandbox.git(&["update-ref", "refs/remotes/mine/other", "main"]);
+    sandbox.git(&["config", "--unset", "remote.mine.fetch"]);
+    let renamed = push.replace("mine/work", "mine/other");
+    let hint = hint.replace("mine work", "mine other");
+    assert_eq!(
+        status(&[other_name]),
+        all(&[upstream, "\n", &renamed, &hint])
+    );
+    // By what is not named as its remote, nothing is pulled.
+    sandbox.git(&["update-ref", "refs/remotes/elsewhere", "main"]);
+    let elsewhere = "remote.mine.fetch=+refs/heads/work:refs/remotes/elsewhere";
+    let renamed = push.replace("mine/work", "elsewhere");
+    assert_eq!(status(&[elsewhere]), all(&[upstream, "\n", &renamed]));
+    assert_eq!(
+        status(&[other_name, "advice.statusHints=false"]),
+        all(&[
+            upstream.lines().next().unwrap(),
+            "\n\n",
+            &push.replace("mine/work", "mine/other")
+        ])
+    );
+    // To those who diverge no pull is named.
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "own"]);
+    let diverged = status(&[other_name, "status.compareBranches=@{push}"]);
+    assert_eq!(
+        diverged,
+        all(&["Your branch and 'mine/other' have diverged,\n\
+             and have 1 and 1 different commits each, respectively.\n"])
+    );
+}
+
+/// As the newest git does.
+#[test]
+fn a_url_that_is_pushed_to_is_tracked_as_its_remote_is() {
+    let sandbox = Sandbox::with_history();
+    for (key, value) in [
+        ("remote.mine.fetch", "+refs/heads/*:refs/remotes/mine/*"),
+        ("branch.main.pushRemote", "ssh://mine/it"),
+        ("push.default", "current"),
+        ("status.compareBranches", "@{push}"),
+    ] {
+        sandbox.git(&["config", key, value]);
+    }
+    sandbox.git(&["update-ref", "refs/remotes/mine/main", "HEAD"]);
+    for (settings, is_tracked) in [
+        (&["remote.mine.url=ssh://mine/it"][..], true),
+        (&["remote.mine.url=ssh://mine/else"], false),
+        (
+            &["remote.mine.url=other", "remote.mine.pushurl=ssh://mine/it"],
+            true,
+        ),
+        (
+            &["remote.mine.pushurl=other", "remote.mine.url=ssh://mine/it"],
+            false,
+        ),
+        (
+            &["remote.mine.url=other", "remote.mine.url=ssh://mine/it"],
+            true,
+        ),
+        (
+            &["remote.mine.url=ssh://mine/it", "remote.mine.url="],
+            false,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "remote.a.url=ssh://mine/it",
+            ],
+            false,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "remote./a.url=ssh://mine/it",
+            ],
+            true,
+        ),
+        (
+            &["remote.mine.url=ssh://mine/it", "remote.a.url=other"],
+            true,
+        ),
+        (
+            &["remote.mine.url=m:it", "url.ssh://mine/.insteadOf=m:"],
+            true,
+        ),
+        (
+            &["remote.mine.url=m:it", "url.ssh://mine/.pushInsteadOf=m:"],
+            true,
+        ),
+        (
+            &[
+                "remote.mine.url=other",
+                "remote.mine.pushurl=m:it",
+                "url.ssh://mine/.insteadOf=m:",
+            ],
+            true,
+        ),
+        (
+            &[
+                "remote.mine.url=other",
+                "remote.mine.pushurl=m:it",
+                "url.ssh://mine/.pushInsteadOf=m:",
+            ],
+            false,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "branch.main.pushRemote=m:it",
+                "url.ssh://mine/.pushInsteadOf=m:",
+            ],
+            true,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "branch.main.pushRemote=m:it",
+                "url.ssh://mine/.insteadOf=m:",
+            ],
+            true,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "branch.main.pushRemote=m:it",
+                "url.ssh://mine/.insteadOf=m",
+                "url.x.insteadOf=m:",
+            ],
+            false,
+        ),
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "remote.ssh://mine/it.prune=true",
+            ],
+            false,
+        ),
+    ] {
+        let mut arguments: Vec<&str> = settings.iter().flat_map(|it| ["-c", it]).collect();
+        arguments.push("status");
+        let status = sandbox.status(&arguments);
+        let line = "Your branch is up to date with 'mine/main'.";
+        assert_eq!(status.contains(line), is_tracked, "{settings:?}\n{status}");
+    }
+}
+
 #[test]
 fn detached_heads() {
     let option = "--ref-format=reftable";

@@ -71,9 +71,20 @@ pub fn compared_branches(
             distance: distance(objects, Some(id), theirs, ahead_behind)?,
             is_upstream,
             is_push,
+            pulled_from: match is_push && !is_upstream {
+                true => pulled_from(push_remote(config, name), reference.as_ref()),
+                false => None,
+            },
         });
     }
     Ok(compared)
+}
+
+/// The remote and the branch there that `reference` tracks, as its name has it.
+fn pulled_from(remote: BString, reference: &BStr) -> Option<(BString, BString)> {
+    let name = reference.strip_prefix(b"refs/remotes/")?;
+    let name = name.strip_prefix(remote.as_slice())?.strip_prefix(b"/")?;
+    Some((remote, name.into()))
 }
 
 /// The reference that tracks where `git push` would put the branch, by the rules of `push.default`.
@@ -85,7 +96,11 @@ fn push_target(
 ) -> Result<Option<BString>, Error> {
     let remote = push_remote(config, name);
     let remotes = BranchRemotes::of_remote(config, remote.clone(), branch.into())?;
-    let tracked = |name: &BStr| refspec::track(&remotes.fetch, name);
+    let fetch = match configured_alike(config, remote.as_ref()) {
+        Some(other) => BranchRemotes::of_remote(config, other, branch.into())?.fetch,
+        None => remotes.fetch,
+    };
+    let tracked = |name: &BStr| refspec::track(&fetch, name);
     let push = values(config, "remote", remote.as_ref(), "push");
     if !push.is_empty() {
         // A refspec without a destination puts nothing anywhere here.
@@ -110,6 +125,66 @@ fn push_target(
         b"upstream" | b"tracking" => upstream.cloned(),
         _ => tracked(branch).filter(|tracked| Some(tracked) == upstream),
     })
+}
+
+/// For a `remote` that is no configured one but a URL: the one remote that is configured and pushes there, too.
+fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
+    let remotes = config.subsections("remote");
+    if remotes.iter().any(|name| name == remote) || remote.is_empty() {
+        return None;
+    }
+    let url = alias(config, remote, "pushInsteadOf").or_else(|| alias(config, remote, "insteadOf"));
+    let url = url.unwrap_or_else(|| remote.to_owned());
+    let mut alike = remotes.into_iter().filter(|name| {
+        // git knows no remote of such a name.
+        !name.starts_with(b"/") && push_urls(config, name.as_ref()).contains(&url)
+    });
+    match (alike.next(), alike.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// Where `git push` puts what is pushed to the configured `remote`.
+fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
+    // An empty value takes all before it back.
+    let listed = |key| {
+        let mut urls = values(config, "remote", remote, key);
+        if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
+            urls.drain(..=last);
+        }
+        urls
+    };
+    let fetched_from = |url: BString| alias(config, url.as_ref(), "insteadOf").unwrap_or(url);
+    let push: Vec<BString> = listed("pushurl").into_iter().map(fetched_from).collect();
+    if !push.is_empty() {
+        return push;
+    }
+    let urls = listed("url");
+    let rewritten = |url: &BString| alias(config, url.as_ref(), "pushInsteadOf");
+    let push: Vec<BString> = urls.iter().filter_map(rewritten).collect();
+    if !push.is_empty() {
+        return push;
+    }
+    urls.into_iter().map(fetched_from).collect()
+}
+
+/// What stands for `url` by `url.<base>.<key>`: of those that it begins with, the longest, and the first of these.
+fn alias(config: &Config, url: &BStr, key: &str) -> Option<BString> {
+    let mut best: Option<(BString, usize)> = None;
+    for base in config.subsections("url") {
+        for prefix in values(config, "url", base.as_ref(), key) {
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(_, length)| *length < prefix.len());
+            if url.starts_with(&prefix) && is_better {
+                best = Some((base.clone(), prefix.len()));
+            }
+        }
+    }
+    let (mut alias, length) = best?;
+    alias.extend_from_slice(url.get(length..).unwrap_or_default());
+    Some(alias)
 }
 
 /// The name of the remote that the branch is pushed to.

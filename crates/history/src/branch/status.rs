@@ -53,4 +53,6 @@ pub struct ComparedBranch {
     pub is_upstream: bool,
     /// It is where commits are pushed to.
     pub is_push: bool,
+    /// The remote and the name there by which it is to be pulled, since it is not the upstream.
+    pub pulled_from: Option<(BString, BString)>,
 }

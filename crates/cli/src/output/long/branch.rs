@@ -65,7 +65,7 @@ impl Writer<'_> {
             }
             text.extend(comparison(compared));
             if let Some(hint) = hint(compared).filter(|_| self.hints()) {
-                text.extend_from_slice(hint.as_bytes());
+                text.extend(hint);
             }
         }
         if text.is_empty() {
@@ -134,7 +134,7 @@ fn commits(count: usize) -> &'static str {
     if count == 1 { "commit" } else { "commits" }
 }
 
-fn hint(compared: &ComparedBranch) -> Option<&'static str> {
+fn hint(compared: &ComparedBranch) -> Option<Vec<u8>> {
     let (is_wanted, text) = match compared.distance {
         Distance::Equal
         | Distance::Counted {
@@ -150,14 +150,24 @@ fn hint(compared: &ComparedBranch) -> Option<&'static str> {
             compared.is_push,
             "  (use \"git push\" to publish your local commits)\n",
         ),
-        Distance::Counted { ahead: 0, .. } => (
-            compared.is_upstream,
-            "  (use \"git pull\" to update your local branch)\n",
-        ),
+        Distance::Counted { ahead: 0, .. } => {
+            if let Some((remote, branch)) = &compared.pulled_from {
+                let pull = bytes!["git pull ", remote, " ", branch];
+                return Some(bytes![
+                    "  (use \"",
+                    pull,
+                    "\" to update your local branch)\n"
+                ]);
+            }
+            (
+                compared.is_upstream,
+                "  (use \"git pull\" to update your local branch)\n",
+            )
+        }
         Distance::Counted { .. } => (
             compared.is_upstream,
             "  (use \"git pull\" if you want to integrate the remote branch with yours)\n",
         ),
     };
-    is_wanted.then_some(text)
+    is_wanted.then(|| text.into())
 }
