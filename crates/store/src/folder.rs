@@ -179,33 +179,55 @@ impl<'a> Folder<'a> {
             .map_err(|error| self.error("rename", name, error))
     }
 
-    /// Removes the file `name`, if it is there.
-    pub(super) fn remove(&self, name: &str) -> Result<(), IoError> {
+    /// Removes the file `name`; whether it was there.
+    pub(super) fn remove(&self, name: &str) -> Result<bool, IoError> {
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(self.error("remove", name, error)),
         }
     }
 
     /// Removes temporary files and data files, but not that of `kept`; whether all are gone. For who holds the lock.
     pub(super) fn sweep(&self, kept: Option<&Docket>) -> bool {
+        let Ok(orphans) = self.orphans(kept) else {
+            return false;
+        };
+        let mut are_gone = true;
+        for name in orphans {
+            are_gone &= self.remove(&name).is_ok();
+        }
+        are_gone
+    }
+
+    /// Removes all temporary files and data files; whether there were any. For who holds the lock.
+    pub(super) fn clear(&self) -> Result<bool, IoError> {
+        let orphans = self.orphans(None);
+        let orphans = orphans.map_err(|error| IoError::new("read", self.path, error))?;
+        let mut any = false;
+        for name in orphans {
+            any |= self.remove(&name)?;
+        }
+        Ok(any)
+    }
+
+    /// The names of temporary files and data files, but not that of `kept`.
+    fn orphans(&self, kept: Option<&Docket>) -> Result<Vec<String>, Errno> {
         let is_orphan = |name: &[u8]| match Kind::of(name) {
             None | Some(Kind::Docket) => false,
             Some(Kind::Temporary) => true,
             Some(Kind::Data(id)) => kept.is_none_or(|kept| kept.data_id != id),
         };
-        let Ok(entries) = Dir::read_from(&self.fd) else {
-            return false;
-        };
-        let mut are_gone = true;
-        for entry in entries {
-            are_gone &= entry.is_ok_and(|entry| {
-                let name = entry.file_name();
-                let name = is_orphan(name.to_bytes()).then(|| name.to_str());
-                name.is_none_or(|name| name.is_ok_and(|name| self.remove(name).is_ok()))
-            });
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if is_orphan(name.to_bytes()) {
+                let name = name.to_str().map_err(|_| Errno::ILSEQ)?;
+                names.push(name.to_owned());
+            }
         }
-        are_gone
+        Ok(names)
     }
 }
 

@@ -98,6 +98,12 @@ pub enum StoreError {
     /// The base turned out to be damaged; [`Store::replace`] publishes without it.
     #[error(transparent)]
     Damaged(#[from] Damaged),
+    /// What should be the folder is something else.
+    #[error("{} is not a directory", path.display())]
+    NoFolder {
+        /// It.
+        path: PathBuf,
+    },
     /// The folder is not the effective user's, who then should leave nothing there.
     #[error("{} belongs to another user", path.display())]
     Foreign {
@@ -136,8 +142,10 @@ pub enum Published {
 /// What came of an attempt to remove the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It is gone.
+    /// It is gone, and the folder with it.
     Removed,
+    /// It is gone. The folder stays, since something else is in it.
+    Emptied,
     /// There was none.
     Absent,
     /// Somebody is writing; nothing was done.

@@ -128,16 +128,27 @@ impl Store {
         let folder = match Folder::open(&self.folder) {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(Dropped::Absent),
+            Err(Errno::NOTDIR) => {
+                return match self.folder.symlink_metadata() {
+                    Ok(_) => Err(StoreError::NoFolder {
+                        path: self.folder.clone(),
+                    }),
+                    // It is the one above that is none, and so has nothing in it.
+                    Err(_) => Ok(Dropped::Absent),
+                };
+            }
             Err(error) => return Err(IoError::new("open", &self.folder, error).into()),
         };
         let Some(_lock) = self.lock(&folder)? else {
             return Ok(Dropped::Busy);
         };
         // The docket first: without it, nobody looks for the rest.
-        folder.remove(DOCKET)?;
-        folder.sweep(None);
+        let mut any = folder.remove(DOCKET)?;
+        any |= folder.clear()?;
         match rustix::fs::unlinkat(CWD, &self.folder, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT) => Ok(Dropped::Removed),
+            Ok(()) | Err(Errno::NOENT) => Ok(Dropped::Removed),
+            Err(Errno::NOTEMPTY | Errno::EXIST) if any => Ok(Dropped::Emptied),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Dropped::Absent),
             Err(error) => Err(IoError::new("remove", &self.folder, error).into()),
         }
     }

@@ -280,8 +280,31 @@ fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
 
     sandbox.publish(None, Changes::new(), 1);
     std::fs::write(sandbox.store.folder().join("statement"), "").unwrap();
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Emptied);
     assert_eq!(sandbox.names(), ["statement"]);
+    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Absent);
+}
+
+#[test]
+fn what_cannot_be_removed_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.publish(None, Changes::new(), 1);
+    let stuck = sandbox.store.folder().join("state.tmp.1-1");
+    std::fs::create_dir(&stuck).unwrap();
+    let error = sandbox.store.drop_state().unwrap_err().to_string();
+    let start = format!("could not remove {}: ", stuck.display());
+    assert!(error.starts_with(&start), "{error}");
+}
+
+#[test]
+fn a_file_in_the_folder_s_place_is_no_state() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.store.folder();
+    std::fs::write(folder, "").unwrap();
+    let error = sandbox.store.drop_state().unwrap_err().to_string();
+    assert_eq!(error, format!("{} is not a directory", folder.display()));
+    let below = Store::new(folder.join("refs"), [0; 32]);
+    assert_eq!(below.drop_state().unwrap(), Dropped::Absent);
 }
 
 #[test]

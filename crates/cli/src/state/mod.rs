@@ -132,6 +132,12 @@ fn drop_all(stores: &[Store]) -> Reply {
         match store.drop_state() {
             Ok(Dropped::Absent) => {}
             Ok(Dropped::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
+            Ok(Dropped::Emptied) => {
+                let rest = "; it stays, since something else is in it\n";
+                reply
+                    .stdout
+                    .extend(bytes!["removed the state in ", folder, rest]);
+            }
             Ok(Dropped::Busy) => {
                 let text = bytes![folder, " is being written; nothing was removed"];
                 reply.stderr.extend(labelled("error: ", &text));

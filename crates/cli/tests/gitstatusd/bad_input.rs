@@ -86,6 +86,23 @@ fn a_forbidden_directory_has_no_repository() {
 }
 
 #[test]
+fn a_bad_setting_costs_the_answers_of_its_repository_and_no_more() {
+    let sandbox = Sandbox::with_repository();
+    let mut daemon = sandbox.unlimited();
+    let sound = daemon.ask(sandbox.work());
+    assert!(sound.is_some());
+    for key in ["vigil.stateFile", "vigil.threads", "core.fileMode"] {
+        let config = sandbox.work().join(".git/config");
+        let before = fs::read_to_string(&config).unwrap();
+        let (section, name) = key.split_once('.').unwrap();
+        fs::write(&config, format!("{before}[{section}]\n\t{name} = banana\n")).unwrap();
+        assert!(!daemon.ask(sandbox.work()).is_some(), "{key}");
+        fs::write(&config, before).unwrap();
+        assert_eq!(daemon.ask(sandbox.work()), sound, "{key}");
+    }
+}
+
+#[test]
 fn a_repository_may_vanish_and_another_take_its_place() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.unlimited();

@@ -215,6 +215,64 @@ fn a_dropped_state_is_gone_and_comes_back() {
 }
 
 #[test]
+fn a_folder_that_stays_is_not_said_to_be_removed() {
+    let sandbox = Sandbox::new();
+    sandbox.status();
+    let folder = sandbox.state_folder();
+    std::fs::write(folder.join("notes"), "").unwrap();
+    let dropped = sandbox.text(&["state", "drop"]);
+    let stays = format!(
+        "removed the state in {}; it stays, since something else is in it\n",
+        folder.display()
+    );
+    assert_eq!(dropped, stays);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!(sandbox.text(&["state", "drop"]), "there is no state\n");
+}
+
+#[test]
+fn a_file_in_the_place_of_the_state_is_one_error() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.state_folder();
+    std::fs::write(&folder, "").unwrap();
+    let said = sandbox.vigil(&["state", "drop"]);
+    let error = format!("error: {} is not a directory\n", folder.display());
+    assert_eq!(
+        (said.code, said.stdout, said.stderr),
+        (1, String::new(), error)
+    );
+    assert!(folder.is_file());
+}
+
+#[test]
+fn whether_a_state_is_kept_must_be_a_boolean() {
+    let sandbox = Sandbox::new();
+    let bad = "fatal: bad boolean config value 'banana' for 'vigil.statefile'\n";
+    let commands = [
+        &["status"][..],
+        &["describe", "--always"],
+        &["why", "new"],
+        &["state", "show"],
+        &["state", "verify"],
+    ];
+    for command in commands {
+        let setting = ["-c", "vigil.stateFile=banana"];
+        let said = sandbox.vigil(&[&setting, command].concat());
+        assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
+        assert_eq!(said.stdout, "");
+        // Each value counts, as git has it.
+        let later = ["-c", "vigil.stateFile=banana", "-c", "vigil.stateFile=yes"];
+        let said = sandbox.vigil(&[&later, command].concat());
+        assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
+    }
+    // What is left is removed whatever is said of what is kept.
+    sandbox.status();
+    let said = sandbox.vigil(&["-c", "vigil.stateFile=banana", "state", "drop"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(!sandbox.state_folder().exists());
+}
+
+#[test]
 fn a_state_is_right_whatever_changed_since() {
     let sandbox = Sandbox::new();
     sandbox.status();

@@ -217,6 +217,10 @@ impl Settings {
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
             b"diff.orderfile" => self.order_file = config.path_of(entry)?,
+            // What it says is looked up where a state is looked for.
+            b"vigil.statefile" => {
+                entry.boolean()?;
+            }
             b"vigil.threads" => {
                 self.threads_max = usize::try_from(entry.int()?)
                     .ok()
