@@ -197,7 +197,8 @@ impl<'a> ChangeDocument<'a> {
     }
 }
 
-fn kind_name(kind: ChangeKind) -> &'static str {
+/// The name of a kind of change.
+pub(crate) fn kind_name(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Added => "added",
         ChangeKind::Modified => "modified",

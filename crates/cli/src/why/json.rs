@@ -3,14 +3,14 @@
 use bstr::BString;
 use serde::Serialize;
 use vigil_engine::session::why::{
-    Beyond, Contents, Facts, Found, IgnoreRule, Reason, Tracked, Why,
+    Beyond, Contents, Facts, Found, IgnoreRule, Pair, Reason, Tracked, Why,
 };
 use vigil_git::convert::{self, Step, Treatment};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict};
 use vigil_rules::attributes::Value;
 
-use crate::output::json::{ChangeDocument, Text};
+use crate::output::json::{ChangeDocument, Text, kind_name};
 use crate::time::TimeDocument;
 
 /// Raised when a reader of the former schema could misunderstand the new one.
@@ -38,7 +38,32 @@ struct Document<'a> {
 struct PathDocument<'a> {
     path: Text<'a>,
     change: Option<ChangeDocument<'a>>,
+    pairs: Vec<PairDocument<'a>>,
     found: FoundDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct PairDocument<'a> {
+    between: &'static str,
+    kind: &'static str,
+    source: Text<'a>,
+    target: Text<'a>,
+    score_percent: u8,
+}
+
+impl<'a> PairDocument<'a> {
+    fn of(pair: &'a Pair) -> Self {
+        Self {
+            between: match pair.is_staged {
+                true => "head_and_index",
+                false => "index_and_worktree",
+            },
+            kind: kind_name(pair.kind),
+            source: Text::of(&pair.source.path),
+            target: Text::of(&pair.target),
+            score_percent: pair.source.score_percent,
+        }
+    }
 }
 
 impl<'a> PathDocument<'a> {
@@ -47,6 +72,7 @@ impl<'a> PathDocument<'a> {
         Self {
             path: Text::of(&why.path),
             change: change.map(|change| ChangeDocument::of(&why.path, change)),
+            pairs: why.pairs.iter().map(PairDocument::of).collect(),
             found: FoundDocument::of(&why.found),
         }
     }

@@ -56,7 +56,7 @@ impl Writer<'_> {
 
     fn sentences(&self, why: &Why) -> Vec<Vec<u8>> {
         let staged = why.tracked_change();
-        let staged = staged.and_then(|change| self.staged(change));
+        let staged = staged.and_then(|change| self.staged(why, change));
         let found = match &why.found {
             Found::Tracked(tracked) => self.tracked(why, tracked),
             Found::Conflict => why
@@ -73,7 +73,7 @@ impl Writer<'_> {
     }
 
     /// HEAD against the index.
-    fn staged(&self, change: &TrackedChange) -> Option<Vec<u8>> {
+    fn staged(&self, why: &Why, change: &TrackedChange) -> Option<Vec<u8>> {
         let kind = change.staged?;
         let (head, index) = (self.id(&change.head_id), self.id(&change.index_id));
         let what = match kind {
@@ -91,13 +91,29 @@ impl Writer<'_> {
                 bstr::join(", ", parts)
             }
         };
-        Some(bytes!["staged: ", name(kind), " (", what, ")"])
+        let verdict = self.verdict(why, kind, true);
+        Some(bytes!["staged: ", verdict, " (", what, ")"])
+    }
+
+    /// What status calls a path that differs as `kind` says, and may be one of a pair.
+    fn verdict(&self, why: &Why, kind: ChangeKind, is_staged: bool) -> Vec<u8> {
+        let pair = why.pairs.iter().find(|pair| pair.is_staged == is_staged);
+        match pair {
+            Some(pair) if pair.target == why.path => bytes![
+                name(pair.kind),
+                " from ",
+                self.path(&pair.source.path),
+                format!(", {} % alike", pair.source.score_percent)
+            ],
+            Some(pair) => bytes![name(pair.kind), " to ", self.path(&pair.target)],
+            None => name(kind).into(),
+        }
     }
 
     fn tracked(&self, why: &Why, tracked: &Tracked) -> Vec<u8> {
         let verdict = match why.unstaged() {
-            None => "unchanged",
-            Some(kind) => name(kind),
+            None => b"unchanged".to_vec(),
+            Some(kind) => self.verdict(why, kind, false),
         };
         let reason = match &tracked.reason {
             Reason::AssumeUnchanged => b"the user promised so (assume-unchanged)".to_vec(),

@@ -389,6 +389,58 @@ fn conflicts_and_submodules_are_told() {
     assert_eq!(last(), format!("modified: {moved}; {left_out}"));
 }
 
+#[test]
+fn renames_are_called_what_status_calls_them() {
+    let sandbox = Sandbox::new();
+    let text = "one\ntwo\nthree\nfour\n";
+    for name in ["moved", "copied", "away"] {
+        sandbox.write(name, &format!("{text}{name}\n"));
+    }
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "more"]);
+    sandbox.git(&["mv", "moved", "src/moved"]);
+    std::fs::rename(sandbox.top.join("away"), sandbox.top.join("here")).unwrap();
+    sandbox.git(&["add", "-N", "here"]);
+    let blob = sandbox.git(&["rev-parse", "--short", ":src/moved"]);
+    let blob = blob.trim();
+    let what = format!("(blob {blob}, mode 100644)");
+    let renamed = format!("staged: renamed from moved, 100 % alike {what}");
+    assert_eq!(why(&sandbox, "src/moved")[0], renamed);
+    let gone = format!("staged: renamed to src/moved (HEAD has blob {blob})");
+    assert_eq!(why(&sandbox, "moved")[0], gone);
+    assert_why(
+        &sandbox,
+        "here",
+        &["renamed from away, 100 % alike: only the intent to add it is in the index"],
+    );
+    assert_why(&sandbox, "away", &["renamed to here: nothing is there"]);
+    let json = sandbox.json(&["why", "--format=json", "moved", "here"]);
+    let pair = |between, source, target| {
+        serde_json::json!([{
+            "between": between, "kind": "renamed", "source": source, "target": target,
+            "score_percent": 100,
+        }])
+    };
+    let [moved, here] = [&json["paths"][0], &json["paths"][1]];
+    assert_eq!(moved["pairs"], pair("head_and_index", "moved", "src/moved"));
+    assert_eq!(moved["change"]["staged"], "deleted");
+    assert_eq!(here["pairs"], pair("index_and_worktree", "away", "here"));
+
+    sandbox.git(&["config", "status.renames", "false"]);
+    let added = format!("staged: added {what}");
+    assert_eq!(why(&sandbox, "src/moved")[0], added);
+    assert_why(&sandbox, "away", &["deleted: nothing is there"]);
+    // A copy, and what it is of.
+    sandbox.git(&["config", "status.renames", "copies"]);
+    sandbox.write("copy", &format!("{text}copied\n"));
+    sandbox.write("copied", &format!("{text}changed\n"));
+    sandbox.git(&["add", "copy", "copied"]);
+    let copied = &why(&sandbox, "copy")[0];
+    let start = "staged: copied from copied, 100 % alike (blob ";
+    assert!(copied.starts_with(start), "{copied}");
+    assert!(why(&sandbox, "copied")[0].starts_with("staged: modified ("));
+}
+
 /// The two letters of each path that git lists.
 fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let options = [

@@ -19,7 +19,7 @@ pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
 use vigil_git::convert::Step;
-use vigil_model::change::ChangeKind;
+use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::pathspec;
 
@@ -30,8 +30,23 @@ pub struct Why {
     pub path: BString,
     /// What status says of it as a tracked path, if it says anything. Renames are not looked for.
     pub change: Option<Change>,
+    /// What status makes of that where it looks for renames.
+    pub pairs: Vec<Pair>,
     /// What it is, and why.
     pub found: Found,
+}
+
+/// A rename or copy, as status finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Between HEAD and index, and not between index and working tree.
+    pub is_staged: bool,
+    /// Whether it is a rename or a copy.
+    pub kind: ChangeKind,
+    /// Where it comes from, and how alike both are.
+    pub source: RenameSource,
+    /// What it is now.
+    pub target: BString,
 }
 
 /// What a path is.
@@ -185,6 +200,7 @@ struct Said {
     status: Status,
     request: StatusRequest,
     changes: HashMap<BString, Change>,
+    pairs: Vec<Pair>,
 }
 
 impl Session {
@@ -203,22 +219,64 @@ impl Session {
             untracked: self.settings.untracked,
             ..StatusRequest::default()
         };
+        let pairs = self.pairs(&request)?;
         let status = self.status(&request)?;
         let said = Said {
             changes: status.changes.iter().cloned().collect(),
             status,
             request,
+            pairs,
         };
         let all = located.into_iter();
         all.map(|path| self.why_one(path, &said)).collect()
     }
 
+    /// The renames and copies that a status finds if it looks for them as it is configured to.
+    fn pairs(&mut self, request: &StatusRequest) -> Result<Vec<Pair>, SessionError> {
+        let renames = self.settings.rename_rule();
+        if renames.is_none() {
+            return Ok(Vec::new());
+        }
+        let request = StatusRequest {
+            renames,
+            untracked: UntrackedMode::No,
+            ..request.clone()
+        };
+        let mut pairs = Vec::new();
+        for (target, change) in self.status(&request)?.changes {
+            let Change::Tracked(change) = change else {
+                continue;
+            };
+            let sides = [
+                (true, change.staged, change.staged_source),
+                (false, change.unstaged, change.unstaged_source),
+            ];
+            for (is_staged, kind, source) in sides {
+                if let (Some(kind), Some(source)) = (kind, source) {
+                    pairs.push(Pair {
+                        is_staged,
+                        kind,
+                        source,
+                        target: target.clone(),
+                    });
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
     fn why_one(&mut self, path: BString, said: &Said) -> Result<Why, SessionError> {
         let change = said.changes.get(&path).cloned();
+        let is_of_it = |pair: &&Pair| {
+            let is_source = pair.kind == ChangeKind::Renamed && pair.source.path == path;
+            is_source || pair.target == path
+        };
+        let pairs: Vec<Pair> = said.pairs.iter().filter(is_of_it).cloned().collect();
         let Some(state) = &self.index else {
             return Ok(Why {
                 path,
                 change,
+                pairs,
                 found: Found::Absent,
             });
         };
@@ -235,6 +293,7 @@ impl Session {
         Ok(Why {
             path,
             change,
+            pairs,
             found,
         })
     }
