@@ -302,7 +302,9 @@ impl Session {
 
     /// Lets go of what helps only whoever asks one question after the other, if nobody does.
     pub fn rest(&mut self) {
-        self.stillness.rest();
+        if self.stillness.rest() {
+            self.tags.expect(false);
+        }
     }
 
     /// Answers from now on without the state on disk, and leaves that as it is.

@@ -28,6 +28,8 @@ pub enum Error {
 #[derive(Debug, Default)]
 pub struct TagIndex {
     known: Option<Known>,
+    /// Questions come one after the other.
+    is_in_a_row: bool,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,8 @@ impl TagIndex {
         objects: &Objects,
         commit: &oid,
     ) -> Result<Option<BString>, Error> {
-        let held = self.known.take().and_then(Known::held);
+        let is_in_a_row = self.is_in_a_row;
+        let held = self.known.take().and_then(|known| known.held(is_in_a_row));
         let known = match held {
             Some(known) => known,
             None => Known::read(refs, objects)?,
@@ -79,6 +82,14 @@ impl TagIndex {
 }
 
 impl TagIndex {
+    /// Notes whether questions come one after the other, so that it is worth it to watch folders.
+    pub fn expect(&mut self, is_in_a_row: bool) {
+        self.is_in_a_row = is_in_a_row;
+        if let Some(known) = self.known.as_mut().filter(|_| !is_in_a_row) {
+            known.sources.rest();
+        }
+    }
+
     /// Whether no tag can lead elsewhere while all files that hold references stay as they are.
     pub fn is_settled(&self) -> bool {
         let known = self.known.as_ref();
@@ -88,8 +99,8 @@ impl TagIndex {
 
 impl Known {
     /// The same, if no tag moved.
-    fn held(mut self) -> Option<Self> {
-        self.sources.hold().then_some(self)
+    fn held(mut self, is_in_a_row: bool) -> Option<Self> {
+        self.sources.hold(is_in_a_row).then_some(self)
     }
 
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {

@@ -1,13 +1,18 @@
 //! Whether anything changed in a directory, heard from the kernel instead of looked up (inotify(7)).
 //!
-//! The process has one instance, since a user may have few: all watches are in it, and whoever asks reads what has
-//! come for all of them.
+//! A user may have few instances, often 128, and other programs need them, too. So the process has one at most, and none
+//! without a watch: all watches are in it, and whoever asks reads what has come for all of them. And all processes of a user
+//! together have no more than a quarter of what he may have. Each takes one of so many names, which nobody else has until
+//! the process lets go of it or ends: those of sockets that are in no file system (unix(7), "Abstract sockets"), since they
+//! need no folder, and nothing is left of them.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
@@ -25,6 +30,7 @@ pub struct DirectoryWatch {
 struct Instance {
     fd: OwnedFd,
     watches: HashMap<i32, Watch>,
+    _name: UnixDatagram,
 }
 
 /// What is known of one watch descriptor, of which several may be one: a directory has one of its own.
@@ -42,9 +48,10 @@ impl DirectoryWatch {
     /// Begins to watch the directory `path`; a link is followed.
     ///
     /// # Errors
-    /// What inotify_init1(2) and inotify_add_watch(2) say, `NOSPC` and `MFILE` where the user has too many watches.
+    /// What inotify_init1(2) and inotify_add_watch(2) say, `NOSPC` and `MFILE` where the user has too many watches, or
+    /// processes like this one have their share.
     pub fn new(path: &Path) -> Result<Self, Errno> {
-        let mut instance = instance()?;
+        let mut instance = instance();
         let flags = WatchFlags::MODIFY
             | WatchFlags::ATTRIB
             | WatchFlags::CLOSE_WRITE
@@ -54,8 +61,22 @@ impl DirectoryWatch {
             | WatchFlags::DELETE_SELF
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR;
-        let descriptor = inotify::add_watch(&instance.fd, path, flags)?;
-        let watch = instance.watches.entry(descriptor).or_default();
+        let made = match instance.take() {
+            Some(known) => known,
+            None => Instance::new()?,
+        };
+        let made = instance.insert(made);
+        let added = inotify::add_watch(&made.fd, path, flags);
+        let descriptor = match added {
+            Ok(descriptor) => descriptor,
+            Err(error) => {
+                if made.watches.is_empty() {
+                    *instance = None;
+                }
+                return Err(error);
+            }
+        };
+        let watch = made.watches.entry(descriptor).or_default();
         watch.holders = watch.holders.saturating_add(1);
         // What was heard before and not read yet counts as a change: it costs a look.
         Ok(Self {
@@ -82,34 +103,51 @@ impl DirectoryWatch {
 
     /// Whether all are quiet, for the cost of one.
     pub fn are_quiet<'a>(watches: impl IntoIterator<Item = &'a Self>) -> bool {
-        let Ok(mut instance) = instance() else {
-            return false;
+        let mut instance = instance();
+        let Some(instance) = instance.as_mut() else {
+            // Whoever has a watch keeps it open.
+            return watches.into_iter().next().is_none();
         };
         let is_quiet = |instance: &Instance, watch: &Self| {
             let heard = instance.watches.get(&watch.descriptor);
             heard.is_some_and(|heard| heard.changes == watch.changes)
         };
-        instance.listen().is_ok() && watches.into_iter().all(|watch| is_quiet(&instance, watch))
+        instance.listen().is_ok() && watches.into_iter().all(|watch| is_quiet(instance, watch))
     }
 }
 
 impl Drop for DirectoryWatch {
     fn drop(&mut self) {
-        let Ok(mut instance) = instance() else {
+        let mut instance = instance();
+        let Some(known) = instance.as_mut() else {
             return;
         };
-        if let Some(watch) = instance.watches.get_mut(&self.descriptor) {
+        if let Some(watch) = known.watches.get_mut(&self.descriptor) {
             watch.holders = watch.holders.saturating_sub(1);
             if watch.holders == 0 {
-                instance.watches.remove(&self.descriptor);
+                known.watches.remove(&self.descriptor);
                 // The directory may be gone, and the watch with it.
-                let _ = inotify::remove_watch(&instance.fd, self.descriptor);
+                let _ = inotify::remove_watch(&known.fd, self.descriptor);
             }
+        }
+        if known.watches.is_empty() {
+            *instance = None;
         }
     }
 }
 
 impl Instance {
+    fn new() -> Result<Self, Errno> {
+        let user = rustix::process::geteuid().as_raw();
+        let name = take_name(&format!("vigil/inotify/{user}"), instances_max());
+        let name = name.ok_or(Errno::MFILE)?;
+        Ok(Self {
+            fd: inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?,
+            watches: HashMap::new(),
+            _name: name,
+        })
+    }
+
     /// Notes all that has come.
     fn listen(&mut self) -> Result<(), Errno> {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_LEN];
@@ -131,21 +169,29 @@ impl Instance {
     }
 }
 
-/// The instance of this process, made when it is first asked for.
-fn instance() -> Result<MutexGuard<'static, Instance>, Errno> {
-    static INSTANCE: OnceLock<Result<Mutex<Instance>, Errno>> = OnceLock::new();
-    let made = INSTANCE.get_or_init(|| {
-        let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-        Ok(Mutex::new(Instance {
-            fd,
-            watches: HashMap::new(),
-        }))
-    });
-    match made {
-        // Whoever panicked left a number too high or too low by one: nothing that matters to others.
-        Ok(instance) => Ok(instance.lock().unwrap_or_else(PoisonError::into_inner)),
-        Err(error) => Err(*error),
-    }
+/// How many instances all processes like this one may have together.
+fn instances_max() -> u32 {
+    let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_instances");
+    let limit: Option<u32> = limit.ok().and_then(|limit| limit.trim().parse().ok());
+    limit.unwrap_or(0) / 4
+}
+
+/// One of `count` names that begin with `start`, which is held for as long as the value lives. `None` if others have all.
+fn take_name(start: &str, count: u32) -> Option<UnixDatagram> {
+    // Each process begins with another one, most of which are free.
+    let first = std::process::id();
+    (0..count).find_map(|turn| {
+        let number = first.wrapping_add(turn) % count;
+        let name = SocketAddr::from_abstract_name(format!("{start}/{number}")).ok()?;
+        UnixDatagram::bind_addr(&name).ok()
+    })
+}
+
+/// The instance of this process, while there are watches.
+fn instance() -> MutexGuard<'static, Option<Instance>> {
+    static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+    // Whoever panicked left a number too high or too low by one: nothing that matters to others.
+    INSTANCE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -224,5 +270,16 @@ mod tests {
         drop(DirectoryWatch::new(folder.path()).unwrap());
         fs::write(folder.path().join("file"), "").unwrap();
         assert!(!kept.is_quiet());
+    }
+
+    #[test]
+    fn a_name_is_free_again_once_it_is_let_go_of() {
+        let start = format!("vigil/test/{}", std::process::id());
+        let take = || take_name(&start, 3);
+        let mut taken: Vec<UnixDatagram> = std::iter::from_fn(take).collect();
+        assert_eq!(taken.len(), 3);
+        taken.pop();
+        assert!(take().is_some());
+        assert!(take_name(&start, 0).is_none());
     }
 }

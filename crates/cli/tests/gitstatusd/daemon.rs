@@ -161,6 +161,24 @@ impl Daemon {
         self.messages = Some(stream);
     }
 
+    /// How many inotify instances it has.
+    pub(crate) fn instances(&self) -> usize {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        targets
+            .filter(|target| target.as_os_str() == "anon_inode:inotify")
+            .count()
+    }
+
+    /// Waits until `holds` does.
+    pub(crate) fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(Instant::now() < deadline, "it never holds");
+            std::thread::yield_now();
+        }
+    }
+
     /// Its memory that is in use, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

@@ -97,3 +97,18 @@ fn a_file_that_comes_and_goes_while_nothing_else_changes_is_counted() {
         assert_eq!(daemon.ask(sandbox.work()), before);
     }
 }
+
+#[test]
+fn whoever_waits_for_questions_has_no_instance() {
+    let sandbox = Sandbox::with_repository();
+    // Of so many tags in one folder that it is watched.
+    for number in 0..40 {
+        sandbox.git(&["tag", &format!("tag-{number}")]);
+    }
+    let mut daemon = sandbox.unlimited();
+    for _ in 0..3 {
+        ask(&mut daemon, &sandbox.work());
+        assert!(daemon.instances() <= 1);
+        daemon.wait_until(|daemon| daemon.instances() == 0);
+    }
+}

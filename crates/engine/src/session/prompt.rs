@@ -105,6 +105,7 @@ impl Session {
         }
         prompt.stashes = self.refs.stash_count()?;
         if let Some(id) = prompt.commit {
+            self.tags.expect(self.stillness.is_in_a_row());
             prompt.tag = self
                 .tags
                 .tag_of(&self.refs, &self.objects, &id)?

@@ -45,8 +45,9 @@ const FILES: [&CStr; 7] = [
 ];
 
 /// What is known of a session's folders.
-#[derive(Default)]
 pub(super) struct Stillness {
+    /// [`PAUSE_MAX`], but for tests that no pause is too long for.
+    pause_max: Duration,
     asked_at: Option<Instant>,
     /// How many questions came one after the other.
     in_a_row: usize,
@@ -69,13 +70,27 @@ struct Watched {
     is_answered: bool,
 }
 
+impl Default for Stillness {
+    fn default() -> Self {
+        Self {
+            pause_max: PAUSE_MAX,
+            asked_at: None,
+            in_a_row: 0,
+            references: 0,
+            watched: None,
+            is_refused: false,
+        }
+    }
+}
+
 impl Stillness {
     /// A question comes. To be called before anything is looked at for it.
     pub(super) fn ask(&mut self, repository: &Repository) -> Option<Still> {
         let now = Instant::now();
         let last = self.asked_at.replace(now);
-        if last.is_none_or(|last| now.saturating_duration_since(last) > PAUSE_MAX) {
+        if last.is_none_or(|last| now.saturating_duration_since(last) > self.pause_max) {
             *self = Self {
+                pause_max: self.pause_max,
                 asked_at: Some(now),
                 references: self.references,
                 ..Self::default()
@@ -112,11 +127,20 @@ impl Stillness {
         self.watched.is_some()
     }
 
-    /// Watches no longer if nobody asked of late.
-    pub(super) fn rest(&mut self) {
-        if self.asked_at.is_none_or(|then| then.elapsed() > PAUSE_MAX) {
+    /// Whether the last question came soon after another.
+    pub(super) fn is_in_a_row(&self) -> bool {
+        self.in_a_row > 0 || self.watched.is_some()
+    }
+
+    /// Watches no longer if nobody asked of late; whether that is so.
+    pub(super) fn rest(&mut self) -> bool {
+        let is_idle = self
+            .asked_at
+            .is_none_or(|then| then.elapsed() > self.pause_max);
+        if is_idle {
             self.watched = None;
         }
+        is_idle
     }
 }
 

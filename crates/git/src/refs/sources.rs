@@ -79,9 +79,19 @@ impl Sources {
         }
     }
 
-    /// Whether none has changed since. From the second time on, folders with many files are watched.
-    pub fn hold(&mut self) -> bool {
-        self.seen.holds(&self.whole).unwrap_or(false) && self.folders.iter_mut().all(Folder::holds)
+    /// Whether none has changed since. From the second time on, folders with many files are watched if there is to be
+    /// another soon (`is_in_a_row`).
+    pub fn hold(&mut self, is_in_a_row: bool) -> bool {
+        let mut folders = self.folders.iter_mut();
+        self.seen.holds(&self.whole).unwrap_or(false)
+            && folders.all(|folder| folder.holds(is_in_a_row))
+    }
+
+    /// Watches no longer.
+    pub fn rest(&mut self) {
+        for folder in &mut self.folders {
+            folder.watch = None;
+        }
     }
 }
 
@@ -110,7 +120,7 @@ impl Folder {
         }
     }
 
-    fn holds(&mut self) -> bool {
+    fn holds(&mut self, is_in_a_row: bool) -> bool {
         if !self.seen.holds(&self.path).unwrap_or(false) {
             return false;
         }
@@ -121,7 +131,7 @@ impl Folder {
             return false;
         }
         // Before the files are looked at, so that a change in between is heard of.
-        let watch = self.watched();
+        let watch = is_in_a_row.then(|| self.watched()).flatten();
         // Of more than a few from the folder, since a look along the whole path takes twice as long.
         let folder = match self.files.len() {
             0..=FILES_BY_PATH_MAX => None,

@@ -1,5 +1,7 @@
 use std::fs;
 
+use vigil_linux::inotify::DirectoryWatch;
+
 use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::repository::{FORMATS, Sandbox};
@@ -27,6 +29,7 @@ impl Asker {
     }
 
     fn ask(&mut self, commit: &oid) -> Option<BString> {
+        self.index.expect(true);
         self.index
             .tag_of(&self.refs, &self.objects, commit)
             .unwrap()
@@ -111,7 +114,9 @@ fn in_a_watched_folder_every_change_is_noticed() {
     let settle = |asker: &mut Asker, last: &str| loop {
         assert_eq!(asker.ask(&two), Some(last.into()));
         let known = asker.index.known.as_ref().unwrap();
-        if known.sources.watches() == 1 {
+        // Others may have all instances that there are.
+        let may_watch = DirectoryWatch::new(&sandbox.git_dir()).is_ok();
+        if known.sources.watches() == 1 || !may_watch {
             assert_eq!(asker.ask(&two), Some(last.into()));
             break;
         }
