@@ -95,3 +95,41 @@ fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
     let output = command.args(["-G", "v0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(11));
 }
+
+#[test]
+fn no_more_than_some_repositories_are_kept_and_none_that_is_gone() {
+    let sandbox = Sandbox::with_repository();
+    let copies = "for number in $(seq 100); do cp -R work copy$number; done";
+    let mut copy = sandbox.clean(Command::new("sh"));
+    copy.args(["-c", copies]).current_dir(sandbox.root());
+    assert!(copy.status().unwrap().success());
+    let mut daemon = sandbox.daemon(&["-v", "INFO"]);
+    let forgot = |path: &str| format!("forgot {}/.git", sandbox.path(path).display());
+    for number in 1..=100 {
+        assert!(daemon.ask(sandbox.path(format!("copy{number}"))).is_some());
+    }
+    // Those that were asked for first go first.
+    daemon.wait_for_message(&forgot("copy1"));
+    daemon.wait_for_message(&forgot("copy36"));
+    assert!(daemon.ask(sandbox.path("copy1")).is_some());
+    for number in 90..=99 {
+        std::fs::remove_dir_all(sandbox.path(format!("copy{number}"))).unwrap();
+    }
+    // One is looked at for each question.
+    for _ in 0..50 {
+        assert!(daemon.ask(sandbox.path("copy100")).is_some());
+        assert!(daemon.ask(sandbox.path("copy89")).is_some());
+    }
+    let (status, messages) = daemon.end();
+    assert!(status.success());
+    for number in 90..=99 {
+        assert!(
+            messages.contains(&forgot(&format!("copy{number}"))),
+            "{number}: {messages}"
+        );
+    }
+    for number in [1, 88, 89, 100] {
+        let forgot = format!("{}\n", forgot(&format!("copy{number}")));
+        assert!(!messages.contains(&forgot), "{number}: {messages}");
+    }
+}

@@ -1,6 +1,5 @@
 //! The repositories that were asked for, kept until they have been idle for long.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,8 @@ use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
-use vigil_linux::map;
+use vigil_linux::stat::stat_path;
+use vigil_linux::{Errno, map};
 use vigil_store::NoSteps;
 
 use super::options::Options;
@@ -36,20 +36,25 @@ const ANEW_MAX: usize = 3;
 const REPOSITORY_VARIABLES: [&str; 3] =
     ["GIT_ATTR_SOURCE", "GIT_NAMESPACE", "GIT_REFERENCE_BACKEND"];
 
+/// The most that are kept: memory is bounded, and nobody has so many in turn.
+const KEPT_MAX: usize = 64;
+
 /// Sessions by repository.
 pub(super) struct Repositories {
     environment: Environment,
     request: PromptRequest,
-    open: HashMap<Location, Kept>,
-    /// The one that was asked last,
-    asked: Option<Location>,
-    /// and whether what was learned then is saved.
+    /// The one that was asked last is the last.
+    open: Vec<Kept>,
+    /// Which of them is to be looked at next.
+    next_look: usize,
+    /// Whether what was learned in the last answer is saved.
     is_saved: bool,
     /// How many mapped files were found to be cut when all that are open were opened.
     cuts: usize,
 }
 
 struct Kept {
+    location: Location,
     session: Box<Session>,
     used_at: Instant,
 }
@@ -81,8 +86,8 @@ impl Repositories {
         Self {
             environment,
             request,
-            open: HashMap::new(),
-            asked: None,
+            open: Vec::new(),
+            next_look: 0,
             is_saved: true,
             cuts: map::cuts(),
         }
@@ -113,7 +118,6 @@ impl Repositories {
         let has_lost = std::mem::replace(&mut self.cuts, cuts) != cuts;
         if has_lost {
             self.open.clear();
-            self.asked = None;
             // To let go of what was cut counts it, if that was not seen yet.
             self.cuts = map::cuts();
         }
@@ -127,19 +131,16 @@ impl Repositories {
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
         // Most questions are about the same repository as the last one.
-        let last = self.asked.as_ref();
-        let kept = last.and_then(|last| self.open.get_mut(last));
-        let still = kept.and_then(|kept| kept.session.still());
-        let known = last.filter(|_| still.is_some());
+        let still = self.open.last_mut().and_then(|last| last.session.still());
+        let known = self.open.last().filter(|_| still.is_some());
+        let known = known.map(|last| &last.location);
         let found = repository::discover_git_dir(&self.environment, dir, from_git_dir, known);
         let Some(location) = found.map_err(SessionError::from)? else {
             return Ok(None);
         };
         let still = still.filter(|_| known == Some(&location));
-        let kept = self
-            .open
-            .remove(&location)
-            .filter(|kept| kept.session.is_fresh(still));
+        let kept = self.take(&location);
+        let kept = kept.filter(|kept| kept.session.is_fresh(still));
         let mut session = match kept {
             Some(kept) => kept.session,
             None => {
@@ -156,16 +157,22 @@ impl Repositories {
             ..self.request
         };
         let prompt = session.prompt(&request, still)?;
-        self.asked = Some(location.clone());
         self.is_saved = false;
-        self.open.insert(
+        self.open.push(Kept {
             location,
-            Kept {
-                session,
-                used_at: Instant::now(),
-            },
-        );
+            session,
+            used_at: Instant::now(),
+        });
         Ok(Some(prompt))
+    }
+
+    /// Takes out the repository at `location`, if it is kept.
+    fn take(&mut self, location: &Location) -> Option<Kept> {
+        let at = self
+            .open
+            .iter()
+            .rposition(|kept| kept.location == *location);
+        at.map(|at| self.open.remove(at))
     }
 
     /// Writes what was learned in the last answer to the state on disk, for later processes. `say` is told what went wrong
@@ -174,8 +181,7 @@ impl Repositories {
         if std::mem::replace(&mut self.is_saved, true) {
             return;
         }
-        let asked = self.asked.as_ref();
-        let Some(kept) = asked.and_then(|location| self.open.get_mut(location)) else {
+        let Some(kept) = self.open.last_mut() else {
             return;
         };
         for reason in kept.session.take_dropped_states() {
@@ -190,19 +196,48 @@ impl Repositories {
 
     /// Lets go of what helps only whoever asks one question after the other. To be called when nobody asks.
     pub(super) fn rest(&mut self) {
-        for kept in self.open.values_mut() {
+        for kept in &mut self.open {
             kept.session.rest();
         }
     }
 
     /// Forgets repositories that nobody asked for in the last `ttl`, and tells which.
     pub(super) fn drop_idle(&mut self, ttl: Duration, mut forgotten: impl FnMut(&Path)) {
-        self.open.retain(|location, kept| {
+        self.open.retain(|kept| {
             let is_idle = kept.used_at.elapsed() >= ttl;
             if is_idle {
-                forgotten(&location.git_dir());
+                forgotten(&kept.location.git_dir());
             }
             !is_idle
         });
     }
+
+    /// Forgets those that were not asked for the longest, if there are too many, and each time looks whether one of the
+    /// others is gone; tells which. To be called after each question.
+    pub(super) fn tidy_up(&mut self, mut forgotten: impl FnMut(&Path)) {
+        let too_many = self.open.len().saturating_sub(KEPT_MAX);
+        for kept in self.open.drain(..too_many) {
+            forgotten(&kept.location.git_dir());
+        }
+        // The last one answered just now.
+        let others = self.open.len().saturating_sub(1);
+        if self.next_look >= others {
+            self.next_look = 0;
+        }
+        let Some(kept) = self.open.get(self.next_look).filter(|_| others > 0) else {
+            return;
+        };
+        let git_dir = kept.location.git_dir();
+        if stat_path(&git_dir).is_err_and(is_gone) {
+            self.open.remove(self.next_look);
+            forgotten(&git_dir);
+        } else {
+            self.next_look = self.next_look.saturating_add(1);
+        }
+    }
+}
+
+/// Whether what was looked for when this was said is not there any more.
+fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR)
 }

@@ -57,6 +57,9 @@ pub(super) fn serve(
                 }
             }
             repositories.save(|line| log.say(Level::Debug, format_args!("{line}")));
+            repositories.tidy_up(|git_dir| {
+                log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
+            });
             has_answered = true;
         }
         let lookout = lookout.as_mut().filter(|_| has_answered);
