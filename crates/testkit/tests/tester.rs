@@ -176,7 +176,7 @@ fn a_candidate_that_hangs_is_caught() {
     let mut campaign = campaign(1, 1, false);
     campaign.shrinks = false;
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    let limit = Duration::from_millis(50);
+    let limit = Duration::from_secs(2);
     let totals = run(
         &Settings {
             limit,

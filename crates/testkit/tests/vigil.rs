@@ -143,7 +143,7 @@ fn damaged_objects_are_told_as_git_tells_them() {
             is_old: !is_at_least(&settings.oracle, 55),
             oracle: settings.oracle,
             parent: default_parent(),
-            limit: Duration::from_secs(3),
+            limit: Duration::from_secs(60),
             seed: 1000,
             cases: 40,
             failures_max: 3,
