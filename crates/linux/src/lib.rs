@@ -3,7 +3,6 @@
 //! This crate is the only one with `unsafe` code; each block says what it relies on. It knows nothing of
 //! git, Mercurial or Vigil's own formats.
 
-pub mod awake;
 pub mod clock;
 pub mod dir;
 pub mod errno;

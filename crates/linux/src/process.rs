@@ -9,46 +9,19 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
 
-use crate::errno;
-
 /// How many cores this process may use. Asked once.
 ///
 /// Where more than two are allowed (sched_getaffinity(2)), what the control group grants counts, too (cgroups(7)). That
 /// is read from a dozen files, and of two cores it could take but one.
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| match allowed_cores() {
-        few @ 1..=2 => few,
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    *CORES.get_or_init(|| {
+        let allowed = rustix::thread::sched_getaffinity(None);
+        match allowed.map_or(0, |cores| cores.count() as usize) {
+            few @ 1..=2 => few,
+            _ => std::thread::available_parallelism().map_or(1, usize::from),
+        }
     })
-}
-
-/// On how many cores this process may run (sched_getaffinity(2)); 0 where that cannot be told.
-pub fn allowed_cores() -> usize {
-    let allowed = rustix::thread::sched_getaffinity(None);
-    allowed.map_or(0, |cores| cores.count() as usize)
-}
-
-/// Has the calling thread run only where and when a core has nothing else to do (`SCHED_IDLE` in sched(7)).
-///
-/// # Errors
-/// The system refuses; the thread runs as before.
-#[allow(unsafe_code, reason = "sched_setscheduler has no safe wrapper")]
-pub fn run_on_idle_cores() -> Result<(), Errno> {
-    // The kernel's `sched_param`, and its call itself: musl's function of that name always refuses.
-    let priority: c_int = 0;
-    // SAFETY: the pointer is to a valid `sched_param`, one int, which is only read.
-    match unsafe {
-        libc::syscall(
-            libc::SYS_sched_setscheduler,
-            0,
-            libc::SCHED_IDLE,
-            &raw const priority,
-        )
-    } {
-        0 => Ok(()),
-        _ => Err(errno::last()),
-    }
 }
 
 /// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).

@@ -6,6 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_history::revision;
 use vigil_history::revision::Outcome;
+use vigil_linux::process::cores;
 use vigil_model::config_value;
 
 use super::arguments::{Batch, BatchArguments};
@@ -37,7 +38,7 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn new(arguments: &BatchArguments, use_mailmap: bool) -> Self {
         Self {
-            input: Input::new(arguments.input_delimiter, !arguments.buffered),
+            input: Input::new(arguments.input_delimiter),
             unwritten: Vec::new(),
             again: VecDeque::new(),
             times: 0,
@@ -97,7 +98,8 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// Why git ends, after what is to be said was; or a file was cut before an answer was written.
     pub(super) fn run(mut self) -> Result<(), Failure> {
-        if self.questions.input.has_time() {
+        // Whoever waits for each answer does not need this core before he has it.
+        if !self.arguments.buffered && cores() > 1 {
             self.teller.reader.defer();
         }
         let result = match self.arguments.batch {

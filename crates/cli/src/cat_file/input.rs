@@ -2,7 +2,6 @@
 
 use bstr::{BStr, ByteSlice};
 use rustix::io::Errno;
-use vigil_linux::awake::Lookout;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
@@ -17,12 +16,11 @@ pub(super) struct Input {
     searched: usize,
     is_at_end: bool,
     is_blank: bool,
-    lookout: Option<Lookout>,
 }
 
 impl Input {
-    /// Lines that end in `delimiter`. `is_conversation` says that somebody waits for each answer before the next question.
-    pub(super) fn new(delimiter: u8, is_conversation: bool) -> Self {
+    /// Lines that end in `delimiter`.
+    pub(super) fn new(delimiter: u8) -> Self {
         Self {
             delimiter,
             buf: Vec::new(),
@@ -30,18 +28,12 @@ impl Input {
             searched: 0,
             is_at_end: false,
             is_blank: false,
-            lookout: is_conversation.then(Lookout::new).flatten(),
         }
     }
 
     /// Whether a whole line is here already, so that [`Self::next`] does not wait.
     pub(super) fn has_line(&mut self) -> bool {
         self.line_end().is_some() || self.is_at_end
-    }
-
-    /// Whether there is time for something else before the next line, since whoever asks does not need this core.
-    pub(super) fn has_time(&self) -> bool {
-        self.lookout.is_some()
     }
 
     /// The next line without its end; `None` after the last. git treats it as a string of C, so it ends at the first NUL.
@@ -88,9 +80,6 @@ impl Input {
         self.searched = self.searched.saturating_sub(self.start);
         self.start = 0;
         self.buf.reserve(READ_LEN);
-        if let Some(lookout) = &mut self.lookout {
-            lookout.wait(rustix::stdio::stdin());
-        }
         let stdin = rustix::stdio::stdin();
         let read = loop {
             match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf)) {

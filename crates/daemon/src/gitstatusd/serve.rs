@@ -7,7 +7,6 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use vigil_git::environment::Environment;
-use vigil_linux::awake::Lookout;
 use vigil_linux::process::{die_of_broken_pipe, is_alive, is_locked};
 
 use super::log::{Level, Log};
@@ -36,9 +35,7 @@ pub(super) fn serve(
     let mut repositories = Repositories::new(options, environment);
     let mut records = Records::default();
     let mut buffer = [0u8; 4096];
-    let mut lookout = Lookout::new();
     loop {
-        let mut has_answered = false;
         while let Some(record) = records.next() {
             let Some(request) = Request::parse(record) else {
                 log.say(Level::Error, format_args!("malformed request: {record:?}"));
@@ -60,16 +57,9 @@ pub(super) fn serve(
             repositories.tidy_up(|git_dir| {
                 log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
             });
-            has_answered = true;
         }
-        let lookout = lookout.as_mut().filter(|_| has_answered);
-        let is_here = lookout.is_some_and(|lookout| lookout.wait(input));
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
-        let come = match is_here {
-            true => Ok(waiting.len()),
-            false => poll(&mut waiting, Some(&IDLE)),
-        };
-        match come {
+        match poll(&mut waiting, Some(&IDLE)) {
             Ok(0) => {
                 if lock.as_ref().is_some_and(|lock| !lock.is_held()) {
                     log.say(Level::Info, "the lock is gone");
