@@ -3,14 +3,12 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::hash::BuildHasherDefault;
+use std::collections::{BinaryHeap, HashSet};
 
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
 
 use vigil_git::objects::{Error, MANY, Objects};
-use vigil_model::id_hasher::IdHasher;
 use vigil_objects::commit_graph::CommitGraph;
 
 /// A commit's place in [`Commits`].
@@ -19,8 +17,7 @@ pub(super) type Number = u32;
 /// The generation of a commit that no commit-graph has: later than any that one has.
 pub(super) const GENERATION_UNKNOWN: u32 = u32::MAX;
 
-/// A map of ids.
-pub(super) type ById<T> = HashMap<ObjectId, T, BuildHasherDefault<IdHasher>>;
+pub(super) use vigil_model::id_hasher::ById;
 
 /// What is known of a commit. A walk meets very many, so that each has little.
 #[derive(Clone, Debug)]

@@ -1,6 +1,12 @@
 //! Tables by the ids of objects.
 
-use std::hash::Hasher;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use gix_hash::ObjectId;
+
+/// What is known of objects, by their ids.
+pub type ById<T> = HashMap<ObjectId, T, BuildHasherDefault<IdHasher>>;
 
 /// Ids are evenly spread already: their first bytes are hash enough.
 #[derive(Default)]

@@ -9,6 +9,7 @@ use super::loose::LooseRef;
 use super::packed::{Packed, Skim, Skimmed};
 use super::{Error, Raw, name};
 use crate::reftable::{Merged, Record};
+use vigil_model::id_hasher::ById;
 
 /// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
 #[derive(Debug)]
@@ -27,6 +28,16 @@ pub(super) enum Held {
     },
     /// Those of all tables.
     Tables(Merged),
+    /// Some of those of all tables, gathered.
+    Gathered(Vec<Gathered>),
+}
+
+/// A reference that was in a table.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    name: BString,
+    raw: Raw,
+    peeled: Option<ObjectId>,
 }
 
 impl Listing {
@@ -93,30 +104,73 @@ impl Listing {
                     emit((name, is_valid, &raw, peeled))
                 })?;
             }
+            Held::Gathered(all) => {
+                for found in all {
+                    emit((found.name.as_ref(), true, &found.raw, found.peeled))?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// What the references point to of which nobody tells where it leads, but for packed ones.
-    pub fn unpeeled(&self) -> Result<Vec<ObjectId>, Error> {
-        let mut ids = Vec::new();
+    /// The same, but of tables only those references that `is_wanted` is true of, and of those that point to one object only
+    /// the first, and the first that is a tag: a description needs no others.
+    pub fn distinct(self, is_wanted: impl Fn(&BStr) -> bool) -> Result<Self, Error> {
+        if let Held::Files { .. } = self.held {
+            return Ok(self);
+        }
+        let mut all = Vec::new();
+        // Whether a tag points to them.
+        let mut known: ById<bool> = ById::default();
+        self.for_each_raw(None, |name, raw, peeled| {
+            if !is_wanted(name) {
+                return Ok(());
+            }
+            if let Raw::Direct(id) = raw {
+                let is_tag = name.starts_with(b"refs/tags/");
+                match known.get_mut(id) {
+                    Some(has_tag) if *has_tag || !is_tag => return Ok(()),
+                    Some(has_tag) => *has_tag = true,
+                    None => drop(known.insert(*id, is_tag)),
+                }
+            }
+            all.push(Gathered {
+                name: name.to_owned(),
+                raw: raw.clone(),
+                peeled,
+            });
+            Ok(())
+        })?;
+        Ok(Self {
+            held: Held::Gathered(all),
+            ..self
+        })
+    }
+
+    /// What loose references, and those of [distinct](Self::distinct) tables, point to of which nobody tells where it leads.
+    pub fn unpeeled(&self) -> Vec<ObjectId> {
+        let direct = |raw: &Raw| match raw {
+            Raw::Direct(id) => Some(*id),
+            Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
+        };
         match &self.held {
             Held::Files { loose, .. } => {
-                ids.extend(loose.iter().filter_map(|found| match found.raw {
-                    Raw::Direct(id) => Some(id),
-                    Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
-                }));
+                let ids = loose.iter().filter_map(|found| direct(&found.raw));
+                ids.collect()
             }
-            Held::Tables(tables) => ids = tables.unpeeled(self.prefix.as_ref())?,
+            Held::Gathered(all) => {
+                let unpeeled = all.iter().filter(|found| found.peeled.is_none());
+                unpeeled.filter_map(|found| direct(&found.raw)).collect()
+            }
+            Held::Tables(_) => Vec::new(),
         }
-        Ok(ids)
     }
 
     /// The packed reference that a [`Skim`] was told to be at `at`.
     pub fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
         match &self.held {
             Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
-            Held::Tables(_) => None,
+            Held::Tables(_) | Held::Gathered(_) => None,
         }
     }
 
@@ -124,7 +178,7 @@ impl Listing {
     pub fn points_to(&self, at: usize, digits: &[u8]) -> bool {
         match &self.held {
             Held::Files { packed, .. } => packed.points_to(at, digits),
-            Held::Tables(_) => false,
+            Held::Tables(_) | Held::Gathered(_) => false,
         }
     }
 }

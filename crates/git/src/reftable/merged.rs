@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use gix_hash::ObjectId;
 
 use super::table::{Cursor, Record, Table};
-use super::{Error, Tables, Value};
+use super::{Error, Tables};
 
 /// Which of its references count.
 pub(crate) type Counts = fn(&[u8]) -> bool;
@@ -20,20 +19,6 @@ impl Merged {
     pub(crate) fn add(&mut self, tables: &Tables, counts: Counts) {
         let tables = tables.iter().map(|table| (Arc::clone(table), counts));
         self.0.extend(tables);
-    }
-
-    /// The objects to which references point whose names start with `prefix`, and of which their table does not say where
-    /// they lead, be they in force or not.
-    pub(crate) fn unpeeled(&self, prefix: &BStr) -> Result<Vec<ObjectId>, Error> {
-        let mut ids = Vec::new();
-        for (table, _) in &self.0 {
-            table.for_each_ref(prefix, |_, value| {
-                if let Value::Direct(id) = value {
-                    ids.push(id);
-                }
-            })?;
-        }
-        Ok(ids)
     }
 
     /// Calls `found` with each reference whose name starts with `prefix`, in byte order, until that fails.

@@ -196,6 +196,7 @@ impl Table {
     }
 
     /// Calls `found` for each reference whose name starts with `prefix`, deletions included, in order.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn for_each_ref(
         &self,
         prefix: &BStr,

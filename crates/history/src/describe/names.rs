@@ -49,10 +49,12 @@ impl<'a> Names<'a> {
         commits: &Commits<'_>,
         only: Option<ObjectId>,
     ) -> Result<Self, Error> {
+        let listing = place.refs.list(prefix_of(question).into())?;
+        let listing = listing.distinct(|name| is_wanted(question, name))?;
         let mut names = Self {
             question,
             place,
-            listing: Rc::new(place.refs.list(prefix_of(question).into())?),
+            listing: Rc::new(listing),
             targets: Targets::default(),
             is_empty: true,
             only: None,
@@ -92,7 +94,7 @@ impl<'a> Names<'a> {
         let is_first = self.count == 0;
         self.targets.begin(is_first);
         if is_first {
-            let mut ids = self.listing.unpeeled()?;
+            let mut ids = self.listing.unpeeled();
             ids.retain(|id| !commits.has_in_graph(id));
             self.targets.read_ahead(ids, self.place);
         }
