@@ -119,6 +119,33 @@ fn usage_of_status_needs_no_repository() {
     assert!(stdout.contains("--[no-]format[=<format>]"));
 }
 
+#[test]
+fn json_and_a_format_of_git_s_exclude_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    run("git", folder.path(), &["init", "-q"]);
+    for arguments in [
+        ["status", "--format=json", "--porcelain"],
+        ["status", "--porcelain", "--format=json"],
+    ] {
+        let output = run(VIGIL, folder.path(), &arguments);
+        assert_eq!(
+            (output.status.code(), output.stdout),
+            (Some(129), Vec::new())
+        );
+        assert_eq!(
+            text(&output.stderr),
+            "error: options '--format=json' and '--porcelain' cannot be used together\n"
+        );
+    }
+    // Of git's own, the last counts.
+    let output = run(
+        VIGIL,
+        folder.path(),
+        &["status", "--porcelain", "--short", "-b"],
+    );
+    assert!(output.status.success());
+}
+
 /// As the newest git does: older ones end with 129.
 #[test]
 fn to_ask_for_help_is_no_mistake() {

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::column_style::ColumnStyle;
 use crate::bytes;
+use crate::inside;
 use crate::options::{Argument, Entry, Given, Table, parse, rename_score};
 use crate::reply::Reply;
 
@@ -149,15 +150,28 @@ pub(super) enum FormatChoice {
     PorcelainV1,
     /// `--porcelain=v2`.
     PorcelainV2,
-    /// `--format=json`.
-    Json,
+}
+
+impl FormatChoice {
+    /// The option that asks for it.
+    fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Open | Self::Withdrawn => None,
+            Self::Long => Some("--long"),
+            Self::Short => Some("--short"),
+            Self::PorcelainV1 | Self::PorcelainV2 => Some("--porcelain"),
+        }
+    }
 }
 
 /// Everything the command line says; `None` where it is silent. Values that git checks only after the whole line
 /// is read are kept as they were given.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
+    /// Of git's formats the last that was asked for.
     pub format: FormatChoice,
+    /// `--format=json`.
+    pub json: bool,
     pub branch: Option<bool>,
     pub stash: Option<bool>,
     pub ahead_behind: Option<bool>,
@@ -184,6 +198,12 @@ impl Arguments {
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
         let mut this = Self::default();
         this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
+        // Which of both was meant, nobody can tell.
+        if let (true, Some(other)) = (this.json, this.format.option()) {
+            return Err(Reply::usage_error(format!(
+                "options '--format=json' and '{other}' cannot be used together"
+            )));
+        }
         Ok(this)
     }
 
@@ -201,7 +221,7 @@ impl Arguments {
             Key::Long if is_set => self.format = FormatChoice::Long,
             Key::Short | Key::Long => self.format = FormatChoice::Withdrawn,
             Key::Porcelain => self.format = porcelain_version(given)?,
-            Key::Format => self.format = own_format(given)?,
+            Key::Format => self.json = inside::is_json(given)?,
             Key::Branch => self.branch = Some(is_set),
             Key::ShowStash => self.stash = Some(is_set),
             Key::AheadBehind => self.ahead_behind = Some(is_set),
@@ -243,15 +263,6 @@ fn porcelain_version(given: Given<'_>) -> Result<FormatChoice, Reply> {
     }
 }
 
-fn own_format(given: Given<'_>) -> Result<FormatChoice, Reply> {
-    match given {
-        Given::Negated => Ok(FormatChoice::Withdrawn),
-        Given::With(name) if name == "json" => Ok(FormatChoice::Json),
-        Given::With(name) => Err(Reply::fatal(bytes!["unsupported format '", name, "'"])),
-        Given::Bare => Err(Reply::usage_error("option `format' requires a value")),
-    }
-}
-
 /// Columns belong to the long format; what is no style at all is refused in any.
 fn check_column_style(given: Given<'_>) -> Result<(), Reply> {
     let Given::With(style) = given else {
@@ -279,9 +290,31 @@ mod tests {
             ("--long --porcelain", FormatChoice::PorcelainV1),
             ("--porcelain=2 --no-short", FormatChoice::Withdrawn),
             ("--po=v2", FormatChoice::PorcelainV2),
-            ("-s --format=json", FormatChoice::Json),
         ] {
             assert_eq!(arguments(line).unwrap().format, format, "{line}");
+        }
+    }
+
+    #[test]
+    fn json_is_no_format_of_git_s() {
+        for line in [
+            "--format=json",
+            "-z --format=json",
+            "-s --no-short --format=json",
+        ] {
+            assert!(arguments(line).unwrap().json, "{line}");
+        }
+        let back = arguments("--format=json --no-format --porcelain").unwrap();
+        assert_eq!((back.json, back.format), (false, FormatChoice::PorcelainV1));
+        for (line, other) in [
+            ("--format=json --porcelain", "--porcelain"),
+            ("--porcelain=v2 --format=json", "--porcelain"),
+            ("-s --format=json", "--short"),
+            ("--format=json --long --branch", "--long"),
+        ] {
+            let text =
+                format!("error: options '--format=json' and '{other}' cannot be used together\n");
+            assert_eq!(arguments(line).unwrap_err(), Reply::complained(text, 129));
         }
     }
 

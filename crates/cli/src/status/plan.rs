@@ -127,6 +127,9 @@ impl Plan {
 }
 
 fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
+    if arguments.json {
+        return Ok(Format::Json);
+    }
     match arguments.format {
         FormatChoice::Long if arguments.nul_terminated => Err(Reply::fatal(
             "options '--long' and '-z' cannot be used together",
@@ -139,7 +142,6 @@ fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
         FormatChoice::Short => Ok(Format::Short),
         FormatChoice::PorcelainV1 => Ok(Format::PorcelainV1),
         FormatChoice::PorcelainV2 => Ok(Format::PorcelainV2),
-        FormatChoice::Json => Ok(Format::Json),
     }
 }
 
