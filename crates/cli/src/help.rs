@@ -21,7 +21,7 @@ These are the commands:
    describe     Name a commit by the nearest tag, as 'git describe'
    state        Show, verify or drop what Vigil keeps on disk of a working copy
    gitstatusd   Answer prompts on standard input and output, as gitstatusd does
-   help         Show this text
+   help         Show this text, or the options of a command
    version      Show the version
 
 'vigil status -h' lists the options of 'vigil status', and so for the others.
@@ -35,6 +35,11 @@ pub(crate) fn usage_line() -> String {
 /// The text of `vigil help`.
 pub(crate) fn overview(code: u8) -> Reply {
     Reply::printed(format!("usage: {SYNOPSIS}\n\n{COMMANDS}"), code)
+}
+
+/// After a wrong command line of `vigil help`.
+pub(crate) fn usage_of_help() -> Reply {
+    Reply::complained("usage: vigil help [<command>]\n", Reply::USAGE)
 }
 
 /// The version, in the form of `git version`.

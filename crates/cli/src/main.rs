@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(test), no_main)]
 
+mod called;
 mod cat_file;
 mod config_parameter;
 mod describe;
@@ -22,7 +23,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_git::config;
 use vigil_git::environment::Environment;
@@ -51,7 +52,10 @@ fn run(arguments: Vec<OsString>) -> u8 {
     if is_gitstatusd(&program, &arguments) {
         gitstatusd(&arguments, environment)
     } else {
-        let code = dispatch(&arguments, environment);
+        let code = match called::by(&program) {
+            Some(name) => run_link(name, &arguments, environment),
+            None => dispatch(&arguments, environment),
+        };
         pager::wait();
         code
     }
@@ -110,7 +114,33 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
         return say_paged(help::overview(1), &environment);
     };
     pager::ask(paging, command.as_bstr());
-    match command.as_slice() {
+    run_command(command.as_bstr(), arguments, environment)
+}
+
+/// Runs the command of git that is a link to this program, `name` being what follows `git-`: one of those here, or else a
+/// status by another name.
+fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 {
+    let is_known = COMMANDS.iter().any(|command| name == command);
+    let command = if is_known { name } else { "status".into() };
+    pager::ask(None, name);
+    run_command(command, arguments, environment)
+}
+
+/// The commands.
+const COMMANDS: [&str; 8] = [
+    "cat-file",
+    "describe",
+    "gitstatusd",
+    "help",
+    "state",
+    "status",
+    "version",
+    "why",
+];
+
+/// Runs `command` with `arguments`, and returns the exit code.
+fn run_command(command: &BStr, arguments: &[BString], environment: Environment) -> u8 {
+    match command.as_bytes() {
         b"cat-file" => cat_file::run(arguments, &environment),
         b"describe" => {
             let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
@@ -145,8 +175,15 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),
-        b"help" | b"--help" | b"-h" => say_paged(help::overview(0), &environment),
-        _ => say_paged(help::unknown_command(command.as_bstr()), &environment),
+        b"help" | b"--help" | b"-h" => match arguments {
+            [] => say_paged(help::overview(0), &environment),
+            [only] => match only.as_slice() {
+                b"help" | b"version" | [b'-', ..] => say_paged(help::overview(0), &environment),
+                _ => run_command(only.as_bstr(), &["--help".into()], environment),
+            },
+            _ => say(&help::usage_of_help()),
+        },
+        _ => say_paged(help::unknown_command(command), &environment),
     }
 }
 

@@ -111,12 +111,150 @@ fn a_damaged_configuration_is_said_before_an_unknown_option() {
 fn usage_of_status_needs_no_repository() {
     let (code, stdout, stderr) = outcome(&["status", "-h"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
-    assert!(stdout.starts_with("usage: git status [<options>]"));
-    assert!(!stdout.contains("--format"));
-    assert!(!stdout.contains("--[no-]format"));
+    assert!(stdout.starts_with("usage: vigil status [<options>]"));
+    assert!(stdout.contains("--[no-]format[=<format>]"));
     let (code, stdout, _) = outcome(&["status", "--help-all"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("--[no-]format[=<format>]"));
+}
+
+#[test]
+fn help_of_a_command_is_what_the_command_says() {
+    for command in [
+        "status",
+        "cat-file",
+        "describe",
+        "why",
+        "state",
+        "gitstatusd",
+    ] {
+        let (code, stdout, stderr) = outcome(&["help", command]);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{command}");
+        let [first, ..] = stdout.lines().collect::<Vec<_>>()[..] else {
+            unreachable!("{command}");
+        };
+        let names_it = first.to_lowercase().starts_with("usage: ") && first.contains(command);
+        assert!(names_it, "{first}");
+        assert_eq!(outcome(&["--help", command]).1, stdout);
+    }
+    let overview = outcome(&["help"]);
+    for command in ["help", "version", "-h", "--help", "--version"] {
+        assert_eq!(outcome(&["help", command]), overview, "{command}");
+    }
+    assert_eq!(
+        outcome(&["help", "frobnicate"]),
+        (
+            1,
+            String::new(),
+            "vigil: 'frobnicate' is not a vigil command. See 'vigil --help'.\n".to_owned()
+        )
+    );
+    assert_eq!(
+        outcome(&["help", "status", "why"]),
+        (
+            129,
+            String::new(),
+            "usage: vigil help [<command>]\n".to_owned()
+        )
+    );
+}
+
+/// Exit code and output of the program by another name.
+fn called(name: &str, folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = command(VIGIL, folder, arguments);
+    let output = command.arg0(name).output().unwrap();
+    let code = output.status.code().unwrap();
+    (code, text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn usage_has_the_name_of_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    run("git", folder.path(), &["init", "-q"]);
+    for (name, arguments, usage, has_format) in [
+        (
+            "vigil",
+            &["status", "-h"][..],
+            "vigil status [<options>]",
+            true,
+        ),
+        (
+            "/usr/bin/v",
+            &["status", "-h"],
+            "vigil status [<options>]",
+            true,
+        ),
+        ("git", &["status", "-h"], "git status [<options>]", false),
+        ("/opt/git-status", &["-h"], "git status [<options>]", false),
+        ("git-vst", &["-h"], "git vst [<options>]", false),
+        (
+            "git-vigil",
+            &["status", "-h"],
+            "vigil status [<options>]",
+            true,
+        ),
+        ("git", &["cat-file", "-h"], "git cat-file <type>", false),
+        ("git-cat-file", &["-h"], "git cat-file <type>", false),
+        ("vigil", &["cat-file", "-h"], "vigil cat-file <type>", false),
+        (
+            "vigil",
+            &["describe", "-h"],
+            "vigil describe [--all]",
+            false,
+        ),
+        ("git-why", &["-h"], "git why [--format=json]", true),
+        ("vigil", &["why", "-h"], "vigil why [--format=json]", true),
+    ] {
+        let (code, stdout, stderr) = called(name, folder.path(), arguments);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{name} {arguments:?}");
+        assert!(stdout.starts_with(&format!("usage: {usage}")), "{stdout}");
+        assert_eq!(stdout.contains("--[no-]format["), has_format, "{stdout}");
+    }
+    let (code, stdout, stderr) = called("git", folder.path(), &["status", "--bogus"]);
+    assert_eq!((code, stdout.as_str()), (129, ""));
+    let start = "error: unknown option `bogus'\nusage: git status [<options>]";
+    assert!(stderr.starts_with(start), "{stderr}");
+}
+
+/// git runs what it finds by such a name for a command of its own.
+#[test]
+fn a_link_is_a_command_of_git() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["git-vst", "git-vigil"] {
+        std::os::unix::fs::symlink(VIGIL, programs.join(name)).unwrap();
+    }
+    let top = folder.path().join("work");
+    run("git", folder.path(), &["init", "-q", "-b", "main", "work"]);
+    std::fs::write(top.join("new"), "").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", programs.display());
+    let git = |arguments: &[&str]| {
+        let output = command("git", &top, arguments).env("PATH", &path).output();
+        let output = output.unwrap();
+        let code = output.status.code().unwrap();
+        (code, text(&output.stdout), text(&output.stderr))
+    };
+    let short = (
+        0,
+        "## No commits yet on main\n?? new\n".to_owned(),
+        String::new(),
+    );
+    assert_eq!(git(&["vst", "-sb"]), short);
+    assert_eq!(git(&["-c", "status.short", "vst", "-b"]), short);
+    assert_eq!(git(&["vigil", "status", "-sb"]), short);
+    assert_eq!(git(&["vst", "--porcelain", "new"]).1, "?? new\n");
+    let (code, stdout, _) = git(&["vst", "--format=json"]);
+    assert_eq!((code, stdout.starts_with("{\"schema\":")), (0, true));
+    // Before the name there are no options, and what follows is no command.
+    assert_eq!(called("git-status", &top, &["-P", "status"]).0, 129);
+    assert_eq!(called("git-status", &top, &["-s", "status"]).1, "");
+    assert_eq!(called("git-describe", &top, &["--always"]), {
+        let theirs = run("git", &top, &["describe", "--always"]);
+        let code = theirs.status.code().unwrap();
+        (code, text(&theirs.stdout), text(&theirs.stderr))
+    });
 }
 
 #[test]

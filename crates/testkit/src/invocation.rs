@@ -1,5 +1,6 @@
 //! One `status` command line, as data.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -67,6 +68,8 @@ impl Invocation {
 
     fn bare_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = sandbox.command(program, &self.directory);
+        // A usage text has the name of the call.
+        command.arg0("git");
         command.envs(Sandbox::reading_variables());
         for (name, value) in &self.variables {
             command.env(sandbox.expand(name), sandbox.expand(value));

@@ -16,7 +16,7 @@ use bstr::BStr;
 
 /// A command's options.
 pub(crate) struct Table<K: 'static> {
-    /// What follows `usage: `.
+    /// What follows `usage: `, where nothing else is called so.
     pub synopsis: &'static str,
     /// Headings in the usage text, each before the option of that number.
     pub headings: &'static [(usize, &'static str)],
@@ -38,8 +38,8 @@ pub(crate) struct Entry<K> {
     pub negatable: bool,
     /// The text in the usage.
     pub help: &'static str,
-    /// Vigil's own option, which git does not have: only `--help-all` shows it, and it must be written in full, so
-    /// that it takes no abbreviation away from git's.
+    /// Vigil's own option, which git does not have: in git's stead only `--help-all` shows it, and it must be written in
+    /// full, so that it takes no abbreviation away from git's.
     pub is_own: bool,
 }
 

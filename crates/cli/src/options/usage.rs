@@ -1,11 +1,12 @@
 //! The usage text, in git's layout.
 
 use super::{Argument, Entry, Table};
+use crate::called;
 
 /// For whom the usage text is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Without Vigil's own options (`-h`).
+    /// Without Vigil's own options, where git is called so (`-h`).
     Everyone,
     /// With them (`--help-all`).
     Curious,
@@ -16,7 +17,8 @@ const HELP_COLUMN: usize = 26;
 
 /// The usage text of `table`.
 pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
-    let mut text = format!("usage: {}\n\n", table.synopsis);
+    let mut text = format!("usage: {}\n\n", called::named(table.synopsis));
+    let shows_own = audience == Audience::Curious || called::is_vigil();
     for (number, entry) in table.entries.iter().enumerate() {
         let heading = table.headings.iter().find(|(before, _)| *before == number);
         if let Some((_, heading)) = heading {
@@ -26,7 +28,7 @@ pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
             text.push_str(heading);
             text.push('\n');
         }
-        if entry.is_own && audience == Audience::Everyone {
+        if entry.is_own && !shows_own {
             continue;
         }
         push_line(&mut text, &left_side(entry), entry.help);

@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -43,7 +43,13 @@ fn same_in(
     arguments: &str,
     variables: &[(&str, &str)],
 ) -> (i32, String) {
-    let [ours, theirs] = [VIGIL, "git"].map(|program| {
+    // By the same name, which is in usage texts.
+    let link = sandbox.folder.path().join("called/git");
+    if !link.exists() {
+        std::fs::create_dir(link.parent().unwrap()).unwrap();
+        symlink(VIGIL, &link).unwrap();
+    }
+    let [ours, theirs] = [link.to_str().unwrap(), "git"].map(|program| {
         let script = format!("{program} {arguments}");
         shown(sandbox, folder, &script, variables)
     });
