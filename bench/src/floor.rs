@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
-use vigil_linux::dir::steps::Floor as Drain;
 use vigil_linux::stat::{stat_at, stat_fd};
 
 use crate::Done;
 use crate::arguments::Arguments;
 use crate::machine::cores;
+use crate::steps::Floor as Drain;
 
 pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     let list = arguments.flag("--list");

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use vigil_linux::dir::steps::{self, Place};
 
 use crate::Done;
 use crate::arguments::Arguments;
@@ -16,6 +15,7 @@ use crate::corpus::Random;
 use crate::machine::{Machine, corpora_dir, docs_dir};
 use crate::measure::{Summary, alternate};
 use crate::report;
+use crate::steps::{self, Place};
 
 /// The directories: 32 names of 16 characters, as the author of gitstatus used, and a large one.
 const SIZES: [usize; 2] = [32, 1_000];

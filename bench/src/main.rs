@@ -13,6 +13,7 @@ mod plot;
 mod report;
 mod scan;
 mod scenarios;
+mod steps;
 
 use std::error::Error;
 use std::process::ExitCode;

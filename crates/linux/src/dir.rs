@@ -4,7 +4,6 @@ mod kernel;
 mod listing;
 mod order;
 mod ranks;
-pub mod steps;
 
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -12,6 +11,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+pub use kernel::getdents64;
 pub use listing::Listing;
 
 /// What `getdents64(2)` says of an entry's type.

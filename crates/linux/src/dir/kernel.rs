@@ -190,9 +190,13 @@ fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
     bits.fold(0, |mask, byte| mask << 1 | u32::from(*byte == 0))
 }
 
-/// Reads the next records of `dir` into `buffer`; the number of bytes written, zero at the end.
+/// Reads the next records of the open directory `dir` into `buffer` (getdents64(2)); the number of bytes written, zero at
+/// the end.
+///
+/// # Errors
+/// What the system says, `INVAL` where `buffer` is too small for the next record.
 #[inline]
-pub(super) fn getdents64(dir: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
+pub fn getdents64(dir: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
     let room = buffer.len().min(i32::MAX as usize);
     loop {
         // SAFETY: `dir` is open for as long as it is borrowed, and the kernel writes at most `room` bytes to
