@@ -49,7 +49,7 @@ impl Tag {
         let head = b"object ".len().saturating_add(hash.len_in_hex());
         let rest = content.get(head..).unwrap_or_default();
         let rest = rest.strip_prefix(b"\ntype ").ok_or(NoTag::Malformed)?;
-        let (kind, rest) = rest.split_once_str("\n").ok_or(NoTag::Malformed)?;
+        let (kind, rest) = split_at_byte(rest, b'\n').ok_or(NoTag::Malformed)?;
         if kind.len() > TYPE_LENGTH_MAX {
             return Err(NoTag::Malformed);
         }
@@ -58,7 +58,7 @@ impl Tag {
         let target_kind = Kind::from_bytes(kind).map_err(|_| NoTag::UnknownKind(kind.as_bstr()))?;
         let rest = rest.strip_prefix(b"tag ").filter(|rest| !rest.is_empty());
         let (name, rest) = rest
-            .and_then(|rest| rest.split_once_str("\n"))
+            .and_then(|rest| split_at_byte(rest, b'\n'))
             .ok_or(NoTag::Malformed)?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(Self {
@@ -78,12 +78,18 @@ impl Tag {
     }
 }
 
+/// What is before and behind the first `byte`. To search for a text, even of one byte, takes longer where tags are many.
+fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let (before, rest) = text.split_at_checked(text.find_byte(byte)?)?;
+    Some((before, rest.get(1..)?))
+}
+
 /// The number behind the first `>`, in a line that ends.
 fn tagger_time_s(text: &[u8]) -> u64 {
-    let Some((_, time)) = text.split_once_str(">") else {
+    let Some((_, time)) = split_at_byte(text, b'>') else {
         return 0;
     };
-    let Some((time, _)) = time.split_once_str("\n") else {
+    let Some((time, _)) = split_at_byte(time, b'\n') else {
         return 0;
     };
     let digits = time
