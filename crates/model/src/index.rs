@@ -76,6 +76,20 @@ pub struct Entry {
     path_len: u32,
 }
 
+impl Entry {
+    /// A record whose path is kept elsewhere: what any system records of a file.
+    pub fn new(stat: RecordedStat, mode: FileMode, id: ObjectId, flags: EntryFlags) -> Self {
+        Self {
+            stat,
+            mode,
+            id,
+            flags,
+            path_start: 0,
+            path_len: 0,
+        }
+    }
+}
+
 // A large index has hundreds of thousands of these.
 const _: () = assert!(size_of::<Entry>() <= 90);
 

@@ -1,1 +1,260 @@
+//! A scan for a system that is no more than a list of paths and facts: whatever git has beside that, a scan does without.
 
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::{Stat, lstat_path, stat_at};
+use vigil_model::facts::RecordedStat;
+use vigil_model::index::{Entry, EntryFlags};
+use vigil_model::mode::FileMode;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_model::tracked::{Tracked, TrackedFile};
+use vigil_model::{HashKind, ObjectId};
+use vigil_stamp::Stamp;
+use vigil_testkit::clock::tick;
+
+use super::*;
+
+/// Files as they were when the list was written: the size and the first letter of the contents, which is the id.
+struct List(BTreeMap<&'static str, &'static str>);
+
+/// A name with this end is ignored; the file `ignored` in a directory names another end for all below it.
+#[derive(Debug)]
+struct Ends(Vec<BString>);
+
+impl IgnoreScope for Ends {
+    fn digest(&self) -> u128 {
+        let ends = self.0.iter().flat_map(|end| end.iter());
+        ends.fold(self.0.len() as u128, |sum, byte| {
+            sum << 8 ^ u128::from(*byte)
+        })
+    }
+
+    fn is_ignored(&self, path: &BStr, _: bool) -> bool {
+        self.0.iter().any(|end| path.ends_with(end))
+    }
+}
+
+fn ends(scope: &Arc<dyn IgnoreScope>) -> Vec<BString> {
+    let scope: Arc<dyn std::any::Any + Send + Sync> = scope.clone();
+    scope.downcast::<Ends>().unwrap().0.clone()
+}
+
+fn id_of(contents: &str) -> ObjectId {
+    let letter = contents.bytes().next().unwrap_or_default();
+    ObjectId::from_bytes_or_panic(&[letter; 20])
+}
+
+impl System for List {
+    fn by_facts(
+        &self,
+        file: &TrackedFile<'_>,
+        stat: &Stat,
+        _: &dyn Fn() -> BString,
+    ) -> Result<(), Difference> {
+        if stat.is_dir() {
+            return Err(Difference::Certain(Observed::Missing));
+        }
+        let mode = match stat.is_symlink() {
+            true => FileMode::SYMLINK,
+            false => FileMode::FILE,
+        };
+        match stat.size == u64::from(file.stat().size) && mode == file.mode() {
+            true => Err(Difference::InContents(mode)),
+            false => Err(Difference::Certain(Observed::Present(mode))),
+        }
+    }
+
+    fn is_unchanged(
+        &self,
+        _: &BStr,
+        mut file: File,
+        _: u64,
+        recorded: &ObjectId,
+    ) -> Result<bool, ContentError> {
+        let mut contents = String::new();
+        file.read_to_string(&mut contents).unwrap();
+        Ok(id_of(&contents) == *recorded)
+    }
+
+    fn conversion(&self, _: &BStr) -> Option<u64> {
+        Some(0)
+    }
+
+    fn told(&self) -> usize {
+        0
+    }
+
+    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
+        id_of(target.to_str().unwrap()) == *recorded
+    }
+
+    fn is_repository(&self, path: &BStr) -> bool {
+        path.ends_with(b"nested")
+    }
+
+    fn is_own_name(&self, name: &[u8]) -> bool {
+        name == b".list"
+    }
+
+    fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {
+        Arc::new(Ends(vec![".o".into()]))
+    }
+
+    fn rules_in(
+        &self,
+        directory: &ListedDirectory<'_>,
+        above: &Arc<dyn IgnoreScope>,
+        _: &mut Vec<BString>,
+    ) -> (Arc<dyn IgnoreScope>, RulesFile) {
+        if directory.listing.find(b"ignored").is_none() {
+            return (above.clone(), RulesFile::Absent);
+        }
+        let mut all = ends(above);
+        all.push(".tmp".into());
+        let seen = stat_at(directory.dir, self.rules_file_name()).unwrap();
+        let stamp = Stamp::trusted(&seen, directory.scan_started_at);
+        let file = stamp.map_or(RulesFile::Unproven, RulesFile::Seen);
+        (Arc::new(Ends(all)), file)
+    }
+
+    fn rules_of_digest(
+        &self,
+        above: &Arc<dyn IgnoreScope>,
+        _: &BStr,
+        _: u128,
+    ) -> Arc<dyn IgnoreScope> {
+        above.clone()
+    }
+
+    fn rules_file_name(&self) -> &'static CStr {
+        c"ignored"
+    }
+}
+
+impl List {
+    fn tracked(&self, top: &Path) -> Tracked {
+        let entries: Vec<(&BStr, Entry)> = self
+            .0
+            .iter()
+            .map(|(path, contents)| {
+                let is_link = lstat_path(&top.join(path)).is_ok_and(|stat| stat.is_symlink());
+                let mode = match is_link {
+                    true => FileMode::SYMLINK,
+                    false => FileMode::FILE,
+                };
+                let stat = RecordedStat {
+                    size: u32::try_from(contents.len()).unwrap(),
+                    ..RecordedStat::default()
+                };
+                let entry = Entry::new(stat, mode, id_of(contents), EntryFlags::default());
+                (BStr::new(*path), entry)
+            })
+            .collect();
+        Tracked::of_records(
+            HashKind::Sha1,
+            entries.iter().map(|(path, entry)| (*path, entry)),
+        )
+    }
+
+    /// The paths that differ, and what is there beside the list.
+    fn look(
+        &self,
+        top: &Path,
+        memory: Option<&ScanMemory>,
+    ) -> (Vec<String>, Vec<BString>, Vec<BString>) {
+        let tracked = self.tracked(top);
+        let findings = Scan {
+            work_tree: top,
+            tracked_files: &tracked,
+            ignore_case: false,
+            looks_at_present_skipped_files: false,
+            lacks_sparse_directories: false,
+            system: self,
+            filter: None,
+            focus: None,
+            tracked: true,
+            untracked: UntrackedMode::Normal,
+            ignored: IgnoredMode::Traditional,
+            tracked_enough: usize::MAX,
+            untracked_enough: usize::MAX,
+            threads_max: Some(2),
+            memory,
+            progress: None,
+        }
+        .run()
+        .unwrap();
+        assert_eq!(
+            (findings.unlisted, findings.unknown),
+            (Vec::new(), Vec::new())
+        );
+        let differ = findings.tracked.iter().map(|(number, observed)| {
+            let entry = tracked.entry(*number).unwrap();
+            format!("{} {observed:?}", entry.path)
+        });
+        (differ.collect(), findings.untracked, findings.ignored)
+    }
+}
+
+#[test]
+fn a_list_of_paths_and_facts_is_system_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let write = |path: &str, contents: &str| {
+        std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+        std::fs::write(top.join(path), contents).unwrap();
+    };
+    let list = List(BTreeMap::from([
+        ("a/same", "text"),
+        ("a/other", "text"),
+        ("a/longer", "text"),
+        ("b/gone", "text"),
+        ("b/link", "a/same"),
+    ]));
+    write("a/same", "text");
+    write("a/other", "Text");
+    write("a/longer", "texts");
+    write("b/new", "");
+    write("b/made.o", "");
+    symlink_in(top, "a/same", "b/link");
+    write("c/ignored", "");
+    write("c/x.tmp", "");
+    write("d/x.tmp", "");
+    write("b/nested/.list/whatever", "");
+    write("b/nested/file", "");
+    write(".list/own", "");
+    let expected = (
+        vec![
+            format!("a/longer {:?}", Observed::Present(FileMode::FILE)),
+            format!("a/other {:?}", Observed::Present(FileMode::FILE)),
+            format!("b/gone {:?}", Observed::Missing),
+        ],
+        ["b/nested/", "b/new", "c/", "d/"]
+            .map(BString::from)
+            .to_vec(),
+        ["b/made.o", "c/x.tmp"].map(BString::from).to_vec(),
+    );
+    assert_eq!(list.look(top, None), expected);
+    // What was seen may be used again, and any change is seen.
+    tick();
+    let memory = ScanMemory::new(list.tracked(top).directories() as usize);
+    for _ in 0..2 {
+        assert_eq!(list.look(top, Some(&memory)), expected);
+    }
+    assert!(memory.has_listing(0));
+    write("b/gone", "text");
+    write("newer", "");
+    let (differ, untracked, _) = list.look(top, Some(&memory));
+    assert_eq!(differ, expected.0[..2]);
+    assert_eq!(untracked, ["b/nested/", "b/new", "c/", "d/", "newer"]);
+}
+
+fn symlink_in(top: &Path, target: &str, path: &str) {
+    symlink(target, top.join(path)).unwrap();
+}

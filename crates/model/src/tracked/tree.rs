@@ -13,7 +13,7 @@ use gix_hash::{Kind, ObjectId};
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
 use super::{Blocks, Builder, Damaged, DirNumber, InMemory, InOrder, Member, ROOT, Sums};
 use crate::facts::RecordedStat;
-use crate::index::{EntryFlags, Index};
+use crate::index::{Entry, EntryFlags, Index};
 use crate::mode::FileMode;
 use crate::path::directory_len;
 
@@ -86,6 +86,18 @@ impl Tracked {
     pub fn of(index: &Index) -> Self {
         let hash = index.hash_kind();
         Self::new(hash, Arc::new(Builder::build(index, InMemory::default())))
+    }
+
+    /// The tree of `records` by their paths, in memory. They come in the byte order of whole paths, as in git's index.
+    pub fn of_records<'r>(
+        hash: Kind,
+        records: impl IntoIterator<Item = (&'r BStr, &'r Entry)>,
+    ) -> Self {
+        let mut builder = Builder::new(hash.len_in_bytes(), InMemory::default());
+        for (path, record) in records {
+            builder.push(path, record);
+        }
+        Self::new(hash, Arc::new(builder.finish()))
     }
 
     pub(super) fn blocks(&self) -> &Arc<dyn Blocks> {
