@@ -60,7 +60,10 @@ const HOUSE: [(&str, &[&str]); 17] = [
     ),
     ("vigil-history", &["vigil-git"]),
     ("vigil-hg", &["vigil-rules", "vigil-store"]),
-    ("vigil-engine", &["vigil-history", "vigil-scan"]),
+    (
+        "vigil-engine",
+        &["vigil-history", "vigil-scan", "vigil-watch"],
+    ),
     ("vigil-daemon", &["vigil-engine", "vigil-watch"]),
     ("vigil", &["vigil-daemon"]),
     ("vigil-testkit", &[]),

@@ -1,3 +1,4 @@
+use vigil_linux::inotify::DirectoryWatch;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

@@ -2,17 +2,12 @@
 //! questions come one after the other: then what is not in the working tree need not be looked at for each.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
-use vigil_linux::Errno;
-use vigil_linux::inotify::DirectoryWatch;
-use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
-
 use vigil_git::repository::{RefFormat, Repository};
-use vigil_stamp::quiet::watch;
+use vigil_watch::QuietFolders;
 
 /// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
@@ -58,14 +53,9 @@ pub(super) struct Stillness {
     is_refused: bool,
 }
 
-/// The folders of a repository, each watched since before it was looked at.
-#[derive(Default)]
+/// The folders of a repository.
 struct Watched {
-    /// Where the watched folders begin, which may themselves be moved away: device and inode.
-    roots: Vec<(PathBuf, (u64, u64))>,
-    watches: Vec<DirectoryWatch>,
-    /// How many references are in them.
-    references: usize,
+    folders: QuietFolders,
     /// Whether a question was answered since.
     is_answered: bool,
 }
@@ -98,7 +88,7 @@ impl Stillness {
             return None;
         }
         if let Some(watched) = &self.watched {
-            if watched.are_quiet() {
+            if watched.folders.are_quiet() {
                 return watched.is_answered.then_some(Still(()));
             }
             self.watched = None;
@@ -107,9 +97,12 @@ impl Stillness {
         self.in_a_row += 1;
         let enough = IN_A_ROW_MIN + self.references / REFERENCES_PER_QUESTION;
         if self.in_a_row >= enough && !self.is_refused {
-            let mut watched = Watched::default();
+            let mut watched = Watched {
+                folders: QuietFolders::new(FOLDERS_MAX, REFERENCES_MAX),
+                is_answered: false,
+            };
             self.is_refused = watched.begin(repository).is_none();
-            self.references = watched.references;
+            self.references = watched.folders.entries();
             self.watched = Some(watched).filter(|_| !self.is_refused);
         }
         None
@@ -164,96 +157,25 @@ impl Watched {
 
     /// Watches what there is in `path`, the repository's folder or the one that working trees share.
     fn root(&mut self, path: &Path) -> Option<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, path, flags, Mode::empty()).ok()?;
-        let stat = stat_fd(folder.as_fd()).ok()?;
-        self.roots.push((path.to_owned(), (stat.dev, stat.ino)));
+        let folder = self.folders.root(path)?;
         let folder = folder.as_fd();
-        self.watch(folder)?;
-        are_plain(folder, &FILES)?;
-        if let Some(info) = self.folder(folder, c"info")? {
-            are_plain(info.as_fd(), &[c"exclude", c"grafts"])?;
+        QuietFolders::are_plain(folder, &FILES)?;
+        if let Some(info) = self.folders.folder(folder, c"info")? {
+            QuietFolders::are_plain(info.as_fd(), &[c"exclude", c"grafts"])?;
         }
-        if let Some(logs) = self.folder(folder, c"logs")?
-            && let Some(refs) = self.folder(logs.as_fd(), c"refs")?
+        if let Some(logs) = self.folders.folder(folder, c"logs")?
+            && let Some(refs) = self.folders.folder(logs.as_fd(), c"refs")?
         {
-            are_plain(refs.as_fd(), &[c"stash"])?;
+            QuietFolders::are_plain(refs.as_fd(), &[c"stash"])?;
         }
-        if let Some(objects) = self.folder(folder, c"objects")? {
-            self.folder(objects.as_fd(), c"pack")?;
+        if let Some(objects) = self.folders.folder(folder, c"objects")? {
+            self.folders.folder(objects.as_fd(), c"pack")?;
         }
-        if let Some(refs) = self.folder(folder, c"refs")? {
-            self.references(&refs)?;
-        }
-        Some(())
-    }
-
-    /// Watches the folders below `folder`, which is watched.
-    fn references(&mut self, folder: &OwnedFd) -> Option<()> {
-        for entry in Dir::read_from(folder).ok()? {
-            let entry = entry.ok()?;
-            let name = entry.file_name();
-            if name == c"." || name == c".." {
-                continue;
-            }
-            self.references += 1;
-            if self.references > REFERENCES_MAX {
-                return None;
-            }
-            let stat = stat_at(folder.as_fd(), name).ok()?;
-            if stat.is_dir() {
-                let below = self.folder(folder.as_fd(), name)??;
-                self.references(&below)?;
-            } else if !is_plain(&stat) {
-                return None;
-            }
+        if let Some(refs) = self.folders.folder(folder, c"refs")? {
+            self.folders.all_below(&refs)?;
         }
         Some(())
     }
-
-    /// Watches the folder `name` in `parent`, which is watched, if there is one. A link is refused: where it leads may be
-    /// replaced from elsewhere.
-    fn folder(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Option<Option<OwnedFd>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(parent, name, flags, Mode::empty()) {
-            Ok(folder) => {
-                self.watch(folder.as_fd())?;
-                Some(Some(folder))
-            }
-            Err(Errno::NOENT) => Some(None),
-            Err(_) => None,
-        }
-    }
-
-    fn watch(&mut self, folder: BorrowedFd<'_>) -> Option<()> {
-        if self.watches.len() >= FOLDERS_MAX {
-            return None;
-        }
-        self.watches.push(watch(folder)?);
-        Some(())
-    }
-
-    /// Whether the folders are where they were, and nothing changed in them.
-    fn are_quiet(&self) -> bool {
-        let is_there = |(path, id): &(PathBuf, (u64, u64))| {
-            stat_path(path).is_ok_and(|stat| (stat.dev, stat.ino) == *id)
-        };
-        self.roots.iter().all(is_there) && DirectoryWatch::are_quiet(&self.watches)
-    }
-}
-
-/// Whether each of the files `names` in `folder` that there is is plain.
-fn are_plain(folder: BorrowedFd<'_>, names: &[&CStr]) -> Option<()> {
-    let may_be_watched = |name: &&CStr| match stat_at(folder, name) {
-        Ok(stat) => is_plain(&stat),
-        Err(error) => error == Errno::NOENT,
-    };
-    names.iter().all(may_be_watched).then_some(())
-}
-
-/// Whether it is a file without another name, by which it could be written unheard.
-fn is_plain(stat: &Stat) -> bool {
-    stat.is_file() && stat.nlink == 1
 }
 
 #[cfg(test)]
