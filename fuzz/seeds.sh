@@ -177,18 +177,6 @@ for kind in sha1 sha256; do
     git tag -a -m tagged v1
     loose=.git/objects/$(git rev-parse v1 | sed 's,^..,&/,')
     with_kind <"$loose" | seed loose_object $kind-tag
-    for level in 0 1 9; do
-        for contents in short long; do
-            case $contents in
-            short) echo short ;;
-            long) git log --format=fuller ;;
-            esac >contents
-            name=$(git -c core.compression=$level hash-object -w --stdin <contents)
-            loose=.git/objects/$(echo "$name" | sed 's,^..,&/,')
-            { printf '\010\000'; tail -c +3 "$loose"; } | seed short_stream $kind-$contents-$level
-            rm -f contents "$loose"
-        done
-    done
     git -c pack.writeReverseIndex=false repack -q -a -d -f
     pack=$(echo .git/objects/pack/*.pack)
     { parted <"${pack%.pack}.idx"; cat "$pack"; } | with_kind | seed pack_index $kind-v2

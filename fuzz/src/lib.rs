@@ -43,7 +43,7 @@ targets! {
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
     state: state_file state_blocks;
-    stores: pack_entries pack_index multi_pack_index loose_object short_stream delta alternates;
+    stores: pack_entries pack_index multi_pack_index loose_object delta alternates;
 }
 
 /// Runs the target `name` on `data`.

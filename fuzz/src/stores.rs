@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::ByteSlice;
+use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use flate2::{Compression, Decompress, FlushDecompress, Status};
 use vigil_model::{HashKind, ObjectId};
-use vigil_objects::short::{Extent, Short};
 use vigil_objects::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
 
 use crate::input::Input;
@@ -350,55 +349,6 @@ pub(crate) fn loose_object(data: &[u8]) {
         assert!(input.0.starts_with(header.as_bytes()));
         assert!(input.0[header.len()..].starts_with(&contents));
     }
-}
-
-/// What comes out of a short stream is what the library makes of it, with whatever checksum it has and with the right one. The
-/// input begins behind the two bytes that every stream begins with.
-pub(crate) fn short_stream(data: &[u8]) {
-    let mut input = Input(data);
-    let room = input.up_to(1 << 12);
-    let mut out = vec![0; room];
-    let mut stream = b"\x78\x9c".to_vec();
-    stream.extend_from_slice(input.0);
-    check_short_stream(&stream, &mut out);
-    let mut raw = Decompress::new(false);
-    if let Ok(Status::StreamEnd) = raw.decompress(input.0, &mut out, FlushDecompress::None) {
-        stream.truncate(2 + raw.total_in() as usize);
-        stream.extend_from_slice(&adler32(&out[..raw.total_out() as usize]).to_be_bytes());
-        check_short_stream(&stream, &mut out);
-    }
-}
-
-/// The checksum behind a stream (RFC 1950).
-fn adler32(bytes: &[u8]) -> u32 {
-    let (mut low, mut high) = (1, 0);
-    for byte in bytes {
-        low = (low + u32::from(*byte)) % 65521;
-        high = (high + low) % 65521;
-    }
-    high << 16 | low
-}
-
-/// What the stream that `input` begins with holds, as far as there is `room` for it, in bytes, and whether that is all.
-fn inflated(input: &[u8], room: usize) -> Option<(Vec<u8>, bool)> {
-    let mut out = vec![0; room];
-    let extent = Short::default().inflate(input, &mut out)?;
-    if let Extent::Whole(len) = extent {
-        out.truncate(len);
-    }
-    Some((out, extent != Extent::Part))
-}
-
-fn check_short_stream(stream: &[u8], out: &mut [u8]) {
-    let Some((contents, is_whole)) = inflated(stream, out.len()) else {
-        return;
-    };
-    let mut library = Decompress::new(true);
-    let status = library.decompress(stream, out, FlushDecompress::None);
-    let status = status.expect("a stream that the library takes");
-    assert_eq!(status == Status::StreamEnd, is_whole);
-    assert_eq!(out[..library.total_out() as usize], contents);
-    assert!(is_whole || contents.len() == out.len());
 }
 
 /// A delta makes of a base what a plain reading of it makes, or nothing.

@@ -5,8 +5,6 @@ use std::fmt;
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use libdeflater::Decompressor;
 
-use super::short::{Extent, Short};
-
 /// Room behind what is expected: with less, the last part is inflated byte by byte, and small objects are nothing but a
 /// last part.
 pub(super) const SLACK: usize = 320;
@@ -20,11 +18,15 @@ pub(super) const HEAD_LEN: usize = 32;
 /// What is inflated of a delta to learn the size of what it makes, in bytes.
 pub(super) const DELTA_HEAD_LEN: usize = 20;
 
-/// The largest size for which small tables are made rather than large ones, in bytes.
-const SHORT_MAX: usize = 1024;
-
 /// The largest part of a window that is given at once; the library counts in 32 bits.
 const INPUT_MAX: usize = 1 << 30;
+
+/// What comes before the first block (RFC 1950), in bytes.
+const ZLIB_HEADER_LEN: usize = 2;
+
+/// The bits of a block's first byte that tell its type, and the type with the codes that RFC 1951 sets.
+const BLOCK_TYPE: u8 = 0b110;
+const FIXED_CODES: u8 = 0b010;
 
 /// What the library says of a stream where its fast part found something wrong: it asks itself once more, and has forgotten.
 const FORGOTTEN: &str = "repeated call with bad state";
@@ -34,10 +36,11 @@ const SLOW_ROOM: usize = 200;
 
 /// Inflates one stream after the other.
 pub(super) struct Inflater {
-    /// For what is short. As the next, it does not say what is wrong with a stream.
-    short: Box<Short>,
-    /// For streams that are in memory as a whole and whose size is known.
+    /// For streams that are in memory as a whole and whose size is known. It does not say what is wrong with one.
     whole: Decompressor,
+    /// The same for streams that begin with a block of the fixed codes, as short deltas do: it keeps the tables for them
+    /// while no other block comes. Made when it is needed: it takes memory, all of which is cleared.
+    fixed: Option<Decompressor>,
     /// For all others.
     zlib: Decompress,
     head: Vec<u8>,
@@ -66,8 +69,8 @@ impl fmt::Debug for Inflater {
 impl Inflater {
     pub(super) fn new() -> Self {
         Self {
-            short: Box::default(),
             whole: Decompressor::new(),
+            fixed: None,
             zlib: Decompress::new(true),
             head: Vec::with_capacity(HEAD_LEN),
         }
@@ -151,9 +154,13 @@ impl Inflater {
         let start = out.len();
         out.resize(start + size, 0);
         let space = out.get_mut(start..).unwrap_or_default();
-        let is_whole = size <= SHORT_MAX
-            && self.short.inflate(input, space) == Some(Extent::Whole(size))
-            || self.whole.zlib_decompress(input, space) == Ok(size);
+        let decompressor = match input.get(ZLIB_HEADER_LEN) {
+            Some(byte) if byte & BLOCK_TYPE == FIXED_CODES => {
+                self.fixed.get_or_insert_with(Decompressor::new)
+            }
+            _ => &mut self.whole,
+        };
+        let is_whole = decompressor.zlib_decompress(input, space) == Ok(size);
         if !is_whole {
             out.truncate(start);
         }
@@ -236,19 +243,9 @@ impl Inflater {
         mut input: &[u8],
         said: &mut Vec<String>,
     ) -> Result<&[u8], Failed> {
-        let mut head = std::mem::take(&mut self.head);
-        head.resize(DELTA_HEAD_LEN, 0);
-        let len = match self.short.inflate(input, &mut head) {
-            Some(Extent::Whole(len)) => len,
-            Some(Extent::Part) => DELTA_HEAD_LEN,
-            None => 0,
-        };
-        head.truncate(len);
-        if len > 0 {
-            self.head = head;
-            return Ok(&self.head);
-        }
         self.restart();
+        let mut head = std::mem::take(&mut self.head);
+        head.clear();
         let result = loop {
             match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, said) {
                 // What is wrong right behind it is said, but git has what it wants.

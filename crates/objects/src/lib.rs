@@ -27,7 +27,6 @@ pub mod parallel;
 mod plan;
 mod planned;
 mod reader;
-pub mod short;
 mod source;
 mod table;
 #[cfg(test)]

@@ -1,3 +1,0 @@
-#![no_main]
-
-vigil_fuzz::fuzz!("short_stream");
