@@ -1,6 +1,6 @@
 //! Objects.
 
-use bstr::{BStr, ByteSlice};
+use bstr::ByteSlice;
 use vigil_git::fuzzing;
 use vigil_git::staged::{self, SourceError, TreeSource};
 use vigil_model::change::ChangeKind;
@@ -114,16 +114,18 @@ pub(crate) fn commit(data: &[u8]) {
     assert!(summary.len() <= commit.message.len());
 }
 
-/// A tag's target is the id in its first line.
+/// A tag's parts are the first three lines of it.
 pub(crate) fn tag(data: &[u8]) {
     let mut input = Input(data);
     let hash: HashKind = input.hash();
-    if let Some(id) = vigil_objects::commit::tag_target(input.0, hash) {
-        let head = format!("object {id}\ntype ");
-        assert!(input.0.to_ascii_lowercase().starts_with(head.as_bytes()));
-        assert_eq!(
-            vigil_objects::commit::tag_target(BStr::new(&head), hash),
-            Some(id)
-        );
-    }
+    let Some((id, kind, name, time_s)) = vigil_git::fuzzing::tag(input.0, hash) else {
+        return;
+    };
+    // git reads type and name as C strings.
+    let lines: Vec<&[u8]> = input.0.splitn(4, |byte| *byte == b'\n').collect();
+    let target = format!("object {id}");
+    assert_eq!(lines[0].to_ascii_lowercase(), target.as_bytes());
+    assert!(lines[1].starts_with(format!("type {kind}").as_bytes()));
+    assert!(lines[2].starts_with(&[b"tag ", name.as_slice()].concat()) && !name.contains(&0));
+    assert!(time_s == 0 || lines[3].starts_with(b"tagger "));
 }

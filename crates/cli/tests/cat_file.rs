@@ -860,3 +860,40 @@ fn a_long_chain_of_tags_is_followed_to_its_end() {
     names.push_str(":/second\n");
     sandbox.compare(&["--batch-check"], names.as_bytes());
 }
+
+#[test]
+fn what_a_tag_says_of_a_type_counts_until_it_is_read() {
+    for kind in ["blob", "tree", "nonsense", "commit"] {
+        let sandbox = Sandbox::new("sha1");
+        let id = sandbox.git(&["rev-parse", "HEAD~1"]);
+        let id = id.trim();
+        let length = if kind == "commit" { 39 } else { 40 };
+        let text = format!("object {}\ntype {kind}\ntag bad\n\nx\n", &id[..length]);
+        let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
+        let tag = sandbox.run("git", &arguments, text.as_bytes()).stdout;
+        std::fs::write(sandbox.top().join(".git/refs/tags/bad"), tag).unwrap();
+        for end in [
+            "^{}",
+            "^{commit}",
+            "^{tag}",
+            "^{tree}",
+            "^{blob}",
+            "^{object}",
+            "^{/x}",
+            ":file",
+        ] {
+            sandbox.compare(&["--batch-check"], format!("bad{end}\n").as_bytes());
+        }
+        for option in ["-t", "-p", "-e", "commit", "tree", "blob", "tag"] {
+            sandbox.compare(&[option, "bad"], b"");
+        }
+        for option in ["-t", "-p", "-e"] {
+            sandbox.compare(&[option, "bad^{}"], b"");
+            sandbox.compare(&[option, "bad^{commit}"], b"");
+        }
+        // What was said counts for what follows.
+        sandbox.compare(&["--batch-check"], b"bad^{}\nHEAD~1\nHEAD\nHEAD~2:file\n");
+        sandbox.compare(&["--batch-check"], b"HEAD~1\nbad^{}\nHEAD\n");
+        sandbox.compare(&["--batch-check"], b":/second\nbad^{}\n");
+    }
+}

@@ -11,6 +11,7 @@ use crate::convert::conversation::{Conversation, Outcome};
 use crate::convert::shell::Input;
 use crate::convert::{eol, ident};
 use crate::environment::Environment;
+use crate::objects::Tag;
 use crate::operation::{todo, under_way};
 use crate::refs::packed::Packed;
 use crate::refs::{Raw, loose, name, reflog};
@@ -21,6 +22,7 @@ use crate::staged::tree::TreeEntry;
 use vigil_model::config_value;
 use vigil_rules::messages::Messages;
 use vigil_stamp::file::Contents;
+
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);
 
@@ -181,6 +183,12 @@ pub type TreeRecord = (BString, u32, ObjectId, usize);
 pub fn tree_entry(data: &[u8], hash: Kind) -> Result<Option<TreeRecord>, &'static str> {
     let entry = TreeEntry::first(data, hash)?;
     Ok(entry.map(|entry| (entry.key.name.into(), entry.mode.0, entry.id, entry.len)))
+}
+
+/// What a tag object points to, the type of that, the tag's own name, and its time.
+pub fn tag(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind, BString, u64)> {
+    let tag = Tag::parse(content, hash).ok()?;
+    Some((tag.target, tag.target_kind, tag.name, tag.time_s))
 }
 
 /// What remains of a conversation with a filter.

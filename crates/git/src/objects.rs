@@ -4,6 +4,7 @@ mod abbreviation;
 mod compat;
 mod evidence;
 mod history;
+mod known;
 pub(crate) mod places;
 mod prefix;
 mod readers;
@@ -19,10 +20,11 @@ use gix_object::Kind;
 
 pub use self::compat::Compat;
 pub(crate) use self::history::History;
+use self::known::Known;
 use self::places::object_places;
 use self::readers::Readers;
 use self::tags::Chains;
-pub use self::tags::{Circle, Tag};
+pub use self::tags::{Circle, Link, Parsed, Tag};
 use crate::promisor::Promisor;
 use crate::refs::{self, Refs};
 use crate::repository::Repository;
@@ -86,6 +88,32 @@ pub enum Error {
         /// What it should be.
         expected: Kind,
     },
+    /// An object of another type than a tag says.
+    #[error("object {id} is a {known}, not a {actual}")]
+    Contradiction {
+        /// The object.
+        id: ObjectId,
+        /// What it was known to be.
+        known: Kind,
+        /// What it should be.
+        actual: Kind,
+    },
+    /// A commit points to what cannot be a tree, or a parent.
+    #[error("{problem} {target} in commit {id}")]
+    BadPointer {
+        /// The commit.
+        id: ObjectId,
+        /// What it points to.
+        target: ObjectId,
+        /// What is wrong with that.
+        problem: &'static str,
+    },
+    /// The commit-graph has a commit whose parent is none.
+    #[error("could not find commit {id}")]
+    NoCommit {
+        /// The parent.
+        id: ObjectId,
+    },
     /// A commit or tag that does not follow the format.
     #[error("{problem} {id}")]
     Malformed {
@@ -114,6 +142,16 @@ pub enum Error {
     Config(#[from] crate::config::Error),
 }
 
+impl Error {
+    fn contradiction(id: &oid, known: Kind, actual: Kind) -> Self {
+        Self::Contradiction {
+            id: id.to_owned(),
+            known,
+            actual,
+        }
+    }
+}
+
 /// The objects of one repository.
 ///
 /// Each thread may have its own; a clone is cheap, and shares what is open. New packs are found when an object is
@@ -123,6 +161,7 @@ pub struct Objects {
     readers: Arc<Readers>,
     history: Arc<History>,
     chains: Arc<Chains>,
+    known: Arc<Known>,
     uses_commit_graph: bool,
     /// `core.maxTreeDepth`.
     tree_depth_max: i64,
@@ -164,6 +203,7 @@ impl Objects {
             readers: Arc::new(Readers::new(places)),
             history: Arc::new(History::read(repo, refs)?),
             chains: Arc::default(),
+            known: Arc::default(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
             tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
                 Some(entry) => entry.int()?.into(),
@@ -181,6 +221,7 @@ impl Objects {
     /// Keeps what git would say on stderr while objects are read, for whoever takes it ([`Self::take_said`]).
     pub fn listen(&self) {
         self.readers.listen();
+        self.known.keep();
     }
 
     /// What git would have said on stderr since this was last asked, in whole lines; nothing without [`Self::listen`].
@@ -226,9 +267,17 @@ impl Objects {
         self.read_found(id, buf, Reader::find, |_| true)
     }
 
-    /// As [`Self::read`], but the contents of an object of another kind than `kind` are not read: `buf` is then empty.
-    pub fn read_if(&self, id: &oid, kind: Kind, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        self.read_found(id, buf, Reader::find, |info| info.kind == kind)
+    /// The type of the object `id`, and the contents of one that is a tag; nothing where anything is wrong, of which nothing
+    /// is said.
+    fn read_sound_tag(&self, id: &oid, buf: &mut Vec<u8>) -> Option<Kind> {
+        let id = self.history.replaced(id).ok()?;
+        self.readers.ask_for_sound(|reader| {
+            buf.clear();
+            let location = reader.find(id).ok()??;
+            let info = reader.read_with(&location, buf, |info, _| info.kind == Kind::Tag);
+            let kind = info.ok()?.kind;
+            (kind != Kind::Tag || location.is_of(kind, buf)).then_some(kind)
+        })
     }
 
     /// Reads objects of the type `kind` on all cores; what `take` makes of each, in their order. There is none of what
@@ -247,7 +296,10 @@ impl Objects {
                     let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
                     let found =
                         reader.read_with(&location, &mut content, |info, _| info.kind == kind);
-                    take(id, &content).filter(|_| found.is_ok_and(|found| found.kind == kind))
+                    let is_it = found.is_ok_and(|found| found.kind == kind)
+                        // As for git, which checks what it parses, but not commits.
+                        && (kind == Kind::Commit || location.is_of(kind, &content));
+                    is_it.then(|| take(id, &content)).flatten()
                 };
                 ids.iter().map(&mut read).collect::<Vec<_>>()
             })
@@ -275,13 +327,20 @@ impl Objects {
     }
 
     /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
-    pub fn read_checked(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
+    /// With `asks_kind`, the type is asked for before.
+    fn read_checked(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+        asks_kind: bool,
+    ) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
-        let mut is_again = false;
+        let mut is_again = !asks_kind;
         let found = self.readers.ask(|reader| {
             buf.clear();
-            // git asks for the type before it reads, and what is wrong may show there. Only then that is done.
-            if std::mem::replace(&mut is_again, true)
+            // What is wrong may show where the type is asked for. Only then that is done.
+            if asks_kind
+                && std::mem::replace(&mut is_again, true)
                 && let Some(location) = reader.find(id)?
                 && let Err(error) = reader.kind(&location)
             {
@@ -291,6 +350,12 @@ impl Objects {
                 reader.hear(error.said);
             }
             let Some(location) = reader.find(id)? else {
+                if asks_kind {
+                    // That says the same.
+                    let said = reader.take_said();
+                    reader.hear(said.clone());
+                    reader.hear(said);
+                }
                 return reader.none_or_bad(id).map(|()| None);
             };
             let info = reader.append(&location, buf)?;
@@ -382,8 +447,11 @@ impl Objects {
         buf: &mut Vec<u8>,
         parents: &mut Vec<ObjectId>,
     ) -> Result<i64, Error> {
+        if let Some(kind) = self.known.other_kind(id) {
+            return Err(Error::contradiction(id, kind, Kind::Commit));
+        }
         self.read_commit(id, buf, Reader::find_here)?;
-        let links = commit::Links::parse(buf, self.hash_kind()).map_err(malformed(id))?;
+        let links = self.parse_links(id, buf)?;
         match self.history.parents(id) {
             Some(own) => parents.extend_from_slice(own),
             None => parents.extend(links.parents()),
@@ -391,9 +459,69 @@ impl Objects {
         Ok(links.committer_time_s())
     }
 
+    /// Takes apart the contents of the commit `id`. What it points to must not be known to be something else.
+    fn parse_links<'c>(&self, id: &oid, content: &'c [u8]) -> Result<commit::Links<'c>, Error> {
+        let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
+        if !self.known.has_others() {
+            return Ok(links);
+        }
+        let bad = |target: ObjectId, known: Kind, kind: Kind, problem: &'static str| {
+            let text = Error::contradiction(&target, known, kind);
+            self.readers.hear(vec![format!("error: {text}")]);
+            let id = id.to_owned();
+            Error::BadPointer {
+                id,
+                target,
+                problem,
+            }
+        };
+        if let Some(known) = self.known.other_kind(&links.tree)
+            && known != Kind::Tree
+        {
+            return Err(bad(links.tree, known, Kind::Tree, "bad tree pointer"));
+        }
+        let parents = match self.history.parents(id) {
+            Some(own) => own.to_vec(),
+            None => links.parents().collect(),
+        };
+        for parent in parents {
+            if let Some(known) = self.known.other_kind(&parent) {
+                return Err(bad(parent, known, Kind::Commit, "bad parent"));
+            }
+        }
+        Ok(links)
+    }
+
+    /// An error if a tag said of the commit `id`, to which a commit-graph leads, that it is none.
+    pub fn check_in_graph(&self, id: &oid) -> Result<(), Error> {
+        let Some(known) = self.known.other_kind(id) else {
+            return Ok(());
+        };
+        let text = Error::contradiction(id, known, Kind::Commit);
+        self.readers.hear(vec![format!("error: {text}")]);
+        Err(Error::NoCommit { id: id.to_owned() })
+    }
+
+    /// Whether a tag said of anything that it is no commit.
+    pub fn has_doubts(&self) -> bool {
+        self.known.has_others()
+    }
+
+    /// Notes that the object `id` is a commit, whatever tags will say.
+    pub fn note_commit(&self, id: &oid) {
+        // If it was known to be something else, that stands.
+        let _ = self.known.note(id, Kind::Commit);
+    }
+
+    /// Forgets of which types objects are known to be.
+    pub fn forget_known(&self) {
+        self.known.forget();
+        self.chains.forget();
+    }
+
     /// As [`Self::links`], of many commits, on all cores; none of what cannot be read, of which nothing is said.
     pub fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
-        if self.history.check().is_err() {
+        if self.history.check().is_err() || self.has_doubts() {
             return Vec::new();
         }
         self.read_each(ids, Kind::Commit, &|id, content| {
@@ -420,18 +548,11 @@ impl Objects {
     /// The object to which `id` leads through tags, and its type as the last tag says. `None` where an object on the way is
     /// missing, or no tag.
     pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
-        match self.kind(id)? {
-            None => Ok(None),
-            Some(Kind::Tag) => {
-                let mut buf = Vec::new();
-                let Some(first) = self.tag(id, &mut buf)? else {
-                    return Ok(None);
-                };
-                let last = self.follow(&first, &mut buf)?;
-                Ok(last.map(|last| (last.target, last.kind)))
-            }
-            Some(kind) => Ok(Some((id.to_owned(), kind))),
-        }
+        Ok(match self.lead(id, &mut Vec::new())? {
+            (None, _) | (Some(Kind::Tag), None) => None,
+            (Some(kind), None) => Some((id.to_owned(), kind)),
+            (Some(_), Some((_, last))) => Some((last.target, last.kind)),
+        })
     }
 
     /// The tree to which `id`, a tree, commit or tag, leads.

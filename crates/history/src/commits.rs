@@ -248,7 +248,13 @@ impl<'a> Commits<'a> {
         if let Source::Graph(position) = commit.source
             && self.read_in_graph(number, position)
         {
-            return Ok(());
+            let checked = self.check_recorded(number);
+            if checked.is_err()
+                && let Some(commit) = self.get_mut(number)
+            {
+                commit.is_read = false;
+            }
+            return checked;
         }
         let Some(id) = self.id_of(number) else {
             return Ok(());
@@ -265,6 +271,26 @@ impl<'a> Commits<'a> {
         self.in_buf = Some(number);
         self.ids = ids;
         Ok(())
+    }
+
+    /// Notes that the commit `number` and its parents are commits, whatever tags will say.
+    pub(super) fn note_links(&self, number: Number) {
+        let parents = (0..self.parent_count(number)).filter_map(|at| self.parent(number, at));
+        for number in std::iter::once(number).chain(parents) {
+            if let Some(id) = self.id_of(number) {
+                self.objects.note_commit(&id);
+            }
+        }
+    }
+
+    /// An error if a tag said of a parent of the commit `number`, which a commit-graph tells of, that it is no commit.
+    fn check_recorded(&self, number: Number) -> Result<(), Error> {
+        if !self.objects.has_doubts() {
+            return Ok(());
+        }
+        let parents = (0..self.parent_count(number)).filter_map(|at| self.parent(number, at));
+        let mut ids = parents.filter_map(|parent| self.id_of(parent));
+        ids.try_for_each(|id| self.objects.check_in_graph(&id))
     }
 
     /// Notes what the object of the commit `number` says.
@@ -327,11 +353,31 @@ impl<'a> Commits<'a> {
             Ok(()) => return Ok(true),
             Err(Error::Missing { id }) => format!("Could not read {id}"),
             Err(Error::WrongKind { id, .. }) => format!("Object {id} not a commit"),
-            Err(error @ Error::Malformed { .. }) => error.to_string(),
+            Err(
+                error @ (Error::Malformed { .. }
+                | Error::BadPointer { .. }
+                | Error::Contradiction { .. }),
+            ) => error.to_string(),
             Err(error) => return Err(error),
         };
         said.push(format!("error: {text}").into());
         Ok(false)
+    }
+
+    /// The same, but of a commit that is missing nothing is said.
+    pub(super) fn read_or_say_damage(
+        &mut self,
+        number: Number,
+        said: &mut Vec<BString>,
+    ) -> Result<bool, Error> {
+        let start = said.len();
+        let is_read = self.read_or_say(number, said)?;
+        if !is_read && let Some(id) = self.id_of(number) {
+            let text = format!("error: Could not read {id}");
+            let news = said.split_off(start);
+            said.extend(news.into_iter().filter(|line| *line != text));
+        }
+        Ok(is_read)
     }
 
     /// The contents of the commit `number`, where it is the last that was read, and not from the commit-graph.

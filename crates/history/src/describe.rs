@@ -196,6 +196,8 @@ pub struct Describer<'a> {
     place: Place<'a>,
     names: Names<'a>,
     commits: Commits<'a>,
+    /// All names were looked at once, to search among them.
+    has_looked: bool,
     /// The commit at which the last search began, while its flags stand.
     start: Option<Number>,
     /// What the only name leads to, and what was said of it, until it is asked about.
@@ -221,26 +223,38 @@ impl<'a> Describer<'a> {
         revisions: &[BString],
     ) -> Result<Self, Error> {
         let mut commits = Commits::new(place.objects);
-        let only = match revisions {
+        let mut only = match revisions {
             [only] => Some(Resolved::new(only.as_bstr(), place)),
             _ => None,
         };
         let commit = only
             .as_ref()
             .and_then(|only| only.commit(place, &mut commits));
-        let names = Names::read(question, place, &commits, commit)?;
+        // Whatever is wrong with it is said when it is described.
+        place.objects.take_said();
+        let mut names = Names::read(question, place, &commits, commit)?;
+        if place.objects.has_doubts() {
+            // What the tags say counts, in their order: none of them is to be left out, since it is remembered.
+            place.objects.take_said();
+            only = None;
+            commits = Commits::new(place.objects);
+            names = Names::read(question, place, &commits, None)?;
+        }
         if names.is_empty() && !question.always {
             return Err(Error::NoNames);
         }
-        Ok(Self {
+        let mut describer = Self {
             question,
             place,
             names,
             commits,
+            has_looked: false,
             start: None,
             only,
             said: Vec::new(),
-        })
+        };
+        describer.hear();
+        Ok(describer)
     }
 
     /// The description of what `name` leads to, without a mark for a dirty working tree.
@@ -264,21 +278,42 @@ impl<'a> Describer<'a> {
         let Some(id) = resolved.id? else {
             return Err(Error::of_name(&[b"Not a valid object name ", name]));
         };
-        // A path leads to a blob, which may be large.
-        if !name.contains(&b':') && self.commits.is_commit(&id)? {
-            return self.describe_commit(&id);
+        if let Some(commit) = self.commit(name, &id)? {
+            return self.describe_commit(&commit);
         }
-        match place.objects.peel(&id)? {
-            Some((id, Kind::Commit)) => self.describe_commit(&id),
-            Some((blob, Kind::Blob)) if blob == id => self.describe_blob(&id),
+        match place.objects.kind(&id)? {
+            Some(Kind::Blob) => self.describe_blob(&id),
             _ => Err(Error::of_name(&[name, b" is neither a commit nor blob"])),
         }
     }
 
-    /// What git says on stderr, each line whole, since this was last asked.
-    pub fn take_said(&mut self) -> Vec<BString> {
+    /// The commit to which the object `id` leads, which `name` stands for.
+    fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
+        self.hear();
+        // A path leads to a blob, which may be large.
+        if !name.contains(&b':') && matches!(self.commits.is_commit(id), Ok(true)) {
+            return Ok(Some(*id));
+        }
+        // git asks for the type before it reads, and what is wrong shows there.
+        self.place.objects.take_said();
+        let Some((id, Kind::Commit)) = self.place.objects.peel(id)? else {
+            return Ok(None);
+        };
+        self.hear();
+        let number = self.commits.number_of(&id);
+        let is_read = self.commits.read_or_say_damage(number, &mut self.said)?;
+        Ok(is_read.then_some(id))
+    }
+
+    /// Adds what git says while it reads objects.
+    fn hear(&mut self) {
         let said = self.place.objects.take_said();
         self.said.extend(said.into_iter().map(BString::from));
+    }
+
+    /// What git says on stderr, each line whole, since this was last asked.
+    pub fn take_said(&mut self) -> Vec<BString> {
+        self.hear();
         std::mem::take(&mut self.said)
     }
 
@@ -289,6 +324,8 @@ impl<'a> Describer<'a> {
         let Some(name) = self.names.get_mut(number) else {
             return Ok(path);
         };
+        // It was asked about, or the walk came to it.
+        self.place.objects.note_commit(&name.peeled);
         if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
             return Err(Error::of_name(&[
                 b"annotated tag ",

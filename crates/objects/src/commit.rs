@@ -149,13 +149,6 @@ pub fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
     })
 }
 
-/// What a tag object points to.
-pub fn tag_target(content: &[u8], hash: Kind) -> Option<ObjectId> {
-    let target = first_id(b"object ", content, hash)?;
-    let rest = content.get(b"object ".len() + hash.len_in_hex()..)?;
-    rest.starts_with(b"\ntype ").then_some(target)
-}
-
 /// The id behind `field`, with which an object begins.
 pub fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
     let digits = content.strip_prefix(field)?.get(..hash.len_in_hex())?;

@@ -72,9 +72,17 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     if asks_for_tips {
         return Ok(reply_of(contains(&question, place, &revisions)));
     }
-    let describer = Describer::new(&question, place, &revisions);
-    let mut describer = ManuallyDrop::new(describer.map_err(|error| Reply::fatal(error.text()))?);
     let mut reply = Reply::default();
+    let mut describer = match Describer::new(&question, place, &revisions) {
+        // The process ends soon: to take it apart would only cost time.
+        Ok(describer) => ManuallyDrop::new(describer),
+        Err(error) => {
+            let said = objects.take_said().into_iter().map(BString::from);
+            say(&said.collect::<Vec<_>>(), &mut reply);
+            end(&error, &mut reply);
+            return Ok(reply);
+        }
+    };
     let mut mark = None;
     if asks_for_head {
         mark = match (dirty, broken) {

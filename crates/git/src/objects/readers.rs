@@ -141,6 +141,22 @@ impl Readers {
         answers
     }
 
+    /// Asks a reader; nothing is the answer where git would say anything. All is opened anew afterwards, for who asks again to
+    /// be told.
+    pub(super) fn ask_for_sound<T>(
+        &self,
+        question: impl FnOnce(&mut Reader) -> Option<T>,
+    ) -> Option<T> {
+        let mut reader = self.take();
+        let answer = question(&mut reader);
+        let answer = answer.filter(|_| reader.take_said().is_empty());
+        match answer {
+            Some(_) => self.give(reader),
+            None => self.forget(reader.store()),
+        }
+        answer
+    }
+
     /// Lets go of what is open if some of it may be gone.
     pub(super) fn refresh(&self) {
         let mut state = self.state.lock();

@@ -8,7 +8,7 @@ use gix_hash::{Kind as Hash, ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::Mutex;
 
-use super::{Error, Objects, Reader, commit};
+use super::{Error, Objects, commit};
 use vigil_model::id_hasher::IdHasher;
 
 /// The least length of a tag object, beside the digits of an id.
@@ -151,17 +151,136 @@ impl Chains {
     }
 }
 
+/// An object that was taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A tag.
+    Tag(Tag),
+    /// Something else.
+    Other(Kind),
+}
+
 impl Objects {
-    /// The tag object `id`. `None` where there is none that is one.
-    pub fn tag(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
-        let kind = self.read_found(id, buf, Reader::find, |_| true)?;
-        if kind != Some(Kind::Tag) {
-            return Ok(None);
-        }
-        Ok(Tag::parse(buf, self.hash_kind()).ok())
+    /// Reads the object `id` and takes it apart as git does, which says what is wrong. `None` where that is anything: its
+    /// contents may have another id, break the format, or be of another type than was said before.
+    pub fn parse(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Parsed>, Error> {
+        let asks_kind = matches!(self.known.kind(id), None | Some(Kind::Blob));
+        self.parse_read(id, buf, asks_kind)
     }
 
-    /// Where the tag object `first` leads in the end; `None` where one on the way is missing or damaged.
+    /// The same; unless `asks_kind`, git knows already of which type it is, and does not ask before it reads.
+    fn parse_read(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+        asks_kind: bool,
+    ) -> Result<Option<Parsed>, Error> {
+        let Some(kind) = self.read_checked(id, buf, asks_kind)? else {
+            return Ok(None);
+        };
+        if let Err(known) = self.known.note(id, kind) {
+            self.say(Error::contradiction(id, known, kind));
+            return Ok(None);
+        }
+        Ok(match kind {
+            Kind::Tag => self.take_apart(id, buf).map(Parsed::Tag),
+            Kind::Commit => match self.parse_links(id, buf) {
+                Ok(links) => {
+                    let _ = self.known.note(&links.tree, Kind::Tree);
+                    links.parents().for_each(|id| self.note_commit(&id));
+                    Some(Parsed::Other(kind))
+                }
+                Err(error) => {
+                    self.say(error);
+                    None
+                }
+            },
+            Kind::Tree | Kind::Blob => Some(Parsed::Other(kind)),
+        })
+    }
+
+    /// The tag object `id`, whose contents are `content`.
+    fn take_apart(&self, id: &oid, content: &[u8]) -> Option<Tag> {
+        match Tag::parse(content, self.hash_kind()) {
+            Ok(tag) => self.believe(id, tag),
+            Err(NoTag::Malformed) => None,
+            Err(NoTag::UnknownKind(kind)) => {
+                self.hear(format!("error: unknown tag type '{kind}' in {id}"));
+                None
+            }
+        }
+    }
+
+    /// The tag object `id`, unless it says another type of what it points to than is known.
+    pub fn believe(&self, id: &oid, tag: Tag) -> Option<Tag> {
+        let Tag {
+            target,
+            target_kind,
+            ..
+        } = tag;
+        if let Err(known) = self.known.claim(&target, target_kind) {
+            self.say(Error::contradiction(&target, known, target_kind));
+            self.hear(format!("error: bad tag pointer to {target} in {id}"));
+            return None;
+        }
+        Some(tag)
+    }
+
+    /// The tag object `id`, of which it is known that it should be one: its contents are not checked against the id.
+    pub fn tag(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
+        Ok(match self.read(id, buf)? {
+            Some(Kind::Tag) => self.take_apart(id, buf),
+            Some(_) => {
+                self.hear(format!("error: Object {id} not a tag"));
+                None
+            }
+            None => {
+                self.hear(format!("error: Could not read {id}"));
+                None
+            }
+        })
+    }
+
+    /// The type of the object `id`, as far as it is known or can be read, and as a tag, where it leads: `None` where
+    /// a tag on the way is missing or damaged, which is said.
+    pub fn lead(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+    ) -> Result<(Option<Kind>, Option<(Tag, Link)>), Error> {
+        let known = self.known.kind(id);
+        if known.is_some_and(|known| known != Kind::Tag) {
+            return Ok((known, None));
+        }
+        let sound = self.read_sound_tag(id, buf);
+        let kind = match known.or(sound) {
+            Some(kind) => kind,
+            // What is wrong shows here, or further below.
+            None => match self.kind(id)? {
+                Some(kind) => kind,
+                None => return Ok((None, None)),
+            },
+        };
+        // Nothing else was known.
+        let _ = self.known.note(id, kind);
+        if kind != Kind::Tag {
+            return Ok((Some(kind), None));
+        }
+        let first = match sound {
+            Some(Kind::Tag) => self.take_apart(id, buf),
+            _ => match self.parse_read(id, buf, false)? {
+                Some(Parsed::Tag(first)) => Some(first),
+                _ => None,
+            },
+        };
+        let Some(first) = first else {
+            return Ok((Some(kind), None));
+        };
+        let last = self.follow(&first, buf)?;
+        Ok((Some(kind), last.map(|last| (first, last))))
+    }
+
+    /// Where the tag object `first` leads in the end; `None` where one on the way is missing or damaged, which is said.
     pub fn follow(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<Link>, Error> {
         let mut link = first.link();
         let mut circle = Circle::default();
@@ -173,16 +292,39 @@ impl Objects {
             let known = self.chains.0.lock().get(&id).copied();
             link = match known {
                 Some(known) => known,
-                None => match self.tag(&id, buf)? {
-                    Some(tag) => {
+                None => match self.parse_read(&id, buf, false)? {
+                    Some(Parsed::Tag(tag)) => {
                         self.chains.0.lock().insert(id, tag.link());
                         tag.link()
                     }
-                    None => return Ok(None),
+                    _ => return Ok(None),
                 },
             };
         }
         Ok(Some(link))
+    }
+
+    /// The object to which `id` leads through tags, and its type; `None` where one on the way, or it, is missing or
+    /// damaged, which is said.
+    pub fn untagged(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
+        let (mut id, mut buf) = (id.to_owned(), Vec::new());
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
+            match self.parse(&id, &mut buf)? {
+                Some(Parsed::Tag(tag)) => id = tag.target,
+                Some(Parsed::Other(kind)) => return Ok(Some((id, kind))),
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    fn say(&self, error: Error) {
+        self.hear(format!("error: {error}"));
+    }
+
+    fn hear(&self, line: String) {
+        self.readers.hear(vec![line]);
     }
 }
 

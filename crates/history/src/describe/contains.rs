@@ -11,6 +11,7 @@ use gix_object::Kind;
 use super::tag_object;
 use super::{Error, Place, Question, abbreviated, prefix_of};
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
+use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};
 use vigil_git::refs;
 use vigil_rules::wildmatch::{Flags, wildmatch};
@@ -36,6 +37,7 @@ pub struct Contained {
 pub fn contains(question: &Question, place: Place<'_>, revisions: &[BString]) -> Contained {
     let mut contained = Contained::default();
     let result = Naming::run(question, place, revisions, &mut contained);
+    contained.said.extend(heard(place.objects));
     contained.failure = result.err();
     contained
 }
@@ -97,6 +99,11 @@ impl TagsAhead {
     fn take(&mut self, id: &ObjectId) -> Option<Tag> {
         self.0.next_if(|(next, _)| next == id)?.1
     }
+}
+
+/// What git says while it reads objects.
+fn heard(objects: &Objects) -> impl Iterator<Item = BString> {
+    objects.take_said().into_iter().map(BString::from)
 }
 
 struct Naming<'a> {
@@ -165,7 +172,7 @@ impl Naming<'_> {
         said: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
         let id = place.find(revision, said)?;
-        let mut skip = |what: &[u8]| {
+        let skip = |said: &mut Vec<BString>, what: &[u8]| {
             let parts = [
                 b"Could not get ",
                 what,
@@ -177,13 +184,28 @@ impl Naming<'_> {
             Ok(None)
         };
         let Some(id) = id else {
-            return skip(b"sha1");
+            return skip(said, b"sha1");
         };
-        if place.objects.kind(&id)?.is_none() {
-            return skip(b"object");
+        let parsed = place.objects.parse(&id, &mut Vec::new())?;
+        said.extend(heard(place.objects));
+        let Some(parsed) = parsed else {
+            return skip(said, b"object");
+        };
+        let target = match parsed {
+            Parsed::Other(kind) => Some((id, kind)),
+            Parsed::Tag(_) => place.objects.untagged(&id)?,
+        };
+        said.extend(heard(place.objects));
+        if target.is_none() {
+            let parts = [
+                b"error: missing object referenced by '",
+                revision.as_bytes(),
+                b"'",
+            ];
+            said.push(parts.concat().into());
         }
-        let Some((id, Kind::Commit)) = place.objects.peel(&id)? else {
-            return skip(b"commit");
+        let Some((id, Kind::Commit)) = target else {
+            return skip(said, b"commit");
         };
         let number = self.commits.number_of(&id);
         self.commits.read_or_say(number, said)?;
@@ -238,13 +260,14 @@ impl Naming<'_> {
             let is_plain = peeled == Some(id);
             let mut peel = || match tags_ahead.take(&id) {
                 Some(tag) => {
-                    let peeled = tag_object::follow(tag, place.objects, &mut buf)?;
+                    let peeled = tag_object::follow(&id, tag, place.objects, &mut buf)?;
                     Ok((Some(Kind::Tag), peeled))
                 }
                 None => tag_object::peel(&id, place.objects, &mut buf),
             };
+            said.extend(heard(place.objects));
             let (kind, peeled) = match annotated {
-                Some(target) if !self.may_lead(&target)? => continue,
+                Some(target) if !self.may_lead(&target, said)? => continue,
                 Some(_) => (Some(Kind::Tag), peel()?.1),
                 None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
                     (Some(Kind::Commit), None)
@@ -252,26 +275,29 @@ impl Naming<'_> {
                 None if is_plain && self.commits.is_commit(&id)? => (Some(Kind::Commit), None),
                 None => peel()?,
             };
-            let (target, time_s) = match kind {
-                Some(Kind::Commit) => (id, None),
-                Some(Kind::Tag) => match peeled {
-                    Some(peeled) if peeled.kind == Kind::Commit => {
-                        (peeled.target, Some(peeled.time_s))
+            let (target, time_s) = match (kind, peeled) {
+                (Some(Kind::Commit), _) => (id, None),
+                (Some(_), Some(peeled)) if peeled.kind == Kind::Commit => {
+                    (peeled.target, Some(peeled.time_s))
+                }
+                (Some(Kind::Tree | Kind::Blob), _) => continue,
+                (kind, _) => {
+                    // git takes it apart with all that it leads to, and says what is wrong there.
+                    place.objects.take_said();
+                    place.objects.untagged(&id)?;
+                    said.extend(heard(place.objects));
+                    if kind.is_none() && !includes_broken {
+                        let line = format!("error: {reference} does not point to a valid object!");
+                        said.push(line.into());
                     }
-                    _ => continue,
-                },
-                Some(_) => continue,
-                None if includes_broken => continue,
-                None => {
-                    let line = format!("error: {reference} does not point to a valid object!");
-                    said.push(line.into());
                     continue;
                 }
             };
-            if !self.may_lead(&target)? {
+            if !self.may_lead(&target, said)? {
                 continue;
             }
             let commit = self.commits.number_of(&target);
+            self.commits.note_links(commit);
             self.tips.push(Tip {
                 reference,
                 is_shortened,
@@ -284,10 +310,11 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// Whether `id` is a commit that may lead to one in question.
-    fn may_lead(&mut self, id: &ObjectId) -> Result<bool, Error> {
+    /// Whether `id` is a commit that may lead to one in question; `said` takes what is wrong with it.
+    fn may_lead(&mut self, id: &ObjectId, said: &mut Vec<BString>) -> Result<bool, Error> {
         let number = self.commits.number_of(id);
-        Ok(self.commits.is_commit(id)? && !self.is_too_old(number))
+        let is_read = self.commits.read_or_say_damage(number, said)?;
+        Ok(is_read && !self.is_too_old(number))
     }
 
     /// Hands names on from the tip of this number to all that it leads to, as far as they are better than those known.

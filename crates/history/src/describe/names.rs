@@ -65,6 +65,8 @@ impl<'a> Names<'a> {
             best: ById::default(),
             unchosen: ById::default(),
         };
+        // git reads the names first of all.
+        place.objects.forget_known();
         names.read_all(only, commits)?;
         Ok(names)
     }
@@ -200,6 +202,11 @@ impl<'a> Names<'a> {
             self.read_all(None, commits)?;
         }
         Ok(self.count)
+    }
+
+    /// References that lead nowhere, where [`Self::count`] was asked for before: as git goes through all names.
+    pub(super) fn unsound(&self) -> Vec<ObjectId> {
+        self.targets.unsound(self.count)
     }
 
     /// Whether any name is that of a tag object, where [`Self::count`] was asked for before.

@@ -3,6 +3,7 @@
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
+use vigil_git::objects::Link;
 use vigil_git::objects::{Error, Objects, Tag};
 
 /// Where a chain of tag objects ends.
@@ -18,20 +19,14 @@ pub(super) struct Peeled {
 }
 
 /// The type of the object `id`, if there is one, and where it leads as a tag: `None` where it is none, or a tag on the way
-/// is missing or does not follow the format. Of any other type, nothing more is read.
+/// is missing or damaged, which is said. Of any other type, nothing more is read.
 pub(super) fn peel(
     id: &oid,
     objects: &Objects,
     buf: &mut Vec<u8>,
 ) -> Result<(Option<Kind>, Option<Peeled>), Error> {
-    let kind = objects.read_if(id, Kind::Tag, buf)?;
-    let peeled = match kind {
-        Some(Kind::Tag) => match Tag::parse(buf, objects.hash_kind()) {
-            Ok(first) => follow(first, objects, buf)?,
-            Err(_) => None,
-        },
-        _ => None,
-    };
+    let (kind, peeled) = objects.lead(id, buf)?;
+    let peeled = peeled.map(|(first, last)| Peeled::new(first, last));
     Ok((kind, peeled))
 }
 
@@ -42,17 +37,27 @@ pub(super) fn read_each(ids: &[ObjectId], objects: &Objects) -> Vec<Option<Tag>>
     objects.read_each(ids, Kind::Tag, &|_, content| Tag::parse(content, hash).ok())
 }
 
-/// Follows the tag object `first`; `None` where one on the way is missing or does not follow the format.
+/// Follows the tag object `id`, which was read ahead and is `first`; `None` where one on the way is missing or damaged.
 pub(super) fn follow(
+    id: &oid,
     first: Tag,
     objects: &Objects,
     buf: &mut Vec<u8>,
 ) -> Result<Option<Peeled>, Error> {
+    let Some(first) = objects.believe(id, first) else {
+        return Ok(None);
+    };
     let last = objects.follow(&first, buf)?;
-    Ok(last.map(|last| Peeled {
-        target: last.target,
-        kind: last.kind,
-        time_s: last.time_s,
-        first,
-    }))
+    Ok(last.map(|last| Peeled::new(first, last)))
+}
+
+impl Peeled {
+    fn new(first: Tag, last: Link) -> Self {
+        Self {
+            target: last.target,
+            kind: last.kind,
+            time_s: last.time_s,
+            first,
+        }
+    }
 }

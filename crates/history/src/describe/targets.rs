@@ -7,6 +7,7 @@ use gix_object::Kind;
 
 use super::tag_object;
 use super::{Error, Place};
+use crate::commits::first_bytes;
 use crate::commits::{ById, Commits};
 use vigil_git::objects::{MANY, Tag};
 
@@ -33,6 +34,8 @@ struct Target {
     tag: Option<Box<Tag>>,
     /// It is known to be no tag.
     is_plain: bool,
+    /// It is missing or damaged, or a tag that leads nowhere.
+    is_unsound: bool,
 }
 
 impl Targets {
@@ -68,6 +71,19 @@ impl Targets {
             .extend(read.filter_map(|(id, tag)| Some((id, Some(tag?)))));
     }
 
+    /// What was asked about and leads nowhere, in the order in which git goes through its table of `count` names.
+    pub(super) fn unsound(&self, count: usize) -> Vec<ObjectId> {
+        let mut size: u32 = 64;
+        while count > size as usize / 5 * 4 && size < 1 << 30 {
+            size <<= 2;
+        }
+        let unsound = self.kept.iter().rev().filter(|target| target.is_unsound);
+        let mut unsound: Vec<ObjectId> = unsound.map(|target| target.id).collect();
+        unsound.sort_by_key(|id| first_bytes(id).swap_bytes() & (size - 1));
+        unsound.dedup();
+        unsound
+    }
+
     /// The object to which `id` leads through tags, and the tag object `id`.
     pub(super) fn find(
         &mut self,
@@ -92,7 +108,7 @@ impl Targets {
         let target = match self.ahead.get(id) {
             Some(None) => Target::of(id, Some(Kind::Commit), None),
             Some(Some(tag)) => {
-                let peeled = tag_object::follow(tag.clone(), place.objects, &mut self.buf)?;
+                let peeled = tag_object::follow(id, tag.clone(), place.objects, &mut self.buf)?;
                 Target::of(id, Some(Kind::Tag), peeled)
             }
             None => Target::read(id, place, &mut self.buf)?,
@@ -117,6 +133,10 @@ impl Target {
         Self {
             id: id.to_owned(),
             is_plain: kind.is_some_and(|kind| kind != Kind::Tag),
+            is_unsound: match kind {
+                None => true,
+                Some(kind) => kind == Kind::Tag && peeled.is_none(),
+            },
             peeled: peeled
                 .as_ref()
                 .map_or(id.to_owned(), |peeled| peeled.target),

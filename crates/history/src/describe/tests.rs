@@ -2,7 +2,8 @@ mod light;
 mod long;
 mod packed;
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 use bstr::ByteSlice;
 
@@ -22,6 +23,7 @@ fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Place<'_>) -> T) -> T {
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
+    objects.listen();
     ask(Place {
         repository: &repository,
         refs: &refs,
@@ -57,7 +59,8 @@ fn ours_at(place: Place<'_>, options: &[&str], names: &[&str]) -> (String, Strin
     let mut describer = match Describer::new(&question, place, &revisions) {
         Ok(describer) => describer,
         Err(error) => {
-            say(Vec::new(), Some(&error));
+            let said = place.objects.take_said().into_iter().map(BString::from);
+            say(said.collect(), Some(&error));
             return (stdout, stderr);
         }
     };
@@ -504,6 +507,181 @@ fn tags_in_a_circle_lead_nowhere() {
         assert!(
             stderr.contains("Not a valid object name"),
             "{name} {stderr}"
+        );
+    }
+}
+
+/// Damages the loose object `id`: its file holds `bytes` from now on.
+fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
+    let (folder, file) = id.split_at(2);
+    let path = sandbox.git_dir().join("objects").join(folder).join(file);
+    let kept = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let bytes = match bytes {
+        b"cut" => &kept[..kept.len() / 2],
+        b"tail" => &[kept.as_slice(), b"more"].concat(),
+        other => other,
+    };
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// The file of a loose object.
+fn loose(kind: &str, content: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    write!(encoder, "{kind} {}\0{content}", content.len()).unwrap();
+    encoder.finish().unwrap()
+}
+
+const QUESTIONS: &[&[&str]] = &[
+    &[],
+    &["--tags"],
+    &["--all"],
+    &["--contains"],
+    &["--contains", "--all"],
+    &["--always", "--match=bad"],
+    &["--always", "--match=good"],
+    &["--debug"],
+    &["--exact-match"],
+];
+
+#[test]
+fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
+    let other = loose("tag", "object 1\n");
+    for (name, bytes) in [
+        ("empty", &b""[..]),
+        ("cut", b"cut"),
+        ("tail", b"tail"),
+        ("of another id", &other),
+    ] {
+        for is_inner in [false, true] {
+            let sandbox = row();
+            sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+            sandbox.git(&["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
+            let damaged = sandbox.id("bad").to_string();
+            if is_inner {
+                sandbox.git(&["tag", "-f", "-a", "-m", "x", "bad", "bad"]);
+            }
+            overwrite(&sandbox, &damaged, bytes);
+            for options in QUESTIONS {
+                for revision in ["HEAD", "HEAD~1", "HEAD~3"] {
+                    compare(&sandbox, options, &[revision], name);
+                }
+            }
+            // Of the tag itself, older gits say more.
+            let (stdout, stderr) = ours(&sandbox, &["--always", "--match=good"], &["bad"]);
+            let last = stderr.lines().last().unwrap();
+            assert_eq!(stdout, "");
+            let is_unread = last == "bad is neither a commit nor blob";
+            assert!(
+                is_unread || last.ends_with("is corrupt"),
+                "{name}: {stderr}"
+            );
+            compare(&sandbox, &[], &["HEAD", "HEAD~3", "HEAD~2"], name);
+        }
+    }
+}
+
+#[test]
+fn a_tag_that_cannot_be_unpacked_is_passed_over() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+    sandbox.git(&["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
+    let id = sandbox.id("bad").to_string();
+    overwrite(&sandbox, &id, b"garbage, and more of it");
+    // Older gits end here.
+    let said = format!(
+        "error: inflate: data stream error (incorrect header check)\nerror: unable to unpack {id} header\n"
+    );
+    let commit = sandbox.git(&["rev-parse", "--short", "HEAD"]);
+    let described = format!("good-3-g{commit}\n");
+    assert_eq!(ours(&sandbox, &[], &["HEAD"]), (described, said.repeat(2)));
+    assert_eq!(
+        ours(&sandbox, &[], &["HEAD~3"]),
+        ("good\n".to_owned(), said.clone())
+    );
+    let said = said.repeat(3) + "bad is neither a commit nor blob\n";
+    assert_eq!(ours(&sandbox, &[], &["bad"]), (String::new(), said));
+}
+
+/// Has the reference `name` lead to a new tag object with these contents, whatever git thinks of them.
+fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
+    let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
+    let id = sandbox.git_with_input(&arguments, content.as_bytes());
+    std::fs::write(sandbox.git_dir().join(name), id + "\n").unwrap();
+}
+
+#[test]
+fn a_malformed_tag_is_told_of_as_git_tells_of_it() {
+    let sandbox = row();
+    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+    let id = sandbox.id("HEAD~1").to_string();
+    let short = &id[1..];
+    for content in [
+        format!("object {id}\ntype nonsense\ntag bad\n\ntext\n"),
+        format!("object {id}\ntype {}\ntag bad\n\ntext\n", "x".repeat(20)),
+        format!("object {id}\n"),
+        format!("object {short}\ntype commit\ntag bad\n\ntext\n"),
+        format!("object {id}\ntype commit\ntag"),
+        format!("object {id}\ntype commit\ntag bad"),
+        format!("object {id}\ntype commit\n\ntext of many letters\n"),
+        format!("object {}\ntype commit\ntag bad\n\ntext\n", "0".repeat(40)),
+        format!("object {}\ntype tag\ntag bad\n\ntext\n", "1".repeat(40)),
+    ] {
+        craft_tag(&sandbox, "refs/tags/bad", &content);
+        for options in QUESTIONS {
+            for revision in ["HEAD", "HEAD~1", "HEAD~3"] {
+                compare(&sandbox, options, &[revision], &content);
+            }
+        }
+        let (stdout, stderr) = ours(&sandbox, &["--always"], &["bad"]);
+        assert!(
+            stderr.ends_with("bad is neither a commit nor blob\n"),
+            "{stdout}{stderr}"
+        );
+    }
+}
+
+#[test]
+fn what_tags_say_of_types_counts_until_it_is_read() {
+    for kind in ["blob", "tree", "tag"] {
+        let sandbox = row();
+        let id = sandbox.id("HEAD~1").to_string();
+        craft_tag(
+            &sandbox,
+            "refs/tags/bad",
+            &format!("object {id}\ntype {kind}\ntag bad\n\nx\n"),
+        );
+        for tag in ["", "a", "z"] {
+            if !tag.is_empty() {
+                sandbox.git(&["tag", "-a", "-m", "x", tag, "HEAD~1"]);
+            }
+            for options in QUESTIONS {
+                for revision in ["HEAD", "HEAD~1", "HEAD~2"] {
+                    compare(&sandbox, options, &[revision], kind);
+                }
+            }
+            let neither = "bad is neither a commit nor blob\n".to_owned();
+            if tag.is_empty() && kind != "tag" {
+                assert_eq!(
+                    ours(&sandbox, &[], &["bad"]),
+                    (String::new(), neither),
+                    "{kind}"
+                );
+            }
+        }
+        sandbox.git(&["tag", "-d", "a"]);
+        let bad = sandbox.git_dir().join("refs/tags/bad");
+        let content = std::fs::read(&bad).unwrap();
+        std::fs::remove_file(&bad).unwrap();
+        sandbox.git(&["commit-graph", "write", "--reachable"]);
+        std::fs::write(&bad, content).unwrap();
+        // Older gits do not take commits that are asked about from there.
+        let (_, stderr) = ours(&sandbox, &[], &["HEAD"]);
+        let last = stderr.lines().last();
+        assert_eq!(
+            last,
+            Some(format!("could not find commit {id}").as_str()),
+            "{stderr}"
         );
     }
 }

@@ -120,6 +120,13 @@ impl Describer<'_> {
     fn search(&mut self, start: Number) -> Result<Found, Error> {
         let question = self.question;
         let count = self.names.count(&self.commits)?;
+        if !std::mem::replace(&mut self.has_looked, true) {
+            // git looks for the commits of all names now, and says once more what is wrong with them.
+            for id in self.names.unsound() {
+                self.place.objects.peel(&id)?;
+            }
+        }
+        self.hear();
         let enough = question.candidates.min(count);
         let commits = &mut self.commits;
         commits.read_or_say(start, &mut self.said)?;

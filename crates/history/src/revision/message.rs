@@ -7,6 +7,7 @@ use gix_object::Kind;
 use super::names::{Resolver, Stop};
 use super::regex::Regex;
 use crate::commits::{Commits, Number, Queue};
+use vigil_git::objects::Parsed;
 use vigil_git::refs;
 
 /// What a message is searched for.
@@ -56,20 +57,42 @@ impl Resolver<'_> {
         if let Some(id) = self.refs.resolve(BStr::new("HEAD"))? {
             tips.push(("HEAD".into(), id));
         }
+        let said = self.said.len();
+        let mut commits = self.commits_of(&tips, false)?;
+        if self.objects.has_doubts() {
+            // What a tag says counts, unless the object was met before: by all that commits name, too.
+            self.said.truncate(said);
+            self.objects.forget_known();
+            commits = self.commits_of(&tips, true)?;
+        }
+        commits.reverse();
+        self.message_from(pattern, &commits)
+    }
+
+    /// The commits to which `tips` lead. Those that need no tag for it are taken apart only with `takes_all_apart`.
+    fn commits_of(
+        &mut self,
+        tips: &[(BString, ObjectId)],
+        takes_all_apart: bool,
+    ) -> Result<Vec<ObjectId>, Stop> {
         let includes_broken = match self.repository {
             Some(repository) => refs::includes_broken(&repository.environment)?,
             None => true,
         };
         let (mut commits, mut buf) = (Vec::new(), Vec::new());
-        for (name, id) in &tips {
+        for (name, id) in tips {
+            self.hear();
             let kind = self.objects.kind(id)?;
-            if kind == Some(Kind::Commit) {
+            // What is wrong is said when it is taken apart.
+            self.objects.take_said();
+            if kind == Some(Kind::Commit) && !takes_all_apart {
                 commits.push(*id);
                 continue;
             }
             // git parses whatever a reference leads to, and ends where that is damaged.
-            match self.objects.read_checked(id, &mut buf)? {
-                Some(Kind::Tag) => match self.untagged(id)? {
+            match self.objects.parse(id, &mut buf)? {
+                Some(Parsed::Other(Kind::Commit)) => commits.push(*id),
+                Some(Parsed::Tag(_)) => match self.objects.untagged(id)? {
                     Some((id, Kind::Commit)) => commits.push(id),
                     Some(_) => {}
                     None => self.say(&[b"error: missing object referenced by '", name, b"'"]),
@@ -80,8 +103,8 @@ impl Resolver<'_> {
                 _ => {}
             }
         }
-        commits.reverse();
-        self.message_from(pattern, &commits)
+        self.hear();
+        Ok(commits)
     }
 
     /// The youngest commit that matches among `tips` and all that they lead to.

@@ -6,11 +6,13 @@ use gix_object::Kind;
 
 use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
 use crate::commits::{Commits, Number};
-use vigil_git::objects::{self, Circle, Objects};
+use vigil_git::objects::{self, Circle, Objects, Parsed};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
 use vigil_git::{config, index_file};
-use vigil_objects::commit;
+
+/// Of so many commits in a row it is noted that they are commits, so that a tag that says otherwise is found out.
+const NOTED_MAX: usize = 256;
 
 /// How many `^{...}` may follow each other.
 const DEPTH_MAX: usize = 256;
@@ -340,6 +342,7 @@ impl<'a> Resolver<'a> {
     fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Stop> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
+        commits.note_links(commit);
         if let Some(at) = number.checked_sub(1) {
             commit = commits.parent(commit, at).ok_or(Stop::Missing)?;
         }
@@ -350,29 +353,14 @@ impl<'a> Resolver<'a> {
     fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Stop> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
-        for _ in 0..count {
+        for step in 0..count {
             commit = self.read_commit(commit, &mut commits)?;
+            if step < NOTED_MAX {
+                commits.note_links(commit);
+            }
             commit = commits.parent(commit, 0).ok_or(Stop::Missing)?;
         }
         commits.id_of(commit).ok_or(Stop::Missing)
-    }
-
-    /// The object to which `id` leads through tags, and its type; `None` where one is missing.
-    pub(super) fn untagged(&self, id: &ObjectId) -> Result<Option<(ObjectId, Kind)>, Stop> {
-        let (mut id, mut buf) = (*id, Vec::new());
-        let mut circle = Circle::default();
-        while !circle.is_closed_by(&id) {
-            match self.objects.read_checked(&id, &mut buf)? {
-                None => return Ok(None),
-                Some(Kind::Tag) => {}
-                Some(kind) => return Ok(Some((id, kind))),
-            }
-            match commit::tag_target(&buf, self.objects.hash_kind()) {
-                Some(target) => id = target,
-                None => return Ok(None),
-            }
-        }
-        Ok(None)
     }
 
     /// `base^{...}`.
@@ -388,20 +376,20 @@ impl<'a> Resolver<'a> {
         let outer = self.object(base, flags.with_hint(wanted.hint()));
         self.depth = self.depth.saturating_sub(1);
         let outer = outer?;
-        let outer_kind = self.objects.read_checked(&outer, &mut Vec::new())?;
-        let outer_kind = outer_kind.ok_or(Stop::Missing)?;
+        let parsed = self.objects.parse(&outer, &mut Vec::new())?;
+        let parsed = parsed.ok_or(Stop::Missing)?;
         match wanted {
             Wanted::Any => Ok(outer),
-            Wanted::NoTag => match self.untagged(&outer)? {
+            Wanted::NoTag => match self.objects.untagged(&outer)? {
                 Some((id, _)) => Ok(id),
                 None => {
                     self.say(&[b"error: missing object referenced by '", base, b"'"]);
                     Err(Stop::Missing)
                 }
             },
-            Wanted::Kind(kind) => self.led_to(name, outer, outer_kind, kind),
+            Wanted::Kind(kind) => self.led_to(name, outer, parsed, kind),
             Wanted::Message(pattern) => {
-                let commit = self.led_to(name, outer, outer_kind, Kind::Commit)?;
+                let commit = self.led_to(name, outer, parsed, Kind::Commit)?;
                 match pattern.first() {
                     None | Some(b'}') => Ok(commit),
                     Some(_) => self.message_from(pattern, &[commit]),
@@ -410,47 +398,34 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The object of the type `wanted` to which `id` leads, through tags and from a commit to its tree.
+    /// The object of the type `wanted` to which `id`, which is `parsed`, leads through tags and from a commit to its tree.
     fn led_to(
         &mut self,
         name: &BStr,
         mut id: ObjectId,
-        mut kind: Kind,
+        mut parsed: Parsed,
         wanted: Kind,
     ) -> Result<ObjectId, Stop> {
         let mut buf = Vec::new();
         let mut circle = Circle::default();
         while !circle.is_closed_by(&id) {
-            if kind == wanted {
-                return Ok(id);
-            }
-            match self.next(&id, kind, &mut buf)? {
-                Some(next) => id = next,
-                None => {
+            id = match parsed {
+                Parsed::Tag(_) if wanted == Kind::Tag => return Ok(id),
+                Parsed::Other(kind) if wanted == kind => return Ok(id),
+                Parsed::Tag(tag) => tag.target,
+                Parsed::Other(Kind::Commit) => self.objects.peel_to_tree(&id)?,
+                Parsed::Other(kind) => {
                     let text = format!(
                         ": expected {wanted} type, but the object dereferences to {kind} type"
                     );
                     self.say(&[b"error: ", name, text.as_bytes()]);
                     return Err(Stop::Missing);
                 }
-            }
-            let found = self.objects.read_checked(&id, &mut buf)?;
-            kind = found.ok_or(Stop::Missing)?;
+            };
+            let found = self.objects.parse(&id, &mut buf)?;
+            parsed = found.ok_or(Stop::Missing)?;
         }
         Err(Stop::Missing)
-    }
-
-    /// What a tag or a commit leads to; `None` for what leads nowhere.
-    fn next(&self, id: &ObjectId, kind: Kind, buf: &mut Vec<u8>) -> Result<Option<ObjectId>, Stop> {
-        match kind {
-            Kind::Tree | Kind::Blob => Ok(None),
-            Kind::Commit => Ok(Some(self.objects.peel_to_tree(id)?)),
-            Kind::Tag => {
-                self.objects.read(id, buf)?.ok_or(Stop::Missing)?;
-                let target = commit::tag_target(buf, self.objects.hash_kind());
-                target.map(Some).ok_or(Stop::Missing)
-            }
-        }
     }
 
     /// What `git describe` prints: a tag, a number, and an abbreviated id behind `-g`.

@@ -1,7 +1,7 @@
-use vigil_linux::inotify::DirectoryWatch;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use vigil_linux::inotify::DirectoryWatch;
 
 use super::*;
 use crate::prompt::{Prompt, PromptRequest};
