@@ -122,6 +122,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// The object that stands for another one is not there.
+    #[error("replacement {replacement} not found for {id}")]
+    NoReplacement {
+        /// The object.
+        id: ObjectId,
+        /// What stands for it.
+        replacement: ObjectId,
+    },
     /// Replacements that go in circles.
     #[error("replace depth too high for object {id}")]
     ReplaceDepth {
@@ -314,16 +322,19 @@ impl Objects {
         find: Find,
         wants: impl Fn(Info) -> bool,
     ) -> Result<Option<Kind>, Error> {
-        let id = self.history.replaced(id)?;
+        let real = self.history.replaced(id)?;
         let kind = self.readers.ask(|reader| {
             buf.clear();
-            let Some(location) = find(reader, id)? else {
-                return reader.none_or_bad(id).map(|()| None);
+            let Some(location) = find(reader, real)? else {
+                return reader.none_or_bad(real).map(|()| None);
             };
             let info = reader.read_with(&location, buf, |info, _| wants(info))?;
             Ok(Some(info.kind))
-        });
-        Ok(kind?)
+        })?;
+        match kind {
+            None => no_replacement(id, real).map(|()| None),
+            kind => Ok(kind),
+        }
     }
 
     /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
@@ -334,6 +345,7 @@ impl Objects {
         buf: &mut Vec<u8>,
         asks_kind: bool,
     ) -> Result<Option<Kind>, Error> {
+        let asked = id;
         let id = self.history.replaced(id)?;
         let mut is_again = !asks_kind;
         let found = self.readers.ask(|reader| {
@@ -362,7 +374,7 @@ impl Objects {
             Ok(Some((info.kind, location)))
         })?;
         let Some((kind, location)) = found else {
-            return Ok(None);
+            return no_replacement(asked, id).map(|()| None);
         };
         let is_sound = location.is_of(kind, buf);
         if !is_sound {
@@ -410,6 +422,15 @@ impl Objects {
         let mut contents = Vec::new();
         let kind = self.read(id, &mut contents).ok()??;
         (kind == Kind::Blob).then_some(contents)
+    }
+
+    /// An error if another object is to stand for `id`, and is not there: git ends where it reads that.
+    pub fn check_replacement(&self, id: &oid) -> Result<(), Error> {
+        let real = self.history.replaced(id)?;
+        if real == id || self.kind(id)?.is_some() {
+            return Ok(());
+        }
+        no_replacement(id, real)
     }
 
     /// The object that stands for `id` (git-replace(1)).
@@ -590,6 +611,17 @@ impl Objects {
             return None;
         }
         CommitGraph::open(&self.places().folder.join("info"), self.hash_kind())
+    }
+}
+
+/// For an object that was not found: an error if `real` was to stand for `id`.
+fn no_replacement(id: &oid, real: &oid) -> Result<(), Error> {
+    match id == real {
+        true => Ok(()),
+        false => Err(Error::NoReplacement {
+            id: id.to_owned(),
+            replacement: real.to_owned(),
+        }),
     }
 }
 

@@ -233,6 +233,10 @@ impl<'a> Describer<'a> {
         // Whatever is wrong with it is said when it is described.
         place.objects.take_said();
         let mut names = Names::read(question, place, &commits, commit)?;
+        if place.objects.history().has_replacements() {
+            // What is known of an object that another should stand for decides what becomes of it, if that is missing.
+            only = None;
+        }
         if place.objects.has_doubts() {
             // What the tags say counts, in their order: none of them is to be left out, since it is remembered.
             place.objects.take_said();

@@ -238,13 +238,17 @@ impl Session {
         };
         let tree = match self.objects.peel_to_tree(&id) {
             Err(objects::Error::Missing { id: missing }) if missing == id => {
+                self.objects.check_replacement(&id)?;
                 return Err(SessionError::BadHead);
             }
             tree => tree?,
         };
         match self.objects.kind(&tree)? {
             Some(_) => Ok(Some(tree)),
-            None => Err(SessionError::BadHeadTree),
+            None => {
+                self.objects.check_replacement(&tree)?;
+                Err(SessionError::BadHeadTree)
+            }
         }
     }
 

@@ -68,6 +68,11 @@ impl History {
         !self.replacements.is_empty()
     }
 
+    /// The objects for which others stand.
+    pub fn all_replaced(&self) -> impl Iterator<Item = &ObjectId> {
+        self.replacements.keys()
+    }
+
     /// Reads the changes that hold for `repo`.
     pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let mut history = Self::default();

@@ -101,6 +101,23 @@ impl TagsAhead {
     }
 }
 
+/// An error if an object to which any reference leads is to be replaced, and what stands for it is not there: git reads all
+/// of them, whether or not they count.
+fn check_replacements(place: Place<'_>) -> Result<(), Error> {
+    if !place.objects.history().has_replacements() {
+        return Ok(());
+    }
+    let mut ids = Vec::new();
+    let all = BStr::new("");
+    place
+        .refs
+        .for_each(all, |_, id, _| ids.push(id.to_owned()))?;
+    for id in ids {
+        place.objects.check_replacement(&id)?;
+    }
+    Ok(())
+}
+
 /// What git says while it reads objects.
 fn heard(objects: &Objects) -> impl Iterator<Item = BString> {
     objects.take_said().into_iter().map(BString::from)
@@ -236,6 +253,7 @@ impl Naming<'_> {
     ) -> Result<(), Error> {
         let includes_broken =
             refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
+        check_replacements(place)?;
         let patterns = Patterns::new(question);
         let listing = place.refs.list(prefix_of(question).into())?;
         let mut found = Vec::new();

@@ -125,6 +125,12 @@ impl Describer<'_> {
             for id in self.names.unsound() {
                 self.place.objects.peel(&id)?;
             }
+            for id in self.place.objects.history().all_replaced() {
+                // Of a lightweight tag, it asks for the type alone.
+                if self.names.rank_of(id) == Some(Rank::Annotated) {
+                    self.place.objects.check_replacement(id)?;
+                }
+            }
         }
         self.hear();
         let enough = question.candidates.min(count);

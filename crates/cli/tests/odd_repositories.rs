@@ -1,0 +1,162 @@
+//! Repositories in which something is missing or out of use, beside git: the same bytes, messages and exit codes.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// Three commits with a file each, `a`, `b` and `c`; the first is tagged `good`, the second `v2`.
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Self { folder };
+        std::fs::create_dir(sandbox.top()).unwrap();
+        sandbox.git(&["init", "-q", "-b", "main"]);
+        for (name, tag) in [("a", Some("good")), ("b", Some("v2")), ("c", None)] {
+            std::fs::write(sandbox.top().join(name), name).unwrap();
+            sandbox.git(&["add", name]);
+            sandbox.git(&["commit", "-q", "-m", name]);
+            if let Some(tag) = tag {
+                sandbox.git(&["tag", "-a", "-m", "x", tag]);
+            }
+        }
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.top())
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "A")
+                .env(format!("GIT_{who}_EMAIL"), "a@example.com")
+                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Whoever ends before has not read all.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let output = self.run("git", arguments, "");
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Writes a file of the repository.
+    fn write(&self, path: &str, content: &str) {
+        let path = self.top().join(".git").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn ours(&self, arguments: &[&str], input: &str) -> (i32, String, String) {
+        shown(&self.run(VIGIL, arguments, input))
+    }
+
+    /// Both programs say the same.
+    fn compare(&self, arguments: &[&str], input: &str) {
+        let ours = self.ours(arguments, input);
+        let theirs = shown(&self.run("git", arguments, input));
+        assert_eq!(ours, theirs, "{arguments:?} {input:?}");
+    }
+
+    /// As [`Self::compare`], with one line for `cat-file --batch-check`.
+    fn compare_name(&self, name: &str) {
+        self.compare(&["cat-file", "--batch-check"], &format!("{name}\n"));
+    }
+}
+
+fn shown(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+const STATUS: &[&[&str]] = &[
+    &["status"],
+    &["status", "-sb"],
+    &["status", "--porcelain=v2", "--branch"],
+];
+
+#[test]
+fn a_missing_replacement_ends_what_reads_the_object() {
+    const GONE: &str = "2222222222222222222222222222222222222222";
+    for replaced in [
+        "HEAD",
+        "HEAD~1",
+        "HEAD^{tree}",
+        "HEAD~1^{tree}",
+        "HEAD:b",
+        "v2",
+    ] {
+        let sandbox = Sandbox::new();
+        let id = sandbox.git(&["rev-parse", replaced]);
+        sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
+        for name in ["HEAD^{tree}", "HEAD:b", "HEAD", "v2", "HEAD:", &id] {
+            sandbox.compare_name(name);
+            sandbox.compare(&["cat-file", "--batch"], &format!("{name}\n"));
+            sandbox.compare(&["cat-file", "-p", name], "");
+            sandbox.compare(&["cat-file", "-t", name], "");
+        }
+        // Older gits end where only a tag is not there.
+        if replaced != "v2" {
+            sandbox.compare(&["describe", "--dirty"], "");
+            sandbox.compare(&["describe", "--tags", "good"], "");
+        }
+        for arguments in STATUS {
+            sandbox.compare(arguments, "");
+        }
+        std::fs::write(sandbox.top().join("b"), "changed").unwrap();
+        for arguments in STATUS {
+            sandbox.compare(arguments, "");
+        }
+    }
+    // Older gits differ in what they read.
+    let sandbox = Sandbox::new();
+    let id = sandbox.git(&["rev-parse", "HEAD~2"]);
+    sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
+    let fatal = format!("fatal: replacement {GONE} not found for {id}\n");
+    for arguments in [&["describe"][..], &["describe", "--contains", "good"]] {
+        assert_eq!(
+            sandbox.ours(arguments, ""),
+            (128, String::new(), fatal.clone())
+        );
+    }
+    std::fs::remove_dir_all(sandbox.top().join(".git/refs/replace")).unwrap();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.write(&format!("refs/replace/{head}"), &format!("{GONE}\n"));
+    let fatal = format!("fatal: replacement {GONE} not found for {head}\n");
+    let asked = &["describe", "--contains", "good"];
+    assert_eq!(sandbox.ours(asked, ""), (128, String::new(), fatal));
+}
