@@ -113,6 +113,9 @@ pub struct Link {
     pub time_s: u64,
 }
 
+/// A tag, and where it leads in the end.
+pub type Led = (Tag, Link);
+
 /// Notices a walk from object to object that comes round: objects that stand for others may lead in circles. It holds one
 /// id, however long the walk is, and lets it go round a few times (Brent's algorithm).
 #[derive(Debug, Default)]
@@ -247,7 +250,7 @@ impl Objects {
         &self,
         id: &oid,
         buf: &mut Vec<u8>,
-    ) -> Result<(Option<Kind>, Option<(Tag, Link)>), Error> {
+    ) -> Result<(Option<Kind>, Option<Led>), Error> {
         let known = self.known.kind(id);
         if known.is_some_and(|known| known != Kind::Tag) {
             return Ok((known, None));
