@@ -15,10 +15,16 @@ struct Sandbox {
 
 impl Sandbox {
     fn new() -> Self {
+        Self::with("files")
+    }
+
+    /// With references in this format.
+    fn with(format: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sandbox = Self { folder };
         std::fs::create_dir(sandbox.top()).unwrap();
-        sandbox.git(&["init", "-q", "-b", "main"]);
+        let format = format!("--ref-format={format}");
+        sandbox.git(&["init", "-q", "-b", "main", &format]);
         for (name, tag) in [("a", Some("good")), ("b", Some("v2")), ("c", None)] {
             std::fs::write(sandbox.top().join(name), name).unwrap();
             sandbox.git(&["add", name]);
@@ -159,4 +165,49 @@ fn a_missing_replacement_ends_what_reads_the_object() {
     let fatal = format!("fatal: replacement {GONE} not found for {head}\n");
     let asked = &["describe", "--contains", "good"];
     assert_eq!(sandbox.ours(asked, ""), (128, String::new(), fatal));
+}
+
+#[test]
+fn references_of_other_worktrees_are_found() {
+    for format in ["files", "reftable"] {
+        let sandbox = Sandbox::with(format);
+        sandbox.git(&["update-ref", "refs/worktree/mine", "HEAD~2"]);
+        sandbox.git(&["update-ref", "ORIG_HEAD", "HEAD~1"]);
+        sandbox.git(&["worktree", "add", "-q", "--detach", "linked", "HEAD~1"]);
+        sandbox.git(&["-C", "linked", "update-ref", "refs/worktree/own", "HEAD~1"]);
+        sandbox.git(&["-C", "linked", "checkout", "-q", "HEAD~1"]);
+        let mut names = String::new();
+        for worktree in ["", "main-worktree/", "worktrees/linked/", "worktrees/none/"] {
+            for name in [
+                "HEAD",
+                "HEAD~1",
+                "HEAD@{0}",
+                "HEAD@{1}",
+                "HEAD:a",
+                "ORIG_HEAD",
+                "refs/worktree/mine",
+                "refs/worktree/own",
+                "refs/heads/main",
+                "main",
+                "head",
+            ] {
+                names.push_str(&format!("{worktree}{name}\n"));
+            }
+        }
+        for folder in [".", "linked"] {
+            sandbox.compare(&["-C", folder, "cat-file", "--batch-check"], &names);
+            for name in [
+                "main-worktree/HEAD",
+                "worktrees/linked/HEAD",
+                "worktrees/HEAD",
+            ] {
+                sandbox.compare(&["-C", folder, "describe", "--always", name], "");
+                sandbox.compare(&["-C", folder, "describe", "--contains", name], "");
+            }
+            sandbox.compare(
+                &["-C", folder, "cat-file", "--batch-check"],
+                "main-worktree/HEAD@{9}\n",
+            );
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod head;
 mod listing;
 pub(crate) mod loose;
 pub mod name;
+mod owner;
 pub(crate) mod packed;
 pub(crate) mod reflog;
 mod sources;
@@ -26,6 +27,7 @@ use self::head::KnownHead;
 use self::listing::Held;
 pub use self::listing::Listing;
 use self::loose::{Folders, Loose};
+pub use self::owner::Owner;
 use self::packed::Packed;
 pub use self::packed::{Next, Skim, Skimmed};
 pub use self::sources::Sources;
@@ -431,7 +433,9 @@ impl Refs {
     pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {
-                let path = self.folders().of(name).join(OsStr::from_bytes(name));
+                let (owner, own) = Owner::of(name);
+                let folder = owner.folder(&self.git_dir, &self.common_dir);
+                let path = folder.join(OsStr::from_bytes(own));
                 match loose::read(&path, self.hash) {
                     Loose::Found(raw) => Ok(raw),
                     Loose::Impossible => Ok(Raw::Missing),
@@ -450,8 +454,15 @@ impl Refs {
                 }
             }
             Store::Reftable { shared, own } => {
-                let stack = match own {
-                    Some(own) if is_per_worktree(name) => own,
+                let (owner, name) = Owner::of(name);
+                let linked;
+                let stack = match (owner, own) {
+                    (Owner::Current, Some(own)) => own,
+                    (Owner::Linked(_), _) => {
+                        let folder = owner.folder(&self.git_dir, &self.common_dir);
+                        linked = Stack::new(folder.join("reftable"), self.hash);
+                        &linked
+                    }
                     _ => shared,
                 };
                 Ok(stack.find(name)?.map_or(Raw::Missing, |value| value.raw()))
@@ -497,15 +508,11 @@ impl Refs {
 /// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
 /// "REFS").
 fn is_per_worktree(name: &[u8]) -> bool {
-    !name.starts_with(b"refs/")
-        || [
-            b"refs/bisect/".as_slice(),
-            b"refs/worktree/",
-            b"refs/rewritten/",
-        ]
-        .iter()
-        .any(|folder| name.starts_with(folder))
+    !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
+
+/// The folders under `refs/` of which each worktree has its own.
+const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
 
 #[cfg(test)]
 mod tests;

@@ -114,7 +114,7 @@ pub struct Link {
 }
 
 /// A tag, and where it leads in the end.
-pub type Led = (Tag, Link);
+pub(super) type Led = (Tag, Link);
 
 /// Notices a walk from object to object that comes round: objects that stand for others may lead in circles. It holds one
 /// id, however long the walk is, and lets it go round a few times (Brent's algorithm).
@@ -246,11 +246,7 @@ impl Objects {
 
     /// The type of the object `id`, as far as it is known or can be read, and as a tag, where it leads: `None` where
     /// a tag on the way is missing or damaged, which is said.
-    pub fn lead(
-        &self,
-        id: &oid,
-        buf: &mut Vec<u8>,
-    ) -> Result<(Option<Kind>, Option<Led>), Error> {
+    pub fn lead(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(Option<Kind>, Option<Led>), Error> {
         let known = self.known.kind(id);
         if known.is_some_and(|known| known != Kind::Tag) {
             return Ok((known, None));

@@ -4,17 +4,14 @@ mod tables;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::names::Stop;
-use vigil_git::refs;
+use vigil_git::refs::{self, Owner};
 use vigil_git::repository::{RefFormat, Repository};
-
-/// The folders under `refs/` of which each worktree has its own.
-const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
 
 /// One change of a reference.
 #[derive(Debug)]
@@ -56,8 +53,10 @@ impl Log {
                 records
             }
             RefFormat::Reftable => {
-                let folder = folder_of(repository, name).join("reftable");
-                tables::read(&folder, name, repository.hash).map_err(refs::Error::from)?
+                let (owner, own) = Owner::of(name);
+                let folder = owner.folder(&repository.git_dir, &repository.common_dir);
+                tables::read(&folder.join("reftable"), own, repository.hash)
+                    .map_err(refs::Error::from)?
             }
         };
         Ok(Self { records })
@@ -71,19 +70,10 @@ impl Log {
     }
 }
 
-/// The repository's folder in which things of the reference `name` are.
-fn folder_of<'a>(repository: &'a Repository, name: &BStr) -> &'a Path {
-    let is_own =
-        !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder));
-    match is_own {
-        true => &repository.git_dir,
-        false => &repository.common_dir,
-    }
-}
-
 fn path_of(repository: &Repository, name: &BStr) -> PathBuf {
-    let folder = folder_of(repository, name).join("logs");
-    folder.join(OsStr::from_bytes(name))
+    let (owner, own) = Owner::of(name);
+    let folder = owner.folder(&repository.git_dir, &repository.common_dir);
+    folder.join("logs").join(OsStr::from_bytes(own))
 }
 
 /// `old SP new SP name <email> SP time SP zone TAB message LF`. git skips other lines without a word.

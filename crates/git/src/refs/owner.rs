@@ -1,0 +1,96 @@
+//! To which worktree a reference belongs (git-worktree(1), "REFS").
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+
+/// The worktree to which a reference belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner<'a> {
+    /// The one that asks: each has its own.
+    Current,
+    /// All have it in common.
+    Shared,
+    /// The main one, whoever asks.
+    Main,
+    /// The linked one of this id, whoever asks.
+    Linked(&'a BStr),
+}
+
+impl<'a> Owner<'a> {
+    /// The owner of the reference `name`, and what it is called there.
+    pub fn of(name: &'a BStr) -> (Self, &'a BStr) {
+        if let Some((id, own)) = name
+            .strip_prefix(b"worktrees/")
+            .and_then(|rest| rest.split_once_str("/"))
+            && has_one_in_each(own)
+        {
+            return (Self::Linked(id.as_bstr()), own.as_bstr());
+        }
+        if let Some(own) = name.strip_prefix(b"main-worktree/")
+            && has_one_in_each(own)
+        {
+            return (Self::Main, own.as_bstr());
+        }
+        match has_one_in_each(name) {
+            true => (Self::Current, name),
+            false => (Self::Shared, name),
+        }
+    }
+
+    /// The folder in which its references are, for a worktree whose own folder is `own`, in the repository `common`.
+    pub fn folder<'p>(self, own: &'p Path, common: &'p Path) -> Cow<'p, Path> {
+        match self {
+            Self::Current => own.into(),
+            Self::Shared | Self::Main => common.into(),
+            Self::Linked(id) => {
+                let mut folder: PathBuf = common.join("worktrees");
+                folder.push(OsStr::from_bytes(id));
+                folder.into()
+            }
+        }
+    }
+}
+
+/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders.
+fn has_one_in_each(name: &[u8]) -> bool {
+    let mut letters = name.iter();
+    letters.all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_'))
+        || super::OWN_FOLDERS
+            .iter()
+            .any(|folder| name.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_worktree() {
+        for (name, owner, own) in [
+            ("HEAD", Owner::Current, "HEAD"),
+            ("refs/bisect/good", Owner::Current, "refs/bisect/good"),
+            ("refs/heads/main", Owner::Shared, "refs/heads/main"),
+            ("heads/main", Owner::Shared, "heads/main"),
+            ("main-worktree/HEAD", Owner::Main, "HEAD"),
+            (
+                "main-worktree/refs/heads/a",
+                Owner::Shared,
+                "main-worktree/refs/heads/a",
+            ),
+            ("worktrees/a/HEAD", Owner::Linked("a".into()), "HEAD"),
+            (
+                "worktrees/a/refs/worktree/b",
+                Owner::Linked("a".into()),
+                "refs/worktree/b",
+            ),
+            ("worktrees/a/b", Owner::Shared, "worktrees/a/b"),
+            ("worktrees/a", Owner::Shared, "worktrees/a"),
+        ] {
+            assert_eq!(Owner::of(name.into()), (owner, own.into()), "{name}");
+        }
+    }
+}
