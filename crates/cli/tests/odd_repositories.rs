@@ -211,3 +211,25 @@ fn references_of_other_worktrees_are_found() {
         }
     }
 }
+
+#[test]
+fn numbers_of_log_entries_wrap_around_as_in_git() {
+    let sandbox = Sandbox::new();
+    for digits in [
+        "99999999999999999999",
+        "4294967296",
+        "4294967297",
+        "4294967299",
+        "2147483647",
+        "2147483648",
+        "18446744073709551615",
+        "18446744073709551617",
+        "5000000000",
+        "3000000000",
+        "100000001",
+        "00000000000000000001",
+    ] {
+        sandbox.compare_name(&format!("HEAD@{{{digits}}}"));
+        sandbox.compare(&["cat-file", "-t", &format!("main@{{{digits}}}")], "");
+    }
+}

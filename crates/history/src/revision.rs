@@ -1,6 +1,6 @@
 //! Names of objects as a person writes them (gitrevisions(7)): a reference or an id, and the way from there.
 
-mod date;
+pub(crate) mod date;
 mod message;
 mod names;
 mod reflog;
@@ -9,7 +9,7 @@ mod regex;
 mod short;
 pub mod staged;
 mod tree;
-mod zone;
+pub(crate) mod zone;
 
 use bstr::{BStr, BString};
 use gix_hash::ObjectId;

@@ -35,7 +35,15 @@ const REFERENCE_LIKE_AN_ID: Advice = Advice {
 const INTERPRETED_MAX: usize = 8;
 
 /// From this number on, what stands in the braces is a time and not the number of a log entry.
-const TIME_MIN: i64 = 100_000_000;
+const TIME_MIN: i32 = 100_000_000;
+
+/// The number in `digits` as git counts: in 32 bits, which wrap around.
+fn number_of(digits: &[u8]) -> i32 {
+    digits.iter().fold(0, |number: i32, digit| {
+        let digit = i32::from(digit.saturating_sub(b'0'));
+        number.wrapping_mul(10).wrapping_add(digit)
+    })
+}
 
 /// A reference that was read to its end.
 enum Followed {
@@ -241,7 +249,7 @@ impl Resolver<'_> {
     ) -> Result<ObjectId, Stop> {
         let repository = self.repository.ok_or(Stop::Missing)?;
         let number = match entry.iter().all(u8::is_ascii_digit) {
-            true => entry.to_str().ok().and_then(|digits| digits.parse().ok()),
+            true => Some(number_of(entry)),
             false => None,
         };
         let log = Log::read(repository, found.name.as_bstr())?;
@@ -256,7 +264,7 @@ impl Resolver<'_> {
             return self.numbered(&log, number, &found, shown, flags);
         }
         let time_s = match number {
-            Some(time_s) => time_s,
+            Some(time_s) => time_s.into(),
             None => date::parse(entry.as_bstr(), repository).ok_or(Stop::Missing)?,
         };
         let Some(oldest) = log.records.last() else {
@@ -289,7 +297,7 @@ impl Resolver<'_> {
     fn numbered(
         &mut self,
         log: &Log,
-        number: i64,
+        number: i32,
         found: &Expanded,
         shown: impl Fn() -> BString,
         flags: Flags,

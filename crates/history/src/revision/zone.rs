@@ -1,9 +1,12 @@
 //! The local time zone, from the files in which the C library finds it (tzset(3), tzfile(5)).
 
+mod rule;
+
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
+use self::rule::Rule;
 use vigil_git::environment::Environment;
 use vigil_stamp::paths::path_of;
 
@@ -11,32 +14,51 @@ const ZONES: &str = "/usr/share/zoneinfo";
 
 /// How far the clocks of a place are from UTC, and when that changes.
 #[derive(Debug, Default)]
-pub(super) struct Zone {
-    /// From each time, in seconds since 1970, the difference in seconds; in order.
-    changes: Vec<(i64, i64)>,
+pub(crate) struct Zone {
+    /// From each time on, in seconds since 1970; in order.
+    changes: Vec<(i64, Offset)>,
     /// Before the first of them.
-    first_s: i64,
+    first: Offset,
+    /// From the last of them on.
+    rule: Option<Rule>,
 }
+
+/// How far clocks are from UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Offset {
+    seconds: i64,
+    /// Daylight saving time.
+    is_dst: bool,
+}
+
+/// How far from a time another one is looked for that has, or has not, daylight saving time, and in what steps: as the C
+/// library does it, in seconds.
+const DST_SEARCH_S: i64 = 228_621_604 + DST_STEP_S;
+const DST_STEP_S: i64 = 601_200;
 
 impl Zone {
     /// The zone that `TZ` names, or that of the machine; UTC where there is none that can be read.
     pub(super) fn of(environment: &Environment) -> Self {
-        let path = match environment.get("TZ") {
-            None => PathBuf::from("/etc/localtime"),
-            Some(name) => {
-                let name = name.strip_prefix(b":").unwrap_or(name).as_bstr();
-                if name.is_empty() {
-                    return Self::default();
-                }
-                Path::new(ZONES).join(path_of(name))
-            }
+        let Some(name) = environment.get("TZ") else {
+            return Self::read(Path::new("/etc/localtime")).unwrap_or_default();
         };
-        let bytes = vigil_stamp::file::read(&path).unwrap_or_default();
-        Self::parse(&bytes).unwrap_or_default()
+        let name = name.strip_prefix(b":").unwrap_or(name).as_bstr();
+        if name.is_empty() {
+            return Self::default();
+        }
+        let path: PathBuf = Path::new(ZONES).join(path_of(name));
+        Self::read(&path).unwrap_or_else(|| Self {
+            rule: Rule::parse(name),
+            ..Self::default()
+        })
+    }
+
+    fn read(path: &Path) -> Option<Self> {
+        Self::parse(&vigil_stamp::file::read(path).ok()?)
     }
 
     /// Parses the second part of a file, which has numbers of eight bytes.
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let first = Header::parse(bytes)?;
         let second = bytes.get(HEADER_LEN.checked_add(first.len(4)?)?..)?;
         let header = Header::parse(second)?;
@@ -44,10 +66,17 @@ impl Zone {
         let (times, rest) = body.split_at_checked(header.times.checked_mul(8)?)?;
         let (indexes, rest) = rest.split_at_checked(header.times)?;
         let (types, _) = rest.split_at_checked(header.types.checked_mul(6)?)?;
-        let offset = |at: usize| -> Option<i64> {
+        let footer = body.get(header.len(8)?..).unwrap_or_default();
+        let footer = footer
+            .strip_prefix(b"\n")
+            .and_then(|line| line.lines().next());
+        let offset = |at: usize| -> Option<Offset> {
             let kind = types.chunks_exact(6).nth(at)?;
-            let offset = kind.first_chunk::<4>()?;
-            Some(i64::from(i32::from_be_bytes(*offset)))
+            let (offset, rest) = kind.split_first_chunk::<4>()?;
+            Some(Offset {
+                seconds: i64::from(i32::from_be_bytes(*offset)),
+                is_dst: rest.first().is_some_and(|is_dst| *is_dst != 0),
+            })
         };
         let mut changes = Vec::new();
         for (time, index) in times.chunks_exact(8).zip(indexes) {
@@ -56,21 +85,51 @@ impl Zone {
         }
         Some(Self {
             changes,
-            first_s: offset(0)?,
+            first: offset(0)?,
+            rule: footer.and_then(Rule::parse),
         })
+    }
+
+    fn offset(&self, time_s: i64) -> Offset {
+        let after = self.changes.partition_point(|(from, _)| *from <= time_s);
+        if after == self.changes.len()
+            && let Some(rule) = &self.rule
+        {
+            return rule.offset(time_s);
+        }
+        let change = after.checked_sub(1).and_then(|at| self.changes.get(at));
+        change.map_or(self.first, |(_, offset)| *offset)
     }
 
     /// The difference to UTC, in seconds, at `time_s`.
     pub(super) fn offset_s(&self, time_s: i64) -> i64 {
-        let after = self.changes.partition_point(|(from, _)| *from <= time_s);
-        let change = after.checked_sub(1).and_then(|at| self.changes.get(at));
-        change.map_or(self.first_s, |(_, offset)| *offset)
+        self.offset(time_s).seconds
+    }
+
+    /// Whether it is daylight saving time at `time_s`.
+    pub(super) fn is_dst(&self, time_s: i64) -> bool {
+        self.offset(time_s).is_dst
     }
 
     /// The time at which clocks show `local_s`, seconds since 1970 as if the clocks were on UTC.
     pub(super) fn utc_of_local(&self, local_s: i64) -> i64 {
         let guess = local_s.saturating_sub(self.offset_s(local_s));
         local_s.saturating_sub(self.offset_s(guess))
+    }
+
+    /// The time at which clocks would show `local_s` if daylight saving time held, or did not: by the next time at which
+    /// that is so.
+    pub(super) fn utc_of_local_as(&self, local_s: i64, is_dst: bool) -> i64 {
+        let guess = self.utc_of_local(local_s);
+        let steps = (0..=DST_SEARCH_S / DST_STEP_S).map(|step| step.saturating_mul(DST_STEP_S));
+        let mut times =
+            steps.flat_map(|delta| [guess.saturating_sub(delta), guess.saturating_add(delta)]);
+        match times.find(|time_s| self.is_dst(*time_s) == is_dst) {
+            Some(time_s) => local_s.saturating_sub(self.offset_s(time_s)),
+            // It would be one hour.
+            None if is_dst => guess.saturating_sub(3600),
+            None => guess.saturating_add(3600),
+        }
     }
 }
 

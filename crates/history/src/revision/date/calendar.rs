@@ -1,8 +1,8 @@
 //! Days, months and years.
 
-pub(super) const DAY_S: i64 = 86_400;
+pub(in crate::revision) const DAY_S: i64 = 86_400;
 
-pub(super) const MONTHS: [&str; 12] = [
+pub(in crate::revision) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -17,7 +17,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-pub(super) const WEEKDAYS: [&str; 7] = [
+pub(in crate::revision) const WEEKDAYS: [&str; 7] = [
     "Sundays",
     "Mondays",
     "Tuesdays",
@@ -29,22 +29,22 @@ pub(super) const WEEKDAYS: [&str; 7] = [
 
 /// What is known of a date and a time of day. A day or hour may be too large, and then counts on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields {
-    pub(super) year: Option<i64>,
+pub(in crate::revision) struct Fields {
+    pub(in crate::revision) year: Option<i64>,
     /// From 1.
-    pub(super) month: Option<i64>,
+    pub(in crate::revision) month: Option<i64>,
     /// From 1.
-    pub(super) day: Option<i64>,
-    pub(super) hour: Option<i64>,
-    pub(super) minute: Option<i64>,
-    pub(super) second: Option<i64>,
+    pub(in crate::revision) day: Option<i64>,
+    pub(in crate::revision) hour: Option<i64>,
+    pub(in crate::revision) minute: Option<i64>,
+    pub(in crate::revision) second: Option<i64>,
     /// The day of the week when all of this was last known, from Sunday.
-    pub(super) weekday_recorded: i64,
+    pub(in crate::revision) weekday_recorded: i64,
 }
 
 impl Fields {
     /// What a clock shows `local_s` seconds after the start of 1970.
-    pub(super) fn of(local_s: i64) -> Self {
+    pub(in crate::revision) fn of(local_s: i64) -> Self {
         let (days, second) = (local_s.div_euclid(DAY_S), local_s.rem_euclid(DAY_S));
         let (year, month, day) = date_of(days);
         Self {
@@ -60,16 +60,16 @@ impl Fields {
     }
 
     /// Year, month and day, where they are known.
-    pub(super) fn date(&self) -> [i64; 3] {
+    pub(in crate::revision) fn date(&self) -> [i64; 3] {
         [self.year, self.month, self.day].map(Option::unwrap_or_default)
     }
 
-    pub(super) fn weekday(&self) -> i64 {
+    pub(in crate::revision) fn weekday(&self) -> i64 {
         self.weekday_recorded
     }
 
     /// Seconds since the start of 1970; what is not known counts as nothing.
-    pub(super) fn total_s(&self) -> i64 {
+    pub(in crate::revision) fn total_s(&self) -> i64 {
         let days = days_to(self.year.unwrap_or(1970), self.month.unwrap_or(1));
         let days = days.saturating_add(self.day.unwrap_or(1).saturating_sub(1));
         let minutes = self.hour.unwrap_or(0).saturating_mul(60);
@@ -104,8 +104,9 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 }
 
 /// The days from the start of 1970 to the start of the month.
-fn days_to(year: i64, month: i64) -> i64 {
-    let year = year.clamp(-1_000_000, 1_000_000) - i64::from(month <= 2);
+pub(in crate::revision) fn days_to(year: i64, month: i64) -> i64 {
+    // As far as years of 32 bits go.
+    let year = year.clamp(-3_000_000_000, 3_000_000_000) - i64::from(month <= 2);
     let from_march = (month + 9).rem_euclid(12);
     let day_of_year = (153 * from_march + 2) / 5;
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -5,7 +5,10 @@ use super::{Runs, matched, number_of, position_of, word_of};
 use crate::revision::zone::Zone;
 
 /// From this number on it is seconds since 1970: shorter ones may be `20070606`.
-const SECONDS_MIN: i64 = 100_000_000;
+const SECONDS_MIN: u64 = 100_000_000;
+
+/// C's calendar: its years have 32 bits.
+const SECONDS: std::ops::Range<i64> = -67_768_040_609_740_800..67_768_036_191_676_800;
 
 /// Time zones that have a name, and their hours from UTC, daylight saving included.
 const ZONES: [(&str, i64); 44] = [
@@ -92,7 +95,20 @@ fn header_time(text: &[u8]) -> Option<i64> {
         return None;
     };
     let is_whole = text.first()?.is_ascii_digit() && zone.len() == 4 && zone.count_digits() == 4;
-    is_whole.then_some(seconds)
+    // No number is larger than git's largest, which is no time.
+    let seconds = Some(seconds).filter(|seconds| is_whole && *seconds != u64::MAX)?;
+    Some(i64::try_from(seconds).unwrap_or(i64::MAX))
+}
+
+/// A number as C has it in 32 bits.
+pub(super) fn wrapped(number: u64) -> i32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
+}
+
+/// The same, of one that was read into 63 bits before, and so cannot be larger.
+fn wrapped_signed(number: u64) -> i32 {
+    wrapped(number.min(i64::MAX.unsigned_abs()))
 }
 
 impl Exact {
@@ -123,7 +139,7 @@ impl Exact {
     fn word(&mut self, text: &[u8]) -> usize {
         let word = word_of(text);
         if let Some(month) = position_of(word, &MONTHS) {
-            self.fields.month = Some(month.saturating_add(1));
+            self.fields.month = Some(i64::from(month).saturating_add(1));
             return word.len();
         }
         if position_of(word, &WEEKDAYS).is_some() {
@@ -139,7 +155,8 @@ impl Exact {
         for (name, half) in [("PM", 12), ("AM", 0)] {
             if matched(word, name) == 2 {
                 let hour = self.fields.hour.unwrap_or(-1) % 12;
-                self.fields.hour = Some(hour.saturating_add(half));
+                let hour = hour.saturating_add(half);
+                self.fields.hour = Some(hour).filter(|hour| *hour >= 0);
                 return 2;
             }
         }
@@ -173,6 +190,7 @@ impl Exact {
         }
         if minutes < 60 && hours < 24 {
             let offset = hours.saturating_mul(60).saturating_add(minutes);
+            let offset = i64::try_from(offset).unwrap_or(0);
             self.offset = Some(if sign == b'-' { -offset } else { offset });
         }
         text.len().saturating_sub(after.len())
@@ -184,17 +202,27 @@ impl Exact {
         let fields = &mut self.fields;
         let is_new = *fields == Fields::default();
         if number >= SECONDS_MIN && is_new {
-            self.fields = Fields::of(number);
-            self.is_utc = true;
-            return len;
+            let time_s = i64::from_ne_bytes(number.to_ne_bytes());
+            let meant = Fields::of(time_s);
+            if SECONDS.contains(&time_s) {
+                let year = meant.year.filter(|year| *year >= 1900);
+                self.fields = Fields { year, ..meant };
+                self.is_utc = true;
+                return len;
+            }
+            // C gives up at the year, after it has filled in the time of day.
+            (fields.hour, fields.minute, fields.second) = (meant.hour, meant.minute, meant.second);
         }
         if let Some(after) = several(fields, number, rest, now_s) {
             return text.len().saturating_sub(after.len());
         }
+        let first = number;
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
         match len {
             8 => {
-                let (year, month) = (number / 10_000, number % 10_000 / 100);
-                set_date(fields, Some(year), month, number % 100, None);
+                let (year, month) = (first / 10_000, first % 10_000 / 100);
+                let date = [year, month, first % 100].map(wrapped);
+                set_date(fields, date, None);
                 return len;
             }
             6 => {
@@ -259,7 +287,7 @@ impl Exact {
 /// or a date. What follows them; `None` if they are neither.
 pub(super) fn several<'t>(
     fields: &mut Fields,
-    first: i64,
+    first: u64,
     rest: &'t [u8],
     now_s: i64,
 ) -> Option<&'t [u8]> {
@@ -277,7 +305,9 @@ pub(super) fn several<'t>(
         (third, after) = (Some(number), more);
     }
     if *sign == b':' {
-        if !set_time(fields, first, second, third.unwrap_or(0)) {
+        let [hour, minute, second] = [first, second, third.unwrap_or(0)]
+            .map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        if !set_time(fields, hour, minute, second) {
             return None;
         }
         let is_dated = fields.year.and(fields.month).and(fields.day).is_some();
@@ -289,56 +319,57 @@ pub(super) fn several<'t>(
         }
         return Some(after);
     }
-    let third_or_none = third.unwrap_or(-1);
-    let is_date = first > 70
-        && (set_date(fields, Some(first), second, third_or_none, None)
-            || set_date(fields, Some(first), third_or_none, second, None));
+    let (large, first) = (first > 70, wrapped(first));
+    let second = wrapped_signed(second);
+    let third = third.map_or(-1, wrapped_signed);
+    let is_date = large
+        && (set_date(fields, [first, second, third], None)
+            || set_date(fields, [first, third, second], None));
     // Americans begin with the month, but not before a dot.
-    let american = |fields: &mut Fields| set_date(fields, third, first, second, Some(now_s));
+    let american = |fields: &mut Fields| set_date(fields, [third, first, second], Some(now_s));
     let is_date = is_date
         || (*sign != b'.' && american(fields))
-        || set_date(fields, third, second, first, Some(now_s))
+        || set_date(fields, [third, second, first], Some(now_s))
         || (*sign == b'.' && american(fields));
     is_date.then_some(after)
 }
 
-/// Whether it is a date that git believes: with `now_s`, none that is more than ten days ahead.
-fn set_date(
-    fields: &mut Fields,
-    year: Option<i64>,
-    month: i64,
-    day: i64,
-    now_s: Option<i64>,
-) -> bool {
+/// Whether year, month and day are a date that git believes: with `now_s`, none that is more than ten days ahead, and the
+/// year may be -1, which is this one. Without it, month and day are taken even if the year is not.
+fn set_date(fields: &mut Fields, [year, month, day]: [i32; 3], now_s: Option<i64>) -> bool {
     if !(1..13).contains(&month) || !(1..32).contains(&day) {
         return false;
     }
+    let (month, day) = (Some(month.into()), Some(day.into()));
+    if now_s.is_none() {
+        (fields.month, fields.day) = (month, day);
+    }
+    let named = i64::from(year);
     let whole = match (year, now_s) {
-        (None, None) => {
-            (fields.month, fields.day) = (Some(month), Some(day));
-            return true;
-        }
-        (None, Some(now_s)) => Fields::of(now_s).year,
-        (Some(year @ 1970..2100), _) => Some(year),
-        (Some(year @ 71..100), _) => Some(year.saturating_add(1900)),
-        (Some(year), _) if year < 38 => Some(year.saturating_add(2000)),
-        (Some(_), _) => return false,
+        (-1, None) => return false,
+        (-1, Some(now_s)) => Fields::of(now_s).year,
+        (1970..2100, _) => Some(named),
+        (71..100, _) => Some(named.saturating_add(1900)),
+        // Before 1900, C knows of no year.
+        (..38, _) => Some(named.saturating_add(2000)).filter(|year| *year >= 1900),
+        _ => return false,
     };
     if let Some(now_s) = now_s {
         let meant = Fields {
             year: whole,
-            month: Some(month),
-            day: Some(day),
+            month,
+            day,
             ..fields.clone()
         };
         // What has no time of day yet cannot be ahead.
         let is_timed = meant.hour.and(meant.minute).and(meant.second).is_some();
-        if is_timed && now_s.saturating_add(10 * DAY_S) < meant.total_s() {
+        let is_told = whole.is_some_and(|year| (1970..2100).contains(&year));
+        if is_timed && is_told && now_s.saturating_add(10 * DAY_S) < meant.total_s() {
             return false;
         }
     }
-    (fields.month, fields.day) = (Some(month), Some(day));
-    if year.is_some() {
+    (fields.month, fields.day) = (month, day);
+    if year != -1 {
         fields.year = whole;
     }
     true

@@ -1,5 +1,6 @@
 use super::*;
 use crate::revision::tests::{NEWEST, release};
+use vigil_git::environment::Environment;
 use vigil_testkit::repository::Sandbox;
 
 /// 2023-11-14 22:13:20 UTC, a Tuesday.
@@ -7,8 +8,7 @@ const NOW_S: i64 = 1_700_000_000;
 
 fn ours(text: &str) -> Option<i64> {
     let zone = Zone::default();
-    let exact = exact::parse(text.as_bytes(), &zone, NOW_S);
-    exact.or_else(|| Approximate::new(&zone, NOW_S).parse(text.as_bytes()))
+    parse_at(text.as_bytes(), &zone, NOW_S, vigil_stamp::now().s)
 }
 
 #[test]
@@ -101,6 +101,80 @@ fn dates_mean_what_git_takes_them_for() {
     }
     for text in ["", "x", "garbage words", "-", "friday"] {
         assert_eq!(ours(text), None, "{text}");
+    }
+}
+
+#[test]
+fn large_numbers_wrap_around_as_in_git() {
+    let sandbox = Sandbox::new();
+    for text in [
+        "32767 last monday",
+        "70000 last friday",
+        "12345678 monday",
+        "32767 days ago",
+        "99999999 days ago",
+        "4294967297 seconds ago",
+        "999999999999999999999 seconds ago",
+        "32767 weeks ago",
+        "32767 months ago",
+        "32767 years ago",
+        "99999 years ago",
+        "4294967308 january",
+        "1969-12-31",
+        "1899-12-31 12:00",
+        "4294969319-11-10",
+        "99999999999999999999 2024 5 may",
+        "1000 am 1699999999 weeks",
+    ] {
+        let theirs = git_at_now(&sandbox, &format!("--since={text}"));
+        // Before 1970 is after all for git, which shows it as that.
+        let theirs: u64 = theirs.trim_start_matches("--max-age=").parse().unwrap();
+        let theirs = i64::try_from(theirs).unwrap_or(i64::MAX);
+        assert_eq!(ours(text), Some(theirs), "{text}");
+    }
+}
+
+#[test]
+fn clocks_go_as_in_git() {
+    let sandbox = Sandbox::new();
+    for zone in [
+        "UTC",
+        "Europe/Berlin",
+        "America/New_York",
+        "Australia/Sydney",
+        "Asia/Kolkata",
+        "EST5EDT4,M3.2.0,M11.1.0",
+        "<+0330>-3:30",
+        "Nowhere/AtAll",
+    ] {
+        let environment = Environment::new([("TZ".into(), zone.into())], "/");
+        let clocks = Zone::of(&environment);
+        for text in [
+            "2024-01-15 12:00",
+            "2024-07-15 12:00",
+            "2024-03-31 02:30",
+            "2060-07-15 12:00",
+            "2060-01-15 12:00",
+            "jan 15",
+            "july 15",
+            "5 months ago",
+            "200 days ago",
+            "noon",
+        ] {
+            for now_s in [NOW_S, 1_722_500_000] {
+                let output = std::process::Command::new("git")
+                    .args(["rev-parse", &format!("--since={text}")])
+                    .current_dir(sandbox.work_tree())
+                    .env("GIT_TEST_DATE_NOW", now_s.to_string())
+                    .env("TZ", zone)
+                    .output()
+                    .unwrap();
+                let ours = parse_at(text.as_bytes(), &clocks, now_s, vigil_stamp::now().s);
+                let ours = format!("--max-age={}\n", ours.unwrap());
+                let theirs = String::from_utf8(output.stdout).unwrap();
+                assert_eq!(ours, theirs, "{zone} {text} {now_s}");
+            }
+        }
     }
 }
 
