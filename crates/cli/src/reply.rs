@@ -70,7 +70,9 @@ impl Reply {
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     let mut line = [label.as_bytes(), text].concat();
     if REPORTS.iter().any(|report| line.starts_with(report)) {
-        line.truncate(REPORT_LENGTH_MAX);
+        // git has it as a C string.
+        let end = line.iter().position(|byte| *byte == 0);
+        line.truncate(end.unwrap_or(REPORT_LENGTH_MAX).min(REPORT_LENGTH_MAX));
         for byte in &mut line {
             if byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n') {
                 *byte = b'?';
@@ -109,6 +111,7 @@ mod tests {
         );
         assert_eq!(labelled("", b"error: a\rb\nc"), b"error: a?b\nc\n");
         assert_eq!(labelled("", b"a\x01b"), b"a\x01b\n");
+        assert_eq!(labelled("error: ", b"a\0b"), b"error: a\n");
         let long = [b'x'; 5000];
         assert_eq!(labelled("warning: ", &long).len(), 4096);
         assert_eq!(labelled("", &long).len(), 5001);

@@ -15,8 +15,8 @@ use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{
-    CacheTree, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link, ParseError, ParsedIndex,
-    Prepare, Promise, Take,
+    CacheTree, EXTENSION_HEADER_LEN, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link,
+    ParseError, ParsedIndex, Prepare, Promise, Take,
 };
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked};
@@ -346,6 +346,8 @@ impl<'a> Reader<'a> {
 /// How much of a file is read at a time: what fits into the processor's cache, so that it is parsed from there, and
 /// the disk reads on meanwhile.
 const PIECE_LEN: usize = 512 << 10;
+/// How much is read at least behind the entries, where extensions may be passed over.
+const EXTENSIONS_LEN: usize = 4 << 10;
 
 enum ReadError {
     System(Errno),
@@ -385,8 +387,16 @@ fn parse<T: Take>(
             piece.read_more(PIECE_LEN.max(held))?;
         }
     }
-    piece.read_more(piece.left)?;
-    Ok(parser.finish(piece.rest())?)
+    while parser.wants_extension() {
+        let header = *piece.first::<EXTENSION_HEADER_LEN>()?;
+        let (len, extension) = parser.extension(&header)?;
+        if let Some(extension) = extension {
+            parser.data(&extension, piece.first_of(len)?)?;
+        }
+        piece.pass_over(len);
+    }
+    piece.pass_over(piece.len().saturating_sub(hash.len_in_bytes()));
+    Ok(parser.end(piece.first_of(piece.len())?)?)
 }
 
 /// A part of a file in memory, of which the first `used` bytes are no longer needed.
@@ -402,6 +412,36 @@ struct Piece<'a> {
 impl Piece<'_> {
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.used..).unwrap_or_default()
+    }
+
+    /// How much of the file is not used yet.
+    fn len(&self) -> usize {
+        self.rest().len().saturating_add(self.left)
+    }
+
+    /// The next `len` bytes.
+    fn first_of(&mut self, len: usize) -> Result<&[u8], ReadError> {
+        let held = self.rest().len();
+        if let Some(missing) = len.checked_sub(held).filter(|missing| *missing > 0) {
+            self.read_more(missing.max(EXTENSIONS_LEN))?;
+        }
+        Ok(self.rest().get(..len).ok_or(ParseError::Corrupt)?)
+    }
+
+    /// The next bytes, which are used then.
+    fn first<const LEN: usize>(&mut self) -> Result<&[u8; LEN], ReadError> {
+        self.first_of(LEN)?;
+        let at = self.used;
+        self.used = at.saturating_add(LEN);
+        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
+        Ok(bytes.ok_or(ParseError::Corrupt)?)
+    }
+
+    /// Uses the next `len` bytes, and reads none of them.
+    fn pass_over(&mut self, len: usize) {
+        let held = len.min(self.rest().len());
+        self.used = self.used.saturating_add(held);
+        self.left = self.left.saturating_sub(len.saturating_sub(held));
     }
 
     /// Reads `len` further bytes, or what the file has, and forgets those that were used.

@@ -48,6 +48,14 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// A `packed-refs` that cannot be read.
+    #[error("couldn't read {}: {reason}", path.display())]
+    Unread {
+        /// The file, as git names it.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
     /// A line of `packed-refs` that is no record.
     #[error("unexpected line in {}: {line}", path.display())]
     UnexpectedLine {
@@ -487,7 +495,10 @@ impl Refs {
         else {
             return Ok(Arc::new(Packed::empty(self.hash)));
         };
-        let failed = |error: vigil_linux::Errno| Error::read(packed_path, error.into());
+        let failed = |error: vigil_linux::Errno| Error::Unread {
+            path: packed_shown.clone(),
+            reason: vigil_linux::errno::text(error),
+        };
         let mut packed = packed.lock();
         if let Some((observation, packed)) = &*packed
             && observation.holds(packed_path).map_err(failed)?

@@ -18,7 +18,8 @@ use gix_hash::{ObjectId, oid};
 
 pub use self::cache_tree::CacheTree;
 pub use self::parse::{
-    Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex, Prepare, Promise, Take,
+    EXTENSION_HEADER_LEN, Extension, Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex,
+    Prepare, Promise, Take,
 };
 pub use self::sparse::FlatEntry;
 pub use self::split::{Join, Link};

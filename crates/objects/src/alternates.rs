@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
+use vigil_linux::errno;
 use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_model::quote::unquote;
 
@@ -28,7 +29,7 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
     let mut first: Vec<PathBuf> = paths(&places.alternates, b':')
         .filter_map(|path| resolved(&places.working_directory, &path, said))
         .collect();
-    let (seen, own) = alternates(&places.folder, said);
+    let (seen, own) = alternates(&places.folder, &places.shown, said);
     first.extend(own);
     let mut folders = Folders {
         own: match first.as_slice() {
@@ -78,7 +79,7 @@ impl Folders {
         {
             return;
         }
-        let (seen, below) = alternates(&folder, said);
+        let (seen, below) = alternates(&folder, &folder.display().to_string(), said);
         self.folders.push((folder.clone(), seen));
         if !below.is_empty() && depth + 1 > DEPTH_MAX {
             said.push(format!(
@@ -94,15 +95,22 @@ impl Folders {
 }
 
 /// What the file of alternates in `folder` was like before it was read, and what it names.
-fn alternates(folder: &Path, said: &mut Vec<String>) -> (Observation, Vec<PathBuf>) {
+fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observation, Vec<PathBuf>) {
     let before = now();
-    let opened = file::open(&folder.join(ALTERNATES)).ok();
-    let stat = opened.as_ref().and_then(|file| stat_fd(file.as_fd()).ok());
+    let opened = file::open(&folder.join(ALTERNATES));
+    let stat = opened.as_ref().map(|file| stat_fd(file.as_fd()).ok());
+    let stat = stat.unwrap_or_default();
     let mut list = Vec::new();
-    if let Some(file) = opened
-        && file.take(LIST_LEN_MAX).read_to_end(&mut list).is_err()
-    {
+    let read = opened.and_then(|file| file.take(LIST_LEN_MAX).read_to_end(&mut list));
+    if let Err(error) = read {
         list.clear();
+        let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind());
+        if !is_absent {
+            let reason = errno::text_of(&error);
+            said.push(format!(
+                "warning: unable to access '{shown}/{ALTERNATES}': {reason}"
+            ));
+        }
     }
     // git has it as a C string.
     let list = list.split(|byte| *byte == 0).next().unwrap_or_default();

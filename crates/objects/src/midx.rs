@@ -1,6 +1,5 @@
 //! Multi-pack-indexes (gitformat-pack(5)): one index for many packs, or a chain of them.
 
-use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use vigil_linux::map::Map;
 
 use super::Reason;
 use super::table::{Disorder, FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
+use vigil_stamp::file;
 
 const SIGNATURE: u32 = 0x4d49_4458;
 const HEADER_LEN: usize = 12;
@@ -69,7 +69,7 @@ pub(super) fn open(
         return Ok(vec![midx]);
     }
     let chain = folder.join("multi-pack-index.d");
-    let Ok(list) = std::fs::read(chain.join("multi-pack-index-chain")) else {
+    let Ok(list) = file::read(&chain.join("multi-pack-index-chain")) else {
         return Ok(Vec::new());
     };
     if list.len() < hash.len_in_hex() {
@@ -109,7 +109,7 @@ fn open_one(
     hash: Kind,
     said: &mut Vec<String>,
 ) -> Result<Option<Midx>, Reason> {
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = file::open(path) else {
         return Ok(None);
     };
     let parsed = match file

@@ -5,7 +5,6 @@
 //! leaves the mapping whole. Of one that is cut all the same, zeros are read; whoever answers finds that out at the end
 //! ([`vigil_linux::map::cuts`]).
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +19,7 @@ use super::index::{self, Index};
 use super::plan::{Plan, Readers};
 use super::table::{Table, number};
 use super::{Reason, Trouble};
+use vigil_stamp::file;
 
 const HEADER_LEN: usize = 12;
 
@@ -106,7 +106,7 @@ impl Pack {
             return Some(index);
         }
         let shown = with_extension(&self.shown, "idx");
-        let file = File::open(self.path.with_extension("idx")).ok()?;
+        let file = file::open(&self.path.with_extension("idx")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
         let index = if len < index::len_min(self.hash) {
             Err(index::too_small(&shown))
@@ -147,7 +147,7 @@ impl Pack {
         let Some(index) = self.index(said) else {
             return Err(Some(format!("packfile {shown} index unavailable")));
         };
-        let file = File::open(&self.path).map_err(|_| None)?;
+        let file = file::open(&self.path).map_err(|_| None)?;
         let metadata = file.metadata().map_err(|_| None)?;
         if metadata.len() != self.size {
             return Err(Some(format!("packfile {shown} size changed")));
@@ -355,7 +355,7 @@ impl Pack {
     /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),
     /// "pack-*.rev files"). `None` where there is no such file, or it is not about this index.
     fn reverse_index(&self, index: &Index) -> Option<Vec<u32>> {
-        let bytes = std::fs::read(self.path.with_extension("rev")).ok()?;
+        let bytes = file::read(&self.path.with_extension("rev")).ok()?;
         let (header, rest) = bytes.split_at_checked(REVERSE_HEADER.len())?;
         let len = (index.count() as usize).checked_mul(4)?;
         let (rows, _) = rest.split_at_checked(len)?;

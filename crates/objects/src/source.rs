@@ -1,7 +1,7 @@
 //! One folder with objects: its packs, and its loose objects.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +20,7 @@ use super::midx::{self, Midx};
 use super::pack::Pack;
 use super::table::Table;
 use super::{Packs, Place, Reason};
+use vigil_stamp::file;
 use vigil_stamp::{Observation, now};
 
 /// Where a folder of objects names others.
@@ -218,7 +219,7 @@ impl Source {
         path.push(&self.folder);
         path.push(OsStr::from_bytes(fan));
         path.push(OsStr::from_bytes(rest));
-        let file = match File::open(path) {
+        let file = match file::open(&path) {
             Ok(file) => file,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {

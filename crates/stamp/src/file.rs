@@ -13,7 +13,7 @@ use vigil_linux::Errno;
 use vigil_linux::map::Map;
 
 /// The most bytes that are read of what is no regular file, since some devices have no end.
-const DEVICE_LEN_MAX: u64 = 1 << 20;
+pub const DEVICE_LEN_MAX: u64 = 1 << 20;
 /// The most bytes for which room is made because a file is said to be so long.
 const AT_ONCE_LEN_MAX: usize = 1 << 30;
 
@@ -53,7 +53,7 @@ impl Deref for Contents {
 const MAPPED_LEN_MIN: usize = 64 * 1024;
 
 /// The contents of the file `path`, for files that are replaced as a whole when they change, never written in place
-/// ([`Map`]).
+/// ([`Map`]). As for git, a device has what it is said to have: mostly nothing.
 pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -64,7 +64,10 @@ pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     {
         return Ok(Contents::Mapped(map));
     }
-    read_open(file, &metadata).map(Contents::Read)
+    if metadata.is_file() || metadata.is_dir() {
+        return read_open(file, &metadata).map(Contents::Read);
+    }
+    Ok(Contents::Read(Vec::new()))
 }
 
 /// Reads the file `path`.
@@ -165,7 +168,9 @@ mod tests {
             assert_eq!(matches!(contents, Contents::Mapped(_)), is_mapped);
             assert_eq!(*contents, bytes);
         }
-        assert_eq!(&*read_or_map(Path::new("/dev/null")).unwrap(), b"");
+        for device in ["/dev/null", "/dev/zero"] {
+            assert_eq!(&*read_or_map(Path::new(device)).unwrap(), b"");
+        }
         assert_eq!(
             read_or_map(&folder.path().join("no")).unwrap_err().kind(),
             io::ErrorKind::NotFound

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod complaints;
+mod large_files;
 mod long_format;
 mod odd_paths;
 mod pager;

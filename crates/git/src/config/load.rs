@@ -93,17 +93,30 @@ impl<'a> Reader<'a> {
 
     /// Reads a file that is no configuration, and remembers it too.
     pub(crate) fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
+        self.remember(path, Source::read)
+    }
+
+    /// The same of a file of which only the bytes before the first NUL count.
+    pub(crate) fn text_bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
+        self.remember(path, Source::read_text)
+    }
+
+    fn remember<T>(
+        &mut self,
+        path: &Path,
+        read: impl FnOnce(&Path) -> (Source, Result<T, Errno>),
+    ) -> Result<T, Errno> {
         let known = self.sources.iter().find(|source| source.path() == path);
         if let Some(errno) = known.and_then(Source::errno) {
             return Err(errno);
         }
         let is_known = known.is_some();
-        let (source, bytes) = Source::read(path);
+        let (source, contents) = read(path);
         // Of two readings the first is kept, since what came of it counts.
         if !is_known {
             self.sources.push(source);
         }
-        bytes
+        contents
     }
 
     /// The parsed file `name`, read but once.
@@ -116,7 +129,11 @@ impl<'a> Reader<'a> {
         if let Some((_, text)) = self.texts.iter().find(|(path, _)| path == key) {
             return Ok(Rc::clone(text));
         }
-        let text = Rc::new(parse::parse(&self.bytes(&path)?));
+        let beginning = self.remember(&path, Source::read_beginning)?;
+        let text = Rc::new(parse::parse(&beginning.bytes));
+        if beginning.is_cut && text.bad_line.is_none() {
+            return Err(Errno::FBIG);
+        }
         self.texts.push((key.to_owned(), Rc::clone(&text)));
         Ok(text)
     }

@@ -30,6 +30,22 @@ pub(crate) struct Source {
 impl Source {
     /// Reads `path`, and remembers what was seen.
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
+        let (source, beginning) = Self::read_beginning(path);
+        (source, beginning.and_then(Beginning::whole))
+    }
+
+    /// The same, also of a file that is too long, if what is read of it has a NUL: no text has one.
+    pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
+        let (source, beginning) = Self::read_beginning(path);
+        let text = beginning.and_then(|read| match read.bytes.contains(&0) {
+            true => Ok(read.bytes),
+            false => read.whole(),
+        });
+        (source, text)
+    }
+
+    /// The same of what is read of a file that is too long.
+    pub(crate) fn read_beginning(path: &Path) -> (Self, Result<Beginning, Errno>) {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
             let stat = stat_fd(file.as_fd())?;
@@ -43,7 +59,7 @@ impl Source {
         let source = Self {
             path: path.to_owned(),
             stamp,
-            contents: bytes.as_ref().ok().filter(|_| !is_proof).cloned(),
+            contents: (bytes.as_ref().ok().filter(|_| !is_proof)).map(|read| read.bytes.clone()),
             is_settled: Arc::default(),
         };
         (source, bytes)
@@ -82,7 +98,7 @@ impl Source {
         let looked_at = now();
         let is_same = open(&self.path)
             .and_then(|file| read_all(file, stat))
-            .is_ok_and(|bytes| bytes == contents);
+            .is_ok_and(|read| read.bytes == contents);
         if is_same && Stamp::trusted(stat, looked_at).is_some() {
             self.is_settled.store(true, Ordering::Relaxed);
         }
@@ -99,11 +115,29 @@ fn open(path: &Path) -> Result<File, Errno> {
     .map(File::from)
 }
 
-fn read_all(file: File, stat: &Stat) -> Result<Vec<u8>, Errno> {
+/// The bytes of a file, up to the most that are read.
+pub(crate) struct Beginning {
+    pub(crate) bytes: Vec<u8>,
+    /// There are more.
+    pub(crate) is_cut: bool,
+}
+
+impl Beginning {
+    fn whole(self) -> Result<Vec<u8>, Errno> {
+        match self.is_cut {
+            true => Err(Errno::FBIG),
+            false => Ok(self.bytes),
+        }
+    }
+}
+
+fn read_all(file: File, stat: &Stat) -> Result<Beginning, Errno> {
     let regular_len = stat.is_file().then_some(stat.size);
-    match vigil_stamp::file::read_to_end(file, regular_len, SIZE_MAX + 1) {
-        Ok(bytes) if bytes.len() as u64 > SIZE_MAX => Err(Errno::FBIG),
-        Ok(bytes) => Ok(bytes),
+    match vigil_stamp::file::read_to_end(file, regular_len, SIZE_MAX) {
+        Ok(bytes) => Ok(Beginning {
+            is_cut: bytes.len() as u64 == SIZE_MAX,
+            bytes,
+        }),
         Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
     }
 }

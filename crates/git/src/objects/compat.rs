@@ -27,7 +27,7 @@ impl Compat {
         let kind = repository.compat_hash?;
         let path = repository.object_dir.join("loose-object-idx");
         // What cannot be read names nothing.
-        let contents = std::fs::read(path).unwrap_or_default();
+        let contents = vigil_stamp::file::read(&path).unwrap_or_default();
         let mut compat = Self {
             own_kind: repository.hash,
             kind,

@@ -4,12 +4,15 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
 use parking_lot::Mutex;
+use vigil_linux::{Errno, errno};
 
 use super::Error;
 use crate::advice::Advice;
@@ -87,23 +90,8 @@ impl History {
                 },
             )
         };
-        if let Some(lines) = read_lines(&place("GIT_GRAFT_FILE", "info/grafts"))? {
-            history.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
-            for line in lines.lines() {
-                history.graft(line, repo);
-            }
-        }
-        if let Some(lines) = read_lines(&place("GIT_SHALLOW_FILE", "shallow"))? {
-            history.is_shallow = true;
-            for line in lines.lines_with_terminator() {
-                let hex = line.get(..repo.hash.len_in_hex());
-                let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
-                    history.bad_shallow_line = Some(line.into());
-                    break;
-                };
-                history.parents.insert(id, Vec::new());
-            }
-        }
+        history.read_grafts(&place("GIT_GRAFT_FILE", "info/grafts"), repo)?;
+        history.read_shallow(&place("GIT_SHALLOW_FILE", "shallow"), repo);
         let is_off = environment.get("GIT_NO_REPLACE_OBJECTS").is_some()
             || repo.config.boolean("core.useReplaceRefs")? == Some(false);
         if !is_off {
@@ -118,6 +106,43 @@ impl History {
             })?;
         }
         Ok(history)
+    }
+
+    fn read_grafts(&mut self, path: &Path, repo: &Repository) -> Result<(), Error> {
+        let mut lines = match Lines::open(path, GRAFT_LEN_MAX) {
+            Ok(lines) => lines,
+            Err(error) => {
+                let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+                if !is_absent.contains(&error.kind()) {
+                    let (path, reason) = (repo.shown(path).display(), errno::text_of(&error));
+                    let said = format!("warning: unable to access '{path}': {reason}");
+                    self.notices.push(said.into());
+                }
+                return Ok(());
+            }
+        };
+        self.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
+        while let Some(line) = lines.next() {
+            self.graft(line, repo);
+            lines.pass_rest();
+        }
+        Ok(())
+    }
+
+    /// Reads the boundaries of a shallow history. A file that cannot be read is none.
+    fn read_shallow(&mut self, path: &Path, repo: &Repository) {
+        let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) else {
+            return;
+        };
+        self.is_shallow = true;
+        while let Some(line) = lines.next() {
+            let hex = line.get(..repo.hash.len_in_hex());
+            let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
+                self.bad_shallow_line = Some(line.into());
+                break;
+            };
+            self.parents.insert(id, Vec::new());
+        }
     }
 
     /// Takes one line of the grafts.
@@ -136,7 +161,10 @@ impl History {
                 Entry::Occupied(_) => "duplicate",
             },
         };
-        let said = format!("error: {complaint} graft data: {}", line.as_bstr());
+        // git has it as a C string.
+        let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut said = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
+        said.truncate(NOTICE_LEN_MAX);
         self.notices.push(said.into());
     }
 
@@ -197,14 +225,52 @@ impl History {
     }
 }
 
-fn read_lines(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match vigil_stamp::file::read(path) {
-        Ok(content) => Ok(Some(content)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Read {
-            path: path.to_owned(),
-            source,
-        }),
+/// How much git says in one line.
+const NOTICE_LEN_MAX: usize = 4095;
+
+/// How much of one graft is read, in bytes: room for a commit of 16,000 parents.
+const GRAFT_LEN_MAX: usize = 1 << 20;
+
+/// How much of a line of `shallow` git reads at once, in bytes: the rest is the next line to it.
+const SHALLOW_LEN_MAX: usize = 1023;
+
+/// The lines of a file, each read when it is asked for.
+struct Lines {
+    file: BufReader<Take<File>>,
+    line: Vec<u8>,
+    len_max: usize,
+}
+
+impl Lines {
+    /// Begins to read the file `path`, of each line `len_max` bytes at once.
+    fn open(path: &Path, len_max: usize) -> io::Result<Self> {
+        let file = vigil_stamp::file::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(Errno::ISDIR.into());
+        }
+        let len = match metadata.is_file() {
+            true => u64::MAX,
+            false => vigil_stamp::file::DEVICE_LEN_MAX,
+        };
+        Ok(Self {
+            file: BufReader::new(file.take(len)),
+            line: Vec::new(),
+            len_max,
+        })
+    }
+
+    /// What is next of a line, with its end if that is there; nothing at the end, and where reading fails.
+    fn next(&mut self) -> Option<&[u8]> {
+        self.line.clear();
+        let mut part = self.file.by_ref().take(self.len_max as u64);
+        let read = part.read_until(b'\n', &mut self.line);
+        read.is_ok_and(|read| read > 0).then_some(&self.line)
+    }
+
+    /// Goes to the end of the line.
+    fn pass_rest(&mut self) {
+        while self.line.last() != Some(&b'\n') && self.next().is_some() {}
     }
 }
 

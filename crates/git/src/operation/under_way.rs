@@ -157,7 +157,7 @@ impl Place<'_> {
     }
 
     fn read(&self, name: &str) -> Option<Vec<u8>> {
-        std::fs::read(self.repo.git_dir.join(name)).ok()
+        vigil_stamp::file::read(&self.repo.git_dir.join(name)).ok()
     }
 
     fn abbreviate(&self, id: &ObjectId) -> Result<BString, Error> {

@@ -4,8 +4,9 @@ mod skim;
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
+use vigil_linux::errno;
 
 pub use self::skim::{Next, Skim, Skimmed};
 use super::Error;
@@ -68,7 +69,12 @@ impl Packed {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Contents::Read(Vec::new())
             }
-            Err(source) => return Err(Error::read(path, source)),
+            Err(source) => {
+                return Err(Error::Unread {
+                    path: shown.to_owned(),
+                    reason: errno::text_of(&source),
+                });
+            }
         };
         Self::parse(shown.to_owned(), bytes, hash)
     }
@@ -107,7 +113,7 @@ impl Packed {
             let start = packed.bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
             return Err(Error::UnterminatedLine {
                 path: packed.path.clone(),
-                line: packed.line(start).into(),
+                line: shown_part(packed.line(start)),
             });
         }
         if !is_sorted {
@@ -133,7 +139,7 @@ impl Packed {
     fn unexpected(&self, at: usize) -> Error {
         Error::UnexpectedLine {
             path: self.path.clone(),
-            line: self.line(at).into(),
+            line: shown_part(self.line(at)),
         }
     }
 
@@ -236,6 +242,21 @@ impl Packed {
     }
 }
 
+/// What git shows of a line: the beginning of a long one, and nothing from a NUL on.
+fn shown_part(line: &[u8]) -> BString {
+    let (start, end): (_, &[u8]) = match line.len() < LINE_SHOWN_WHOLE {
+        true => (line, b""),
+        false => (line.get(..LINE_SHOWN_LEN).unwrap_or(line), b"..."),
+    };
+    let start = start.split(|byte| *byte == 0).next().unwrap_or_default();
+    [start, end].concat().into()
+}
+
+/// Lines that are shorter are shown whole,
+const LINE_SHOWN_WHOLE: usize = 80;
+/// and so much of others.
+const LINE_SHOWN_LEN: usize = 75;
+
 /// Records in byte order of their names. Ends after the first error.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
@@ -336,5 +357,16 @@ mod tests {
             text(&format!("# pack-refs with: sorted\n^{}\n", id(1))),
             format!("unexpected line in packed-refs: ^{}", id(1))
         );
+        for (line, shown) in [
+            ("l".repeat(79), "l".repeat(79)),
+            ("l".repeat(80), format!("{}...", "l".repeat(75))),
+            ("l\0m".to_owned(), "l".to_owned()),
+            ("\0".repeat(80), "...".to_owned()),
+        ] {
+            let unexpected = format!("unexpected line in packed-refs: {shown}");
+            assert_eq!(text(&format!("{line}\n")), unexpected);
+            let unterminated = format!("unterminated line in packed-refs: {shown}");
+            assert_eq!(text(&line), unterminated);
+        }
     }
 }

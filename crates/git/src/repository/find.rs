@@ -255,7 +255,7 @@ pub(super) fn is_git_directory(
     }
     let common = match environment.get("GIT_COMMON_DIR") {
         Some(name) => cwd.join(path_of(name)),
-        None => match common_dir_file(path, |file| Source::read(file).1)? {
+        None => match common_dir_file(path, |file| Source::read_text(file).1)? {
             Some(common) => common,
             None => path.to_owned(),
         },
@@ -286,7 +286,10 @@ pub(crate) fn common_dir_file(
             )));
         }
     };
-    let name = contents.trim_end_with(|c| matches!(c, '\n' | '\r'));
+    let name = match contents.find_byte(0) {
+        Some(end) => contents.get(..end).unwrap_or_default(),
+        None => contents.trim_end_with(|c| matches!(c, '\n' | '\r')),
+    };
     let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
     let path = if name.first() == Some(&b'/') {
         name

@@ -237,7 +237,7 @@ fn common_name(
         return Ok(Some(name.to_owned()));
     }
     let git_dir = directory.join(path_of(git_dir));
-    let common = common_dir_file(&git_dir, |file| reader.bytes(file))?;
+    let common = common_dir_file(&git_dir, |file| reader.text_bytes(file))?;
     Ok(common.map(|path| bytes_of(&path).to_owned()))
 }
 

@@ -54,7 +54,10 @@ impl ParseError {
             Self::Version(found) => vec![format!("bad index version {found}")],
             Self::UnknownExtension(name) => vec![format!(
                 "index uses {} extension, which we do not understand",
-                name.as_bstr()
+                name.split(|byte| *byte == 0)
+                    .next()
+                    .unwrap_or_default()
+                    .as_bstr()
             )],
             Self::BadLink(lines) => lines.clone(),
             _ => Vec::new(),
@@ -135,8 +138,10 @@ pub struct Flat {
 impl Flat {
     /// Room for what is promised; `memory` is asked about the blocks that are to hold it.
     pub fn new(promise: Promise, memory: &impl Prepare) -> Self {
-        let mut entries = Vec::with_capacity(promise.entries);
-        let mut paths = Vec::with_capacity(promise.paths_len);
+        let (mut entries, mut paths) = (Vec::new(), Vec::new());
+        // For what a damaged file promises there may be no room; what comes finds its own.
+        let _ = entries.try_reserve_exact(promise.entries);
+        let _ = paths.try_reserve_exact(promise.paths_len);
         memory.prepare(entries.spare_capacity_mut());
         memory.prepare(paths.spare_capacity_mut());
         Self { entries, paths }
@@ -189,11 +194,15 @@ fn parse_whole<T: Take>(
 /// How many bytes the header of an index takes.
 pub const HEADER_LEN: usize = 12;
 
+/// How many bytes the header of an extension takes.
+pub const EXTENSION_HEADER_LEN: usize = 8;
+
 /// Reads an index file piece by piece, so that it need never be in memory as a whole: header, entries
-/// ([`Self::feed`]), and the rest ([`Self::finish`]). Entries go where `T` takes them.
+/// ([`Self::feed`]), extensions ([`Self::extension`]) and the checksum ([`Self::end`]), or these two at once
+/// ([`Self::finish`]). Entries go where `T` takes them.
 pub struct IndexParser<T> {
-    hash: Kind,
-    version: u32,
+    /// The index is one without entries, which are where they were taken.
+    parsed: ParsedIndex,
     entries_left: usize,
     entries: EntryReader<T>,
     /// How much there is behind the header and before the checksum, and was not used yet.
@@ -225,8 +234,14 @@ impl<T: Take> IndexParser<T> {
         }
         let count = u32::from_be_bytes([n0, n1, n2, n3]) as usize;
         Ok(Self {
-            hash,
-            version,
+            parsed: ParsedIndex {
+                index: Index::empty(hash),
+                link: None,
+                checksum: hash.null(),
+                version,
+                extensions: Vec::new(),
+                untracked_cache_origin: None,
+            },
             entries_left: count,
             entries: EntryReader::new(body_len, version, hash, count, take)?,
             body_left: body_len,
@@ -257,29 +272,78 @@ impl<T: Take> IndexParser<T> {
         Ok(used)
     }
 
-    /// Reads what is behind the entries: extensions and the checksum. The index is one without entries, which are where
-    /// they were taken.
-    pub fn finish(self, rest: &[u8]) -> Result<(ParsedIndex, T), ParseError> {
+    /// Whether there is another extension.
+    pub fn wants_extension(&self) -> bool {
+        self.entries_left == 0 && self.body_left >= EXTENSION_HEADER_LEN
+    }
+
+    /// Begins an extension by its `header`, and returns how many bytes its data take, if they are of any interest: else
+    /// they are to be passed over.
+    ///
+    /// # Errors
+    /// git would read no index with it.
+    pub fn extension(
+        &mut self,
+        header: &[u8; EXTENSION_HEADER_LEN],
+    ) -> Result<(usize, Option<Extension>), ParseError> {
+        let [name @ .., l0, l1, l2, l3] = *header;
+        let left = self.body_left.saturating_sub(EXTENSION_HEADER_LEN);
+        // A length beyond the end is cut: git does not check it.
+        let len = (u32::from_be_bytes([l0, l1, l2, l3]) as usize).min(left);
+        self.body_left = left.saturating_sub(len);
+        if matches!(&name, b"TREE" | b"UNTR" | b"link") {
+            return Ok((len, Some(Extension(name))));
+        }
+        self.parsed.read_extension(name, &[])?;
+        Ok((len, None))
+    }
+
+    /// Reads the `data` of an extension that was begun.
+    ///
+    /// # Errors
+    /// As for [`Self::extension`].
+    pub fn data(&mut self, extension: &Extension, data: &[u8]) -> Result<(), ParseError> {
+        self.parsed.read_extension(extension.0, data)
+    }
+
+    /// Ends with the `checksum`, which is at the end of the file. The index is one without entries, which are where they were
+    /// taken.
+    ///
+    /// # Errors
+    /// Entries or the checksum are not all there.
+    pub fn end(mut self, checksum: &[u8]) -> Result<(ParsedIndex, T), ParseError> {
+        if self.entries_left > 0 {
+            return Err(ParseError::Corrupt);
+        }
+        self.parsed.checksum = ObjectId::try_from(checksum).map_err(|_| corrupt())?;
+        self.parsed.link = self.parsed.link.filter(|link| !link.shared_id.is_null());
+        Ok((self.parsed, self.entries.take))
+    }
+
+    /// Reads what is behind the entries: extensions and the checksum.
+    ///
+    /// # Errors
+    /// As for [`Self::extension`] and [`Self::end`].
+    pub fn finish(mut self, rest: &[u8]) -> Result<(ParsedIndex, T), ParseError> {
         let (mut extensions, checksum) = rest
             .split_at_checked(self.body_left)
             .filter(|_| self.entries_left == 0)
             .ok_or_else(corrupt)?;
-        let mut parsed = ParsedIndex {
-            index: Index::empty(self.hash),
-            link: None,
-            checksum: ObjectId::try_from(checksum).map_err(|_| ParseError::Corrupt)?,
-            version: self.version,
-            extensions: Vec::new(),
-            untracked_cache_origin: None,
-        };
-        while let Some((name, data, after)) = split_extension(extensions) {
-            parsed.read_extension(name, data)?;
+        while let Some((header, after)) = extensions.split_first_chunk() {
+            let (len, extension) = self.extension(header)?;
+            let (data, after) = after.split_at_checked(len).unwrap_or((after, b""));
+            if let Some(extension) = extension {
+                self.data(&extension, data)?;
+            }
             extensions = after;
         }
-        parsed.link = parsed.link.filter(|link| !link.shared_id.is_null());
-        Ok((parsed, self.entries.take))
+        self.end(checksum)
     }
 }
+
+/// An extension whose data is of interest.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension([u8; 4]);
 
 impl ParsedIndex {
     /// Joins it with the bytes of the `shared` index, if its `link` names one. Cache-tree and marks stay its own.
@@ -332,15 +396,6 @@ fn untracked_cache_origin(data: &[u8]) -> Option<BString> {
     let len = usize::try_from(decode_varint(&mut rest)?).ok()?;
     let origins = rest.get(..len)?;
     Some(origins.split(|byte| *byte == 0).next()?.into())
-}
-
-/// The first extension of `rest`, and what follows. A length beyond the end is cut: git does not check it.
-fn split_extension(rest: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
-    let (name, rest) = rest.split_first_chunk::<4>()?;
-    let (len, rest) = rest.split_first_chunk::<4>()?;
-    let len = u32::from_be_bytes(*len) as usize;
-    let (data, after) = rest.split_at_checked(len).unwrap_or((rest, b""));
-    Some((*name, data, after))
 }
 
 struct EntryReader<T> {

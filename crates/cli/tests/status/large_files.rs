@@ -1,0 +1,282 @@
+//! Files that are longer than any that git writes, as holes make them, and things that are no files.
+
+use std::fs::File;
+use std::os::unix::fs::symlink;
+
+use rustix::fs::{CWD, FileType, Mode};
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+/// More than there is memory for here.
+const HUGE: u64 = 1 << 31;
+/// How much memory there is, in KiB.
+const MEMORY_KIB: u64 = 700_000;
+/// More than is read of any file of configuration.
+const LARGE: u64 = 80 << 20;
+
+/// Makes the file `name` so long, with nothing behind what it has.
+fn stretch(sandbox: &Sandbox, name: &str, len: u64) {
+    let path = sandbox.top.join(name);
+    let file = File::options().append(true).create(true).open(path);
+    file.unwrap().set_len(len).unwrap();
+}
+
+fn remove(sandbox: &Sandbox, name: &str) {
+    let path = sandbox.top.join(name);
+    if path.is_dir() {
+        std::fs::remove_dir_all(path).unwrap();
+    } else {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// Both say the same, ours in little memory.
+fn same(sandbox: &Sandbox, arguments: &[&str]) {
+    let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
+    let ours = [&["-c", &script, VIGIL], arguments].concat();
+    let said = |program, arguments: &[&str]| {
+        let mut command = sandbox.command(program, &sandbox.top, arguments);
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        (output.status.code(), stdout, stderr)
+    };
+    let (ours, theirs) = (said("sh", &ours), said("git", arguments));
+    assert!(
+        ours == theirs,
+        "{arguments:?}: {ours:.300?}\n{theirs:.300?}"
+    );
+}
+
+/// What `name` is while both are asked `arguments`.
+fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnce()) {
+    let path = sandbox.top.join(name);
+    let aside = sandbox.folder.path().join("aside");
+    let is_there = path.exists();
+    if is_there {
+        std::fs::rename(&path, &aside).unwrap();
+    }
+    make();
+    same(sandbox, arguments);
+    remove(sandbox, name);
+    if is_there {
+        std::fs::rename(&aside, &path).unwrap();
+    }
+}
+
+#[test]
+fn an_index_is_read_as_far_as_it_makes_sense() {
+    let sandbox = Sandbox::with_history();
+    let place = sandbox.top.join(".git/index");
+    let sound = std::fs::read(&place).unwrap();
+    let (body, _) = sound.split_at(sound.len() - 20);
+    let extension = |name: &[u8; 4], len: u32| [name.as_slice(), &len.to_be_bytes()].concat();
+    for more in [
+        Vec::new(),
+        // Passed over, up to the end or to what makes no sense.
+        extension(b"XYZW", u32::MAX),
+        extension(b"EOIE", 1 << 30),
+        extension(b"xyzw", 1 << 30),
+    ] {
+        std::fs::write(&place, [body, &more].concat()).unwrap();
+        stretch(&sandbox, ".git/index", HUGE);
+        same(&sandbox, &["--no-optional-locks", "status", "--porcelain"]);
+    }
+    std::fs::write(&place, "").unwrap();
+    stretch(&sandbox, ".git/index", HUGE);
+    same(&sandbox, &["status", "--porcelain"]);
+}
+
+#[test]
+fn packed_references_are_shown_as_far_as_they_are_text() {
+    let sandbox = Sandbox::with_history();
+    let id = "0123456789".repeat(4);
+    let long = format!("{id} refs/heads/{}\n", "x".repeat(100));
+    for contents in [
+        format!("# pack-refs with: peeled fully-peeled sorted \n{id} refs/heads/x"),
+        format!(
+            "# pack-refs with: peeled fully-peeled sorted \n{}",
+            long.trim()
+        ),
+        "# other\n".to_owned(),
+        format!("# other{}\n", "x".repeat(100)),
+        format!("{id} refs/heads/x\n"),
+    ] {
+        same_with(&sandbox, ".git/packed-refs", &["status", "-sb"], || {
+            sandbox.write(".git/packed-refs", &contents);
+        });
+        let command = &["status", "-sb"];
+        same_with(&sandbox, ".git/packed-refs", command, || {
+            sandbox.write(".git/packed-refs", &contents);
+            stretch(&sandbox, ".git/packed-refs", LARGE);
+        });
+    }
+}
+
+#[test]
+fn a_large_configuration_is_read_up_to_its_first_bad_line() {
+    let sandbox = Sandbox::with_history();
+    let place = sandbox.top.join(".git/config");
+    let sound = std::fs::read_to_string(&place).unwrap();
+    for (contents, len) in [(String::new(), LARGE), (sound, HUGE)] {
+        same_with(&sandbox, ".git/config", &["status", "-s"], || {
+            sandbox.write(".git/config", &contents);
+            stretch(&sandbox, ".git/config", len);
+        });
+    }
+}
+
+#[test]
+fn folders_and_devices_in_the_place_of_files() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["config", "advice.graftFileDeprecated", "false"]);
+    for name in [
+        ".git/index",
+        ".git/HEAD",
+        ".git/packed-refs",
+        ".git/refs/heads/main",
+        ".git/refs/stash",
+        ".git/logs/refs/stash",
+        ".git/shallow",
+        ".git/info/grafts",
+        ".git/info/attributes",
+        ".git/info/sparse-checkout",
+        ".gitattributes",
+        ".gitignore",
+    ] {
+        let path = sandbox.top.join(name);
+        same_with(&sandbox, name, &["status", "-sb", "--show-stash"], || {
+            std::fs::create_dir(&path).unwrap();
+        });
+        same_with(&sandbox, name, &["status", "-sb", "--show-stash"], || {
+            symlink("/dev/null", &path).unwrap();
+        });
+    }
+    for name in [".git/index", ".git/HEAD", ".git/packed-refs", ".gitignore"] {
+        same_with(&sandbox, name, &["status", "-sb"], || {
+            symlink("/dev/zero", sandbox.top.join(name)).unwrap();
+        });
+    }
+}
+
+#[test]
+fn histories_are_changed_by_what_can_be_read() {
+    let sandbox = Sandbox::with_history();
+    let stretched = |name: &'static str, contents: &'static str, len| {
+        same_with(&sandbox, name, &["status", "-sb"], || {
+            sandbox.write(name, contents);
+            stretch(&sandbox, name, len);
+        });
+    };
+    sandbox.git(&["config", "advice.graftFileDeprecated", "false"]);
+    for contents in ["", "x", "x\n", "0123456789012345678901234567890123456789\n"] {
+        stretched(".git/shallow", contents, HUGE);
+        stretched(".git/info/grafts", contents, LARGE);
+    }
+    let long = "0123456789".repeat(500);
+    sandbox.write(".git/shallow", &long);
+    same(&sandbox, &["status", "-sb"]);
+    sandbox.write(".git/shallow", &long.replace('9', "9\n"));
+    same(&sandbox, &["status", "-sb"]);
+}
+
+#[test]
+fn a_common_folder_is_named_by_text() {
+    let sandbox = Sandbox::with_history();
+    for contents in ["", ".\n", "../.git\n", "x"] {
+        for len in [LARGE, 1000] {
+            same_with(&sandbox, ".git/commondir", &["status", "-sb"], || {
+                sandbox.write(".git/commondir", contents);
+                stretch(&sandbox, ".git/commondir", len);
+            });
+        }
+    }
+}
+
+#[test]
+fn alternates_that_cannot_be_read_are_complained_of() {
+    let sandbox = Sandbox::with_history();
+    std::fs::create_dir(sandbox.top.join(".git/objects/info/alternates")).unwrap();
+    same(&sandbox, &["cat-file", "-t", "HEAD"]);
+}
+
+/// git would wait for them, or read on for ever.
+#[test]
+fn pipes_and_endless_devices_are_not_waited_for() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(&["gc", "-q"]);
+    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.write(".git/rebase-merge/interactive", "");
+    let pack = std::fs::read_dir(sandbox.top.join(".git/objects/pack")).unwrap();
+    let packs = pack.map(|entry| entry.unwrap().path());
+    let fixed = [
+        "index",
+        "HEAD",
+        "config",
+        "packed-refs",
+        "refs/heads/main",
+        "refs/stash",
+        "logs/refs/stash",
+        "commondir",
+        "shallow",
+        "info/grafts",
+        "info/exclude",
+        "info/attributes",
+        "info/sparse-checkout",
+        "objects/info/alternates",
+        "objects/info/commit-graph",
+        "objects/info/commit-graphs/commit-graph-chain",
+        "objects/pack/multi-pack-index",
+        "MERGE_HEAD",
+        "MERGE_MSG",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "BISECT_START",
+        "sequencer/todo",
+        "rebase-merge/done",
+        "rebase-merge/git-rebase-todo",
+        "rebase-merge/head-name",
+        "rebase-merge/onto",
+        "rebase-merge/amend",
+        "rebase-merge/orig-head",
+        "rebase-apply/next",
+        "vigil/state",
+        "vigil",
+        "../.gitignore",
+        "../.gitattributes",
+        "../.gitmodules",
+        "../.mailmap",
+    ];
+    let fixed = fixed.map(|name| sandbox.top.join(".git").join(name));
+    for path in fixed.into_iter().chain(packs) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let aside = sandbox.folder.path().join("aside");
+        let is_there = path.exists();
+        if is_there {
+            std::fs::rename(&path, &aside).unwrap();
+        }
+        let ask = || {
+            for arguments in [
+                &["status"][..],
+                &["status", "-s", "--show-stash"],
+                &["describe", "--always", "--all"],
+                &["cat-file", "-s", "HEAD~1"],
+            ] {
+                let command = sandbox.command(VIGIL, &sandbox.top, arguments);
+                let output = { command }.output().unwrap();
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(!said.contains("panicked"), "{} {said}", path.display());
+                assert!(output.status.code().is_some(), "{}", path.display());
+            }
+        };
+        rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        ask();
+        std::fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        ask();
+        std::fs::remove_file(&path).unwrap();
+        if is_there {
+            std::fs::rename(&aside, &path).unwrap();
+        }
+    }
+}
