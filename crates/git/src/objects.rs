@@ -11,14 +11,12 @@ mod readers;
 mod tags;
 mod tree;
 
-use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
-use vigil_linux::stat::stat_path;
 
 pub use self::compat::Compat;
 pub(crate) use self::history::History;
@@ -36,7 +34,6 @@ use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
     self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
 };
-use vigil_stamp::file;
 
 /// git's own limit of how deep directories may lie in each other (`core.maxTreeDepth`, git-config(1)).
 pub const TREE_DEPTH_MAX: i64 = 2048;
@@ -614,9 +611,6 @@ impl Objects {
             return None;
         }
         let info = self.places().folder.join("info");
-        if !is_graph_of_files(&info) {
-            return None;
-        }
         CommitGraph::open(&info, self.hash_kind())
     }
 }
@@ -630,28 +624,6 @@ fn no_replacement(id: &oid, real: &oid) -> Result<(), Error> {
             replacement: real.to_owned(),
         }),
     }
-}
-
-/// The longest list of the files of a commit-graph that is read, in bytes: git writes few.
-const GRAPHS_LEN_MAX: u64 = 1 << 20;
-
-/// Whether the commit-graph in the folder `info` is in files, as far as it is there: a pipe would be waited for.
-fn is_graph_of_files(info: &Path) -> bool {
-    let len = |path: &Path| match stat_path(path) {
-        Ok(stat) => stat.is_file().then_some(stat.size),
-        Err(_) => Some(0),
-    };
-    let chain = info.join("commit-graphs");
-    let list = chain.join("commit-graph-chain");
-    let are_files = len(&info.join("commit-graph")).is_some()
-        && len(&list).is_some_and(|len| len <= GRAPHS_LEN_MAX);
-    let names = are_files.then(|| file::read(&list).unwrap_or_default());
-    names.is_some_and(|names| {
-        let names = names
-            .lines()
-            .map(|id| format!("graph-{}.graph", id.as_bstr()));
-        { names }.all(|name| len(&chain.join(name)).is_some())
-    })
 }
 
 fn expect_kind(id: &oid, actual: Kind, expected: Kind) -> Result<(), Error> {

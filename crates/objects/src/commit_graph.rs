@@ -1,13 +1,14 @@
 //! The commit-graph (gitformat-commit-graph(5)): what many commits say, in one file or in a chain of them. It is never
 //! needed, so a damaged one is none.
 
-use std::fs::File;
+use std::fs::Metadata;
 use std::ops::{Deref, Range};
 use std::path::Path;
 
 use bstr::ByteSlice;
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::map::Map;
+use vigil_stamp::file;
 
 use super::table::{FANOUT_LEN, Fanout, id_of, number, row, wide_number};
 
@@ -29,6 +30,8 @@ const LAST: u32 = 1 << 31;
 const FIXED_LEN: usize = 16;
 /// How many bits the time has.
 const TIME_BITS: u32 = 34;
+/// The longest list of the files of a chain that is read, in bytes: git writes few.
+const LIST_LEN_MAX: u64 = 1 << 20;
 /// The most files of a chain.
 const FILES_MAX: usize = 256;
 
@@ -71,7 +74,7 @@ impl CommitGraph {
             return Some(graph);
         }
         let chain = info.join("commit-graphs");
-        let list = vigil_stamp::file::read(&chain.join("commit-graph-chain")).ok()?;
+        let list = read_list(&chain.join("commit-graph-chain"))?;
         let mut ids = Vec::new();
         for line in list.lines().take(FILES_MAX) {
             // What was found so far stands without what is based on it.
@@ -88,10 +91,19 @@ impl CommitGraph {
     }
 }
 
+/// Maps a plain file: a pipe would be waited for, and a device has no length.
 fn map(path: &Path) -> Option<Map> {
-    let file = File::open(path).ok()?;
-    let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
-    Map::read_only(&file, len).ok()
+    let file = file::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    Map::read_only(&file, usize::try_from(metadata.len()).ok()?).ok()
+}
+
+/// The names of a chain's files; nothing where there are more bytes than any chain needs.
+fn read_list(path: &Path) -> Option<Vec<u8>> {
+    let file = file::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let len = Some(metadata.len()).filter(|len| *len <= LIST_LEN_MAX)?;
+    file::read_to_end(file, Some(len), LIST_LEN_MAX).ok()
 }
 
 impl<B: Deref<Target = [u8]>> CommitGraph<B> {
