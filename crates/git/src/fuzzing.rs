@@ -22,7 +22,6 @@ use crate::staged::tree::TreeEntry;
 use vigil_model::config_value;
 use vigil_rules::messages::Messages;
 use vigil_stamp::file::Contents;
-
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);
 
