@@ -6,13 +6,15 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
+use gix_hash::Kind as HashKind;
 use vigil_linux::errno;
 use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_model::quote::unquote;
 
-use super::Places;
+use super::promisor::FetchMissing;
 use super::source::{ALTERNATES, Source};
 use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
@@ -23,6 +25,27 @@ const LIST_LEN_MAX: u64 = 1 << 24;
 
 /// How far alternates of alternates are followed.
 const DEPTH_MAX: usize = 5;
+
+/// Where a repository's objects are.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The kind of ids.
+    pub hash: HashKind,
+    /// The repository's own folder of objects.
+    pub folder: PathBuf,
+    /// What messages call that folder: it depends on how the repository was found.
+    pub shown: String,
+    /// More folders, separated by colons (`GIT_ALTERNATE_OBJECT_DIRECTORIES`).
+    pub alternates: BString,
+    /// Where relative paths in `alternates` begin.
+    pub working_directory: PathBuf,
+    /// Messages name files of other folders below it relative to it.
+    pub work_tree: Option<PathBuf>,
+    /// Whether multi-pack-indexes are used (`core.multiPackIndex`).
+    pub uses_multi_pack_index: bool,
+    /// What is nowhere is fetched by it.
+    pub promisor: Option<Arc<dyn FetchMissing>>,
+}
 
 /// The folders in the order in which they are asked.
 pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {

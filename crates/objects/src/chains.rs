@@ -6,11 +6,13 @@ use gix_hash::oid;
 use gix_object::Kind;
 
 use super::cache::{Cache, Key, Kinds, Place};
+use super::contents::{Begin, SIZE_MAX};
 use super::delta::{self, Delta, Misfit};
+use super::error::{Reason, Trouble};
+use super::facts::Info;
 use super::inflate::{DELTA_HEAD_LEN, Inflater};
 use super::pack::{Form, Pack};
 use super::table::Table;
-use super::{Begin, Info, Reason, SIZE_MAX, Trouble};
 
 /// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
 const CACHE_LEN_MAX: usize = 96 << 20;

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
 
+use super::error::{Error, Reason, error};
+use super::location::{Location, Place};
 use super::pack::Pack;
 use super::plan::{Readers, ReadingOrder};
 use super::source::Layer;
+use super::store::ObjectStore;
 use super::table::Table;
-use super::{Error, Location, ObjectStore, Place, Reason, error};
 
 /// A list of ids in ascending order, and where one is in it.
 #[derive(Debug)]
@@ -390,7 +392,7 @@ impl ObjectStore {
         prefix: &[u8],
         said: &mut Vec<String>,
     ) -> Result<Vec<ObjectId>, Error> {
-        let hex_len = self.hash.len_in_hex();
+        let hex_len = self.hash_kind().len_in_hex();
         let mut low = vec![b'0'; hex_len];
         let mut high = vec![b'f'; hex_len];
         for bound in [&mut low, &mut high] {

@@ -1,24 +1,15 @@
 //! Objects that are not here, and that somebody may fetch: a partial clone leaves some out (gitformat "partial clone").
 
 use std::collections::HashSet;
-use std::fmt::Debug;
 
 use gix_hash::{ObjectId, oid};
 use gix_object::{CommitRefIter, Kind, TagRefIter, TreeRefIter};
 
+use super::error::{Error, Reason};
+use super::location::{Location, Place};
 use super::pack::Pack;
+use super::reader::Reader;
 use super::table::Table;
-use super::{Error, Location, Place, Reader, Reason};
-
-/// Fetches objects that a partial clone left out.
-pub trait FetchMissing: Debug + Send + Sync {
-    /// Has `id` fetched from the first remote that gives it; `false` where none does. Whether the object is there now shows
-    /// when it is looked for. Adds to `said` what git says, line by line.
-    ///
-    /// # Errors
-    /// git ends.
-    fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason>;
-}
 
 impl Reader {
     /// Fetches an object that is not here, and finds it. `None` where nothing may be fetched, or nobody has it.

@@ -3,7 +3,7 @@
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::map::Map;
 
-use super::Reason;
+use super::error::Reason;
 use super::table::{FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
 
 const MAGIC: &[u8] = b"\xfftOc";

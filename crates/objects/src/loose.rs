@@ -8,8 +8,10 @@ use std::os::unix::fs::FileExt;
 use gix_hash::oid;
 use gix_object::Kind;
 
+use super::contents::{Begin, SIZE_MAX, Sink, whole_parts};
+use super::error::{Reason, Trouble};
+use super::facts::Info;
 use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, is_forgotten};
-use super::{Begin, Info, Reason, SIZE_MAX, Sink, Trouble, whole_parts};
 
 /// How much of a file is read at once, in bytes.
 const WINDOW_LEN: usize = 128 << 10;

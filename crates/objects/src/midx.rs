@@ -8,7 +8,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 
-use super::Reason;
+use super::error::Reason;
 use super::table::{Disorder, FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
 use vigil_stamp::file;
 

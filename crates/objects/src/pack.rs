@@ -6,20 +6,23 @@
 //! ([`vigil_linux::map::cuts`]).
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 use gix_object::Kind;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 
+use super::error::{Reason, Trouble};
 use super::index::{self, Index};
 use super::plan::{Plan, Readers};
 use super::table::{Table, number};
-use super::{Reason, Trouble};
 use vigil_stamp::file;
+
+/// All packs that were ever found, by their numbers.
+pub(super) type Packs = RwLock<Vec<Arc<Pack>>>;
 
 const HEADER_LEN: usize = 12;
 

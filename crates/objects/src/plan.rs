@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use gix_object::Kind;
 use parking_lot::Mutex;
 
-use super::Reason;
+use super::error::Reason;
 use super::pack::{Form, Pack};
 use super::table::Table;
 use crate::parallel::on_another_thread;

@@ -6,11 +6,12 @@ use std::num::NonZeroU32;
 
 use gix_object::Kind;
 
+use super::contents::Begin;
 use super::delta::Delta;
+use super::facts::Info;
 use super::inflate::{Inflater, RESERVE_MAX};
 use super::pack::{Form, Pack};
 use super::plan::{NONE, Plan};
-use super::{Begin, Info};
 
 /// What a kept base costs beside its contents, in bytes.
 const KEPT_COST: usize = 128;

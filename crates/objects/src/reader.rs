@@ -6,14 +6,15 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use super::chains::Chains;
+use super::contents::{Begin, Sink, whole_parts};
+use super::error::{Error, Reason, Trouble};
+use super::facts::{Facts, Info, Wanted};
 use super::inflate::is_forgotten;
+use super::location::{Location, Place};
 use super::loose::Loose;
 use super::pack::{Form, Pack};
 use super::planned::Planned;
-use super::{
-    Begin, Error, Facts, Found, Info, Location, ObjectStore, Place, Reason, Sink, Stage, Trouble,
-    Wanted, whole_parts,
-};
+use super::store::{Found, ObjectStore, Stage};
 
 /// How deep damaged bases may lead from one pack to the next.
 const DEPTH_MAX: u32 = 50;

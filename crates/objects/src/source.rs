@@ -15,11 +15,12 @@ use std::sync::Arc;
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
 
+use super::error::Reason;
+use super::location::Place;
 use super::loose::Loose;
 use super::midx::{self, Midx};
-use super::pack::Pack;
+use super::pack::{Pack, Packs};
 use super::table::Table;
-use super::{Packs, Place, Reason};
 use vigil_stamp::file;
 use vigil_stamp::{Observation, now};
 

@@ -8,8 +8,10 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
-use gix_hash::Kind as HashKind;
+use bstr::BString;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use super::*;
 

@@ -1,0 +1,40 @@
+//! Where an object is.
+
+use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
+
+/// Where an object was found. It stays good for as long as the store lives, unless somebody removes the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub(super) id: ObjectId,
+    pub(super) source: u32,
+    pub(super) place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Packed {
+        pack: u32,
+        offset: u64,
+    },
+    Loose,
+    /// The tree without entries is known even where nobody wrote it.
+    EmptyTree,
+}
+
+impl Location {
+    /// The object.
+    pub fn id(&self) -> &oid {
+        &self.id
+    }
+
+    /// Whether an object of this type and with these contents has the id by which it was found.
+    pub fn is_of(&self, kind: Kind, contents: &[u8]) -> bool {
+        gix_object::compute_hash(self.id.kind(), kind, contents).is_ok_and(|id| id == self.id)
+    }
+
+    /// Whether the object has a file of its own.
+    pub fn is_loose(&self) -> bool {
+        self.place == Place::Loose
+    }
+}
