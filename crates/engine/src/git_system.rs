@@ -25,8 +25,8 @@ use vigil_scan::{
     ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System, Unseen,
 };
 
+use crate::checked_out::checked_out;
 use crate::git_ignore_files::{self, Rules};
-use crate::session::submodules::checked_out;
 
 /// One git repository and its working tree, as of one question.
 pub(crate) struct GitSystem<'a> {

@@ -3,6 +3,7 @@
 //! The engine never prints, never reads the process's environment, never exits and never names a socket: what it
 //! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
 
+mod checked_out;
 pub mod dirty;
 mod git_ignore_files;
 mod git_system;

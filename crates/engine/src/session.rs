@@ -4,11 +4,13 @@
 //! read again: each file that an answer rests on is remembered with its stamp.
 
 mod assemble;
+mod attribute_blobs;
 mod changes;
 mod collapsed;
 mod conflicts;
 pub mod contents;
 mod doubled;
+mod error;
 mod excludes;
 mod head_changes;
 mod ignoring;
@@ -17,10 +19,11 @@ mod long;
 mod object_mode;
 mod patches;
 mod prompt;
+mod prompt_memory;
 mod renamed;
 mod repository_watch;
 mod state_report;
-pub(crate) mod submodules;
+mod submodules;
 mod surroundings;
 mod unstaged;
 pub mod verify;
@@ -38,135 +41,34 @@ use vigil_model::index::Index;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
+use self::attribute_blobs::{MissedAttributes, SourceOfAttributes};
+pub use self::error::SessionError;
 use self::excludes::Excludes;
 use self::index::IndexState;
+use self::prompt_memory::PromptMemory;
 pub use self::repository_watch::Still;
 use self::repository_watch::Stillness;
-use self::surroundings::{MissedAttributes, SourceOfAttributes};
+use crate::checked_out::head_id;
 use crate::state::{Compared, HeadTree, State};
 use crate::status::{Status, StatusRequest};
-use vigil_git::attribute_files::{self, SourceTree, attribute_files};
+use vigil_git::attribute_files::{SourceTree, attribute_files};
 use vigil_git::convert::{self, Converter, FilterStderr};
-use vigil_git::index_file::{self, IndexFile};
+use vigil_git::index_file::IndexFile;
 use vigil_git::objects::{self, Objects};
-use vigil_git::operation::under_way;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
-use vigil_git::{config, refs, renames, staged};
-use vigil_history::tags::{self, TagIndex};
+use vigil_git::{renames, staged};
+use vigil_history::tags::TagIndex;
 use vigil_history::{branch, revision};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 use vigil_rules::pathspec::{self, Pathspec};
-use vigil_scan::{Findings, Scan, ScanError, ScanMemory};
+use vigil_scan::{Findings, Scan, ScanMemory};
 use vigil_stamp::now;
 use vigil_stamp::trust;
-
-/// Why a question has no answer. The text is git's own where git has one, without "fatal: ".
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// There is no repository, or none that may be used.
-    #[error(transparent)]
-    Repository(#[from] repository::Error),
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] config::Error),
-    /// The index.
-    #[error(transparent)]
-    Index(#[from] index_file::Error),
-    /// An object.
-    #[error(transparent)]
-    Objects(#[from] objects::Error),
-    /// A reference.
-    #[error(transparent)]
-    Refs(#[from] refs::Error),
-    /// HEAD against the index.
-    #[error(transparent)]
-    Staged(#[from] staged::Error),
-    /// Branches and their upstreams.
-    #[error(transparent)]
-    Branch(#[from] branch::Error),
-    /// Tags.
-    #[error(transparent)]
-    Tags(#[from] tags::Error),
-    /// Rename detection.
-    #[error(transparent)]
-    Renames(#[from] renames::Error),
-    /// The working tree.
-    #[error(transparent)]
-    Scan(#[from] ScanError),
-    /// A pathspec.
-    #[error(transparent)]
-    Pathspec(#[from] pathspec::Error),
-    /// Attributes.
-    #[error(transparent)]
-    Attributes(#[from] attribute_files::Error),
-    /// Contents of the working tree cannot be made what would be recorded.
-    #[error(transparent)]
-    Contents(#[from] convert::Error),
-    /// HEAD leads to nothing.
-    #[error("bad object HEAD")]
-    BadHead,
-    /// The tree of HEAD is not there.
-    #[error("bad tree object HEAD")]
-    BadHeadTree,
-    /// A pathspec asks for the mode of what is not there.
-    #[error("unable to stat '{path}': {reason}")]
-    NoMode {
-        /// What is not there.
-        path: BString,
-        /// What the system says.
-        reason: String,
-    },
-    /// What is under way.
-    #[error(transparent)]
-    UnderWay(#[from] under_way::Error),
-    /// A submodule has no answer; the text is git's.
-    #[error("{text}")]
-    Submodule {
-        /// What git says of it.
-        text: String,
-        /// Why.
-        source: Box<SessionError>,
-    },
-}
-
-impl SessionError {
-    /// What git puts before the text.
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::BadHeadTree
-            | Self::Staged(staged::Error::TooDeep { .. })
-            | Self::Repository(repository::Error::LinkedSubmodule(_)) => "error: ",
-            _ => "fatal: ",
-        }
-    }
-
-    /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
-    pub fn said(&self) -> Vec<String> {
-        match self {
-            Self::Repository(error) => error.said().to_vec(),
-            Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
-                error.said().to_vec()
-            }
-            Self::Branch(error) => error.said(),
-            Self::Index(error) => error
-                .error_lines()
-                .iter()
-                .map(|line| format!("error: {line}"))
-                .collect(),
-            Self::Submodule { source, .. } => {
-                let mut lines = source.said();
-                lines.push(format!("{}{source}", source.label()));
-                lines
-            }
-            _ => Vec::new(),
-        }
-    }
-}
 
 /// One working copy and what is known of it.
 pub struct Session {
@@ -188,20 +90,11 @@ pub struct Session {
     /// and by those that tell whether it was set back.
     mark: ClockMark,
     tags: TagIndex,
-    prompt: prompt::Memory,
+    prompt: PromptMemory,
     stillness: Stillness,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
-}
-
-/// HEAD against the index, as long as neither moves.
-struct StagedMemory {
-    head: Option<ObjectId>,
-    /// What the index was compared with.
-    compared: Compared,
-    diff: Arc<staged::StagedDiff>,
-    max: Option<usize>,
 }
 
 impl Session {
@@ -233,7 +126,7 @@ impl Session {
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
             attribute_files(&repository)?,
-            surroundings::blobs(&nothing, &objects, SourceOfAttributes::Index),
+            attribute_blobs::blobs(&nothing, &objects, SourceOfAttributes::Index),
             messages.clone(),
         ));
         let converter = Converter::new(
@@ -259,7 +152,7 @@ impl Session {
             looks_since,
             mark,
             tags: TagIndex::default(),
-            prompt: prompt::Memory::default(),
+            prompt: PromptMemory::default(),
             stillness: Stillness::default(),
             is_kept,
             stderr,
@@ -340,7 +233,7 @@ impl Session {
         self.missed_attributes
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter
-            .refresh(surroundings::blobs(&state.tracked, &self.objects, tree));
+            .refresh(attribute_blobs::blobs(&state.tracked, &self.objects, tree));
         Ok(())
     }
 
@@ -357,14 +250,6 @@ impl Session {
     /// What attributes and filters said since the last answer, each line whole.
     pub fn take_messages(&self) -> Vec<BString> {
         self.messages.take()
-    }
-}
-
-/// The commit that HEAD names.
-fn head_id(head: &Head) -> Option<ObjectId> {
-    match head {
-        Head::Branch { id, .. } => *id,
-        Head::Detached(id) => Some(*id),
     }
 }
 

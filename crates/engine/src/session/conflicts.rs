@@ -8,8 +8,9 @@ use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 use vigil_model::verdict::worktree_mode;
 
-use super::submodules::{SubmoduleRules, checked_out, state};
+use super::submodules::{SubmoduleRules, state};
 use super::{Findings, Session, SessionError, StatusRequest};
+use crate::checked_out::checked_out;
 use crate::git_system::mode_of;
 use crate::status::{SubmoduleState, TrackedChange};
 use vigil_git::repository::submodule as submodule_repository;

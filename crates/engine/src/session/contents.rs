@@ -9,7 +9,7 @@ use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
 use super::SessionError;
-use super::surroundings::{self, SourceOfAttributes};
+use super::attribute_blobs::{self, SourceOfAttributes};
 use vigil_git::attribute_files::attribute_files;
 use vigil_git::convert::{self, Converter, FilterStderr};
 use vigil_git::objects::Objects;
@@ -37,7 +37,7 @@ impl Contents {
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(
             attribute_files(repository)?,
-            surroundings::blobs(&nothing, objects, SourceOfAttributes::Index),
+            attribute_blobs::blobs(&nothing, objects, SourceOfAttributes::Index),
             messages.clone(),
         ));
         let settings = convert::Settings::of(repository, FilterStderr::Inherit)?;

@@ -9,6 +9,7 @@ use vigil_model::index::{Entry, Index};
 use vigil_model::mode::FileMode;
 
 use super::index::IndexState;
+use super::index::StagedMemory;
 use super::surroundings::RenameBlobs;
 use super::*;
 use vigil_git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};

@@ -4,17 +4,20 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::distrusted_from;
 use vigil_model::index::{CacheTree, Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
-use super::{Session, SessionError, StagedMemory, head_id};
+use super::Session;
+use super::error::SessionError;
+use crate::checked_out::head_id;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedTree};
 use vigil_git::objects::Objects;
@@ -47,6 +50,15 @@ pub(super) struct IndexState {
     moved: Option<Moved>,
     /// Something beside them is not in the state on disk.
     pub(super) is_moved: bool,
+}
+
+/// HEAD against the index, as long as neither moves.
+pub(super) struct StagedMemory {
+    pub(super) head: Option<ObjectId>,
+    /// What the index was compared with.
+    pub(super) compared: Compared,
+    pub(super) diff: Arc<StagedDiff>,
+    pub(super) max: Option<usize>,
 }
 
 /// An index that was written as a sparse one.

@@ -9,8 +9,8 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::Tracked;
 
-use super::SessionError;
-use crate::session::submodules::checked_out;
+use super::error::SessionError;
+use crate::checked_out::checked_out;
 use vigil_git::repository::Repository;
 
 /// Its name.

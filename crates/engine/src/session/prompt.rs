@@ -7,6 +7,7 @@ use gix_hash::ObjectId;
 
 use super::assemble::Part;
 use super::changes::Unstaged;
+use super::prompt_memory::Answer;
 use super::*;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use vigil_git::operation::Operation;
@@ -15,29 +16,6 @@ use vigil_history::branch::{self as branches, RemoteBranch as Remote};
 use vigil_model::change::ChangeKind;
 use vigil_scan::Focus;
 use vigil_stamp::Observation;
-
-/// What prompts remember beside what the session does.
-#[derive(Default)]
-pub(super) struct Memory {
-    /// The commit of HEAD, with the encoding and summary of its message.
-    commit: Option<(ObjectId, BString, BString)>,
-    /// Changed tracked paths, as many as were enough; none where all were asked for.
-    unstaged: Vec<BString>,
-    /// Untracked paths, likewise.
-    untracked: Vec<BString>,
-    /// The `.git` folder when nothing was under way: each thing that may be adds a name to it.
-    idle_git_dir: Option<Observation>,
-    /// The last answer, for as long as the repository's folders are still.
-    answer: Option<Answer>,
-}
-
-/// An answer as it was before the working tree was looked at.
-struct Answer {
-    request: PromptRequest,
-    /// What of it is asked of the working tree.
-    of_work_tree: PromptRequest,
-    prompt: Prompt,
-}
 
 impl Session {
     /// Answers a prompt.

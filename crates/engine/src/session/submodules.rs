@@ -4,7 +4,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::tracked::Tracked;
 
-use super::{Session, SessionError, head_id};
+use super::Session;
+use super::error::SessionError;
+use crate::checked_out::head_id;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::config::Config;
 use vigil_git::convert::FilterStderr;
@@ -261,12 +263,6 @@ fn status_inside(
 
 /// git has no word for it: it runs itself until the system has no more processes for it.
 const IN_ITSELF: &str = "a submodule of this repository is the repository itself";
-
-/// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
-pub(crate) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
-    let repository = submodule_references(parent, path).ok()??;
-    head_id(&Refs::open(&repository).ok()?.head().ok()?)
-}
 
 /// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around
 /// it, git has padded the shorter one with zeros.

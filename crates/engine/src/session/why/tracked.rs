@@ -8,8 +8,8 @@ use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
 
 use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
+use crate::checked_out::checked_out;
 use crate::git_system::observed_facts;
-use crate::session::submodules::checked_out;
 use crate::status::Change;
 use vigil_model::change::ChangeKind;
 use vigil_stamp::Stamp;
