@@ -11,12 +11,14 @@ use self::source::Source;
 use crate::environment::Environment;
 
 mod branch;
+mod error;
 pub(crate) mod load;
 pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod source;
 pub(crate) mod value;
 
+pub use self::error::Error;
 pub use self::value::environment_boolean;
 
 /// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
@@ -33,44 +35,6 @@ pub fn check_early(environment: &Environment) -> Result<(), Error> {
 /// What is wrong with it.
 pub fn trusted(environment: &Environment) -> Result<Config, Error> {
     load::Reader::new(environment).protected()
-}
-
-/// Why the configuration could not be used. The text is git's own, without "fatal: ".
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A file that cannot be read or parsed, or a value of the wrong kind.
-    #[error("{0}")]
-    Bad(String),
-    /// The same, where git says more before it gives up.
-    #[error("{text}")]
-    Explained {
-        /// Whole lines for stderr, with their "error: " or "warning: ".
-        said: Vec<String>,
-        /// The last words, without "fatal: ".
-        text: String,
-    },
-}
-
-impl Error {
-    /// The lines that git writes to stderr before the one that begins with "fatal: ".
-    pub fn said(&self) -> &[String] {
-        match self {
-            Self::Bad(_) => &[],
-            Self::Explained { said, .. } => said,
-        }
-    }
-
-    /// The same error after git has `said` some lines.
-    fn after(self, mut earlier: Vec<String>) -> Self {
-        earlier.extend_from_slice(self.said());
-        match self {
-            Self::Bad(text) if earlier.is_empty() => Self::Bad(text),
-            Self::Bad(text) | Self::Explained { text, .. } => Self::Explained {
-                said: earlier,
-                text,
-            },
-        }
-    }
 }
 
 /// Where an entry comes from; later scopes win.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 
-use crate::repository::RefFormat;
+use crate::repository::ref_format::RefFormat;
 use vigil_model::white_space;
 use vigil_stamp::paths::{bytes_of, path_of};
 

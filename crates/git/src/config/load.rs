@@ -6,13 +6,15 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::{Errno, errno};
 
+use super::branch::Branch;
+use super::error::Error;
 use super::parse::Text;
 use super::source::Source;
 use super::value::{environment_boolean, interpolate, xdg_config};
-use super::{Branch, Config, Error, Scope, parameters, parse};
+use super::{Config, Scope, parameters, parse};
 use crate::environment::Environment;
-use crate::repository::RefFormat;
 use crate::repository::paths::absolute_path;
+use crate::repository::ref_format::RefFormat;
 use vigil_rules::wildmatch::{Flags, wildmatch};
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::error::Error;
 use crate::environment::Environment;
 use vigil_model::config_value::boolean;
 use vigil_stamp::paths::{bytes_of, path_of};
@@ -69,12 +70,12 @@ pub fn environment_boolean(
     environment: &Environment,
     name: &str,
     default: bool,
-) -> Result<bool, super::Error> {
+) -> Result<bool, Error> {
     let Some(value) = environment.get(name) else {
         return Ok(default);
     };
     boolean(Some(value)).ok_or_else(|| {
-        super::Error::Bad(format!(
+        Error::Bad(format!(
             "bad boolean environment value '{value}' for '{name}'"
         ))
     })

@@ -8,8 +8,9 @@ use rustix::io::retry_on_intr;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, errno};
 
+use super::error::Error;
 use super::gitfile::{self, read_gitfile};
-use super::{Error, ownership};
+use super::ownership;
 use crate::config::load::Reader;
 use crate::config::source::Source;
 use crate::config::value::environment_boolean;

@@ -5,7 +5,9 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 
-use super::{Error, RefFormat, join};
+use super::error::Error;
+use super::paths::join;
+use super::ref_format::RefFormat;
 use crate::config::load::Reader;
 use crate::config::{self, Entry, Scope};
 

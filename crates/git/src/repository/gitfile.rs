@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
-use super::Error;
+use super::error::Error;
 use super::find::is_git_directory;
 use crate::config::load::Reader;
 use vigil_stamp::paths::{is_missing, path_of, real_path};

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice};
 use rustix::process::Uid;
 use vigil_linux::stat::lstat_path;
 
-use super::Error;
+use super::error::Error;
 use crate::config::load::Reader;
 use crate::config::value::environment_boolean;
 use crate::environment::Environment;

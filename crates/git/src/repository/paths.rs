@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::BStr;
+use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -31,6 +31,19 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// What is left of `path` below `directory`: empty for the directory itself, `None` for what is not in it.
 pub(crate) fn part_inside<'a>(path: &'a Path, directory: &Path) -> Option<&'a BStr> {
     path.strip_prefix(directory).ok().map(bytes_of)
+}
+
+/// git's name for `path` once it works in `directory`.
+pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
+    match part_inside(path, directory) {
+        Some(inside) if !inside.is_empty() => inside.to_owned(),
+        _ => bytes_of(path).to_owned(),
+    }
+}
+
+/// Joins git's names of a folder and of something in it.
+pub(super) fn join(folder: &BStr, name: &str) -> BString {
+    [folder.as_bytes(), b"/", name.as_bytes()].concat().into()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use bstr::{BStr, ByteSlice};
 use vigil_model::verdict::StatRules;
 
-use super::Repository;
 use super::checks;
+use super::opened::Repository;
 use crate::config::value::xdg_config;
 use crate::config::{BoolOrInt, Entry, Error};
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 
+use super::error::Error;
 use super::find::{Kind, Location, absolute, common_dir_file};
 use super::format::{Format, ref_format};
-use super::paths::part_inside;
-use super::{Error, Repository, join, name_from};
+use super::opened::Repository;
+use super::paths::{join, name_from, part_inside};
 use crate::config::load::{Place, Reader};
 use crate::config::value::environment_boolean;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};

@@ -5,9 +5,13 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
 
+use super::error::Error;
 use super::find::{Kind, Location, explicit, is_git_directory};
 use super::gitfile::read_gitfile;
-use super::{Error, LOCAL_VARIABLES, Repository, join, setup};
+use super::local_variables::LOCAL_VARIABLES;
+use super::opened::Repository;
+use super::paths::join;
+use super::setup;
 use crate::config::load::Reader;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
+use gix_hash::Kind;
+
 use self::sandbox::{Sandbox, run, same_as_git};
 use super::*;
 

@@ -1,0 +1,60 @@
+//! Why there is no usable repository.
+
+use crate::config;
+
+/// Why there is no usable repository. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No repository here or in any parent: the gitstatusd door answers "none".
+    #[error("{0}")]
+    NotFound(String),
+    /// A repository that git refuses to use, as by a broken `.git` file.
+    #[error("{0}")]
+    Refused(String),
+    /// The same, of a format that git does not know (gitrepository-layout(5)).
+    #[error("{0}")]
+    Format(String),
+    /// The same, of another user (`safe.directory`).
+    #[error("{text}")]
+    Unsafe {
+        /// Whole lines for stderr, with their "error: " or "warning: ".
+        said: Vec<String>,
+        /// The last words, without "fatal: ".
+        text: String,
+    },
+    /// A submodule behind a symbolic link, of which git says no more than an "error: ".
+    #[error("{0}")]
+    LinkedSubmodule(String),
+    /// The same, where git says more before it gives up.
+    #[error("{text}")]
+    Explained {
+        /// Whole lines for stderr, with their "error: " or "warning: ".
+        said: Vec<String>,
+        /// The last words, without "fatal: ".
+        text: String,
+    },
+    /// Its configuration cannot be read.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+}
+
+impl Error {
+    /// The lines that git writes to stderr before the one that begins with "fatal: ".
+    pub fn said(&self) -> &[String] {
+        match self {
+            Self::NotFound(_) | Self::Refused(_) | Self::Format(_) | Self::LinkedSubmodule(_) => {
+                &[]
+            }
+            Self::Unsafe { said, .. } | Self::Explained { said, .. } => said,
+            Self::Config(error) => error.said(),
+        }
+    }
+
+    /// Whether git goes on without a repository where it needs none.
+    pub fn is_of_no_repository(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound(_) | Self::Format(_) | Self::Unsafe { .. }
+        )
+    }
+}
