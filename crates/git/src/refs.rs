@@ -4,126 +4,43 @@
 //! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
 //! and its branch in a process that goes on.
 
+mod error;
 mod head;
 mod listing;
 pub(crate) mod loose;
 pub mod name;
 mod owner;
 pub(crate) mod packed;
+pub(crate) mod raw;
 pub(crate) mod reflog;
 mod sources;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 
+pub use self::error::Error;
 pub use self::head::Head;
 use self::head::KnownHead;
 use self::listing::Held;
 pub use self::listing::Listing;
 use self::loose::{Folders, Loose};
 pub use self::owner::Owner;
+use self::owner::is_per_worktree;
 use self::packed::Packed;
 pub use self::packed::{Next, Skim, Skimmed};
+pub use self::raw::Raw;
 pub use self::sources::Sources;
 use super::config;
-use super::reftable::{self, Merged, Stack};
+use super::reftable::{Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use vigil_stamp::{Observation, now};
-
-/// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file that cannot be read.
-    #[error("unable to read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A `packed-refs` that cannot be read.
-    #[error("couldn't read {}: {reason}", path.display())]
-    Unread {
-        /// The file, as git names it.
-        path: PathBuf,
-        /// The system's words.
-        reason: String,
-    },
-    /// A line of `packed-refs` that is no record.
-    #[error("unexpected line in {}: {line}", path.display())]
-    UnexpectedLine {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: BString,
-    },
-    /// The last line of `packed-refs` has no end: the file was cut off.
-    #[error("unterminated line in {}: {line}", path.display())]
-    UnterminatedLine {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: BString,
-    },
-    /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
-    #[error("{text}")]
-    Name {
-        /// What git says of it, with the name's own bytes.
-        text: BString,
-    },
-    /// A reftable that cannot be read.
-    #[error(transparent)]
-    Reftable(#[from] reftable::Error),
-    /// HEAD leads to the null id, which is no object.
-    #[error("bad object HEAD")]
-    NullHead,
-    /// HEAD is missing, or holds neither an id nor a reference: git takes such a folder for no repository.
-    #[error("not a git repository (or any of the parent directories): .git")]
-    BrokenHead,
-}
-
-impl Error {
-    /// The text, where that of `Display` could not show all bytes of a name or line.
-    pub fn text(&self) -> BString {
-        let (problem, path, line) = match self {
-            Self::Name { text } => return text.clone(),
-            Self::UnexpectedLine { path, line } => ("unexpected", path, line),
-            Self::UnterminatedLine { path, line } => ("unterminated", path, line),
-            other => return other.to_string().into(),
-        };
-        let path = path.as_os_str().as_bytes();
-        [problem.as_bytes(), b" line in ", path, b": ", line]
-            .concat()
-            .into()
-    }
-
-    fn read(path: &Path, source: std::io::Error) -> Self {
-        Self::Read {
-            path: path.to_owned(),
-            source,
-        }
-    }
-}
-
-/// What a reference holds, before any symbolic reference is followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Raw {
-    /// An object.
-    Direct(ObjectId),
-    /// The name of another reference.
-    Symbolic(BString),
-    /// There is no such reference.
-    Missing,
-    /// There is one, but it makes no sense.
-    Broken,
-}
 
 /// How many symbolic references are followed before git gives up.
 pub const SYMBOLIC_DEPTH_MAX: usize = 5;
@@ -515,15 +432,6 @@ impl Refs {
         Ok(read)
     }
 }
-
-/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
-/// "REFS").
-fn is_per_worktree(name: &[u8]) -> bool {
-    !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
-}
-
-/// The folders under `refs/` of which each worktree has its own.
-const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,10 @@
 //! compressed tables, of which a later one overrides the earlier.
 
 mod block;
+mod error;
 mod merged;
 pub(crate) mod table;
+mod value;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,66 +13,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{Kind, ObjectId, oid};
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, oid};
 use parking_lot::Mutex;
 
+pub use self::error::Error;
 pub(crate) use self::merged::Merged;
 pub(crate) use self::table::Record;
-use self::table::Table;
-use super::refs::Raw;
+use self::table::{Table, Tables};
+pub(crate) use self::value::Value;
 use vigil_stamp::Observation;
-
-/// Why a stack of reftables could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file that cannot be read.
-    #[error("unable to read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A file whose contents break the format.
-    #[error("reftable {} is corrupt: {reason}", path.display())]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The list of tables changed at every attempt to read them all.
-    #[error("reftable stack {} does not hold still", path.display())]
-    Unsettled {
-        /// The list.
-        path: PathBuf,
-    },
-}
-
-/// What a table records for a reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
-    /// It was deleted.
-    Deleted,
-    /// It points to an object: as a rule none that is a tag, but who moves all references from files says of none.
-    Direct(ObjectId),
-    /// It points to a tag object, and that to another object in the end.
-    Peeled(ObjectId, ObjectId),
-    /// It points to another reference.
-    Symbolic(BString),
-}
-
-impl Value {
-    /// What a reader sees of it.
-    pub(crate) fn raw(&self) -> Raw {
-        match self {
-            Self::Deleted => Raw::Missing,
-            Self::Direct(id) | Self::Peeled(id, _) => Raw::Direct(*id),
-            Self::Symbolic(target) => Raw::Symbolic(target.clone()),
-        }
-    }
-}
 
 /// The tables of one folder.
 #[derive(Debug)]
@@ -80,9 +32,6 @@ pub(crate) struct Stack {
     hash: Kind,
     tables: Mutex<Option<(Observation, Tables)>>,
 }
-
-/// The tables from oldest to newest. A table never changes once it is written, and no two have one name.
-pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
 
 /// How often the list is read anew because a writer replaced tables meanwhile.
 const ATTEMPTS_MAX: usize = 8;

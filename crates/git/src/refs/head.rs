@@ -10,7 +10,8 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::timestamp::Timestamp;
 
 use super::loose::{self, Loose};
-use super::{Raw, Refs, Store};
+use super::raw::Raw;
+use super::{Refs, Store};
 use vigil_stamp::Stamp;
 
 /// Where HEAD points.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
+use super::error::Error;
 use super::loose::LooseRef;
+use super::name;
 use super::packed::{Packed, Skim, Skimmed};
-use super::{Error, Raw, name};
+use super::raw::Raw;
 use crate::reftable::{Merged, Record};
 use vigil_model::id_hasher::ById;
 

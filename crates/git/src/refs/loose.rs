@@ -15,7 +15,9 @@ use vigil_linux::Errno;
 use vigil_model::path::join;
 
 pub(super) use self::reader::{LooseRef, read_under};
-use super::{Raw, is_per_worktree, name};
+use super::name;
+use super::owner::is_per_worktree;
+use super::raw::Raw;
 use vigil_model::white_space;
 
 /// More than any reference holds; what is longer is not one.

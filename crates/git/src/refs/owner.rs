@@ -59,10 +59,17 @@ impl<'a> Owner<'a> {
 fn has_one_in_each(name: &[u8]) -> bool {
     let mut letters = name.iter();
     letters.all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_'))
-        || super::OWN_FOLDERS
-            .iter()
-            .any(|folder| name.starts_with(folder))
+        || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
+
+/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
+/// "REFS").
+pub(super) fn is_per_worktree(name: &[u8]) -> bool {
+    !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
+}
+
+/// The folders under `refs/` of which each worktree has its own.
+const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
 
 #[cfg(test)]
 mod tests {

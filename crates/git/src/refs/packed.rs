@@ -9,7 +9,7 @@ use gix_hash::{Kind, ObjectId};
 use vigil_linux::errno;
 
 pub use self::skim::{Next, Skim, Skimmed};
-use super::Error;
+use super::error::Error;
 use vigil_stamp::file::{self, Contents};
 
 /// How far the file tells what annotated tags point to.

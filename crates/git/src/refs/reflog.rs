@@ -5,7 +5,7 @@ use std::path::Path;
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 
-use super::Error;
+use super::error::Error;
 
 /// The number of well-formed records in the log `path`; git skips the others without a word.
 pub(super) fn count(path: &Path, hash: Kind) -> usize {

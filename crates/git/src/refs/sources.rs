@@ -11,7 +11,7 @@ use vigil_linux::stat::{lstat_path, stat_at};
 use vigil_model::path::file_name;
 use vigil_model::timestamp::Timestamp;
 
-use super::Error;
+use super::error::Error;
 use super::loose;
 use vigil_stamp::file::open_folder;
 use vigil_stamp::quiet::watch;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 
-use super::table::{Cursor, Record, Table};
-use super::{Error, Tables};
+use super::error::Error;
+use super::table::{Cursor, Record, Table, Tables};
 
 /// Which of its references count.
 pub(crate) type Counts = fn(&[u8]) -> bool;

@@ -2,12 +2,17 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 
 use super::block::{Reader, Reason, Records};
-use super::{Error, Value};
+use super::error::Error;
+use super::value::Value;
+
+/// The tables from oldest to newest. A table never changes once it is written, and no two have one name.
+pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
 
 const BLOCK_REF: u8 = b'r';
 const BLOCK_INDEX: u8 = b'i';

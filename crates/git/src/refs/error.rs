@@ -1,0 +1,83 @@
+//! Why a reference could not be read.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+
+use crate::reftable;
+
+/// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that cannot be read.
+    #[error("unable to read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A `packed-refs` that cannot be read.
+    #[error("couldn't read {}: {reason}", path.display())]
+    Unread {
+        /// The file, as git names it.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// A line of `packed-refs` that is no record.
+    #[error("unexpected line in {}: {line}", path.display())]
+    UnexpectedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// The last line of `packed-refs` has no end: the file was cut off.
+    #[error("unterminated line in {}: {line}", path.display())]
+    UnterminatedLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: BString,
+    },
+    /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
+    #[error("{text}")]
+    Name {
+        /// What git says of it, with the name's own bytes.
+        text: BString,
+    },
+    /// A reftable that cannot be read.
+    #[error(transparent)]
+    Reftable(#[from] reftable::Error),
+    /// HEAD leads to the null id, which is no object.
+    #[error("bad object HEAD")]
+    NullHead,
+    /// HEAD is missing, or holds neither an id nor a reference: git takes such a folder for no repository.
+    #[error("not a git repository (or any of the parent directories): .git")]
+    BrokenHead,
+}
+
+impl Error {
+    /// The text, where that of `Display` could not show all bytes of a name or line.
+    pub fn text(&self) -> BString {
+        let (problem, path, line) = match self {
+            Self::Name { text } => return text.clone(),
+            Self::UnexpectedLine { path, line } => ("unexpected", path, line),
+            Self::UnterminatedLine { path, line } => ("unterminated", path, line),
+            other => return other.to_string().into(),
+        };
+        let path = path.as_os_str().as_bytes();
+        [problem.as_bytes(), b" line in ", path, b": ", line]
+            .concat()
+            .into()
+    }
+
+    pub(super) fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
