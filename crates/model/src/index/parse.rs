@@ -6,8 +6,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
 use super::cache_tree::CacheTree;
+use super::entries::Index;
+use super::entry::{Entry, EntryFlags};
 use super::split::{Join, Link};
-use super::{Entry, EntryFlags, Index};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 

@@ -3,7 +3,8 @@
 use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
 
-use super::{Entry, EntryFlags, Index};
+use super::entries::Index;
+use super::entry::{Entry, EntryFlags};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 

@@ -7,8 +7,9 @@ use std::{slice, vec};
 use bstr::BStr;
 use gix_hash::{Kind, ObjectId};
 
+use super::entries::Index;
+use super::entry::{Entry, compare};
 use super::parse::{ParseError, Promise, Take};
-use super::{Entry, Index, compare};
 
 /// How an index changes a shared one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::layout::{DirectoryBlock, FileRecord, Files, Header};
-use super::{Damaged, DirNumber, Directory, FilesBlock, Tracked};
+use super::blocks::{Damaged, DirNumber};
+use super::layout::{DirectoryBlock, FileRecord, Files, FilesBlock, Header};
+use super::tree::{Directory, Tracked};
 
 /// The longest path of a directory that is believed of blocks which another process wrote, in bytes: the system takes no
 /// longer one (`PATH_MAX`).

@@ -3,8 +3,9 @@
 use bstr::{BStr, BString, ByteSlice};
 use zerocopy::IntoBytes;
 
+use super::blocks::{DirNumber, ROOT};
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
-use super::{DirNumber, ROOT, Sums};
+use super::sums::Sums;
 use crate::index::{Entry, EntryFlags, Index, Take};
 use crate::path::directory_len;
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use bstr::BStr;
 
+use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
+use super::builder::{Builder, Put};
 use super::memory::Store;
-use super::{Blocks, Builder, Damaged, DirNumber, Directory, Put, ROOT, Tracked};
+use super::tree::{Directory, Tracked};
 use crate::index::Index;
 
 /// After so many differences on top of each other, all blocks are brought into one place.

@@ -7,7 +7,8 @@ use gix_hash::{Kind, ObjectId};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{DirNumber, Sums};
+use super::blocks::DirNumber;
+use super::sums::Sums;
 use crate::facts::RecordedStat;
 use crate::index::EntryFlags;
 use crate::mode::FileMode;

@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 
 use bstr::BStr;
 
-use super::{Blocks, Damaged, DirNumber, Put};
+use super::blocks::{Blocks, Damaged, DirNumber};
+use super::builder::Put;
 
 /// How much memory is asked for at first, unless one block needs more: twice as much each time,
 const CHUNK_LEN: usize = 4 << 20;

@@ -10,8 +10,12 @@ use std::sync::{Arc, OnceLock};
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
+use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
+use super::builder::Builder;
+use super::in_order::{InOrder, Member};
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
-use super::{Blocks, Builder, Damaged, DirNumber, InMemory, InOrder, Member, ROOT, Sums};
+use super::memory::InMemory;
+use super::sums::Sums;
 use crate::facts::RecordedStat;
 use crate::index::{Entry, EntryFlags, Index};
 use crate::mode::FileMode;
