@@ -7,6 +7,7 @@
 pub(crate) mod conversation;
 mod encoding;
 pub(crate) mod eol;
+mod error;
 mod explain;
 pub(crate) mod ident;
 mod process;
@@ -20,17 +21,17 @@ pub(crate) mod testing;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 use parking_lot::Mutex;
 
+pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{FilterStderr, Surroundings, shell_command};
-use vigil_linux::errno;
 
 use self::conversation::{Outcome, Task};
 use self::eol::{Action, Ending, Loss, Statistics};
@@ -57,51 +58,6 @@ const ATTRIBUTES: [&str; 6] = [
 
 /// To be changed when files come to be converted in another way under the same attributes and settings.
 const MEANING: u64 = 1;
-
-/// Why the recorded form of a file is not known. The text is git's own, without "fatal: " or "error: ".
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A required filter failed: git ends here.
-    #[error("{path}: clean filter '{filter}' failed")]
-    RequiredFilter {
-        /// The file.
-        path: BString,
-        /// The filter's name.
-        filter: BString,
-    },
-    /// A required filter failed on the way to the working tree: git ends here.
-    #[error("{path}: smudge filter {filter} failed")]
-    RequiredSmudge {
-        /// The file.
-        path: BString,
-        /// The filter's name.
-        filter: BString,
-    },
-    /// The attribute `working-tree-encoding` without a value: git ends here.
-    #[error("true/false are no valid working-tree-encodings")]
-    NoEncoding,
-    /// A filter process does not keep to the protocol: git ends here.
-    #[error("{0}")]
-    Protocol(String),
-    /// The file cannot be read: git says so, and takes it as changed.
-    #[error("read error while indexing {path}: {}", errno::text_of(source))]
-    Read {
-        /// The file.
-        path: BString,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file ends before its size: git says so, and takes it as changed.
-    #[error("short read while indexing {0}")]
-    ShortRead(BString),
-}
-
-impl Error {
-    /// Whether git goes on after it.
-    pub fn is_about_reading(&self) -> bool {
-        matches!(self, Self::Read { .. } | Self::ShortRead(_))
-    }
-}
 
 /// Converts files of one working tree. Shared by threads.
 ///

@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::oid;
 use vigil_linux::errno;
 
-use super::Error;
+use super::error::Error;
 use super::settings::Direction;
 use super::shell::Input;
 use vigil_rules::messages::Messages;

@@ -3,7 +3,8 @@
 use bstr::{BStr, BString};
 
 use super::eol::Action;
-use super::{ATTRIBUTES, Converter, Error};
+use super::error::Error;
+use super::{ATTRIBUTES, Converter};
 use vigil_rules::attributes::{Place, Value};
 
 /// One step of the conversion of a file.

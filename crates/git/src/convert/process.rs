@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use bstr::BStr;
 
-use super::Error;
 use super::conversation::{Conversation, Fault, Outcome, Task};
+use super::error::Error;
 use super::shell::{Input, Surroundings, report_signal, stop, terminate};
 use vigil_rules::messages::{Messages, bytes};
 

@@ -7,8 +7,9 @@ use bstr::BStr;
 use gix_hash::oid;
 
 use super::conversation::Task;
+use super::error::Error;
 use super::shell::Input;
-use super::{Converter, Error, encoding, eol, ident};
+use super::{Converter, encoding, eol, ident};
 
 impl Converter {
     /// What a checkout would write for the contents `blob` of the blob `id` at `path`, a regular file: ident, line
