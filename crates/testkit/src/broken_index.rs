@@ -5,8 +5,8 @@ use std::process::Output;
 use bstr::ByteSlice;
 
 use crate::invocation::Invocation;
-use crate::player::Settings;
 use crate::sandbox::Sandbox;
+use crate::settings::Settings;
 
 /// What else the pathspec of the top might mean, or git refuses.
 const PATHSPEC_VARIABLES: [&str; 4] = [

@@ -29,5 +29,7 @@ pub mod random;
 pub mod repository;
 pub mod sandbox;
 pub mod scenario;
+mod settings;
 pub mod shell;
 pub mod shrink;
+mod verdict;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 
 use crate::broken_index;
 use crate::invocation::Invocation;
@@ -15,78 +14,11 @@ use crate::long_lived::{compare_prompt, server::Server};
 use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::{Item, Question, Scenario};
+pub use crate::settings::Settings;
+pub use crate::verdict::{Difference, Verdict};
 
 /// Every how many comparisons the whole sandbox is looked at for something that the candidate wrote.
 const LISTING_PERIOD: usize = 16;
-
-/// The programs and how they are compared.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The candidate, which answers `status` (and `gitstatusd`).
-    pub candidate: PathBuf,
-    /// The git that does all operations and whose answer is right.
-    pub oracle: PathBuf,
-    /// Gits of other versions, whose answer is right too if the candidate gives it.
-    pub others: Vec<PathBuf>,
-    /// Where sandboxes are made.
-    pub parent: PathBuf,
-    /// Whether standard error is compared, too.
-    pub compare_errors: bool,
-    /// How long an answer may take.
-    pub limit: Duration,
-    /// Variables for the candidate alone.
-    pub candidate_variables: Vec<(BString, BString)>,
-    /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
-    /// optional locks.
-    pub may_write: bool,
-    /// Whether questions that may be answered in the long format are left out.
-    pub without_long: bool,
-    /// The most tries that are spent on cutting one failure down.
-    pub shrink_tries_max: usize,
-}
-
-impl Settings {
-    /// Settings that compare `candidate` with `oracle`, all else as usual.
-    pub fn new(candidate: impl Into<PathBuf>, oracle: impl Into<PathBuf>) -> Self {
-        Self {
-            candidate: candidate.into(),
-            oracle: oracle.into(),
-            others: Vec::new(),
-            parent: crate::sandbox::default_parent(),
-            compare_errors: false,
-            limit: Duration::from_secs(20),
-            candidate_variables: Vec::new(),
-            may_write: false,
-            without_long: false,
-            shrink_tries_max: 400,
-        }
-    }
-}
-
-/// One way in which two answers differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// What differs: an output, or a field.
-    pub what: String,
-    /// The candidate's.
-    pub candidate: Vec<u8>,
-    /// The oracle's.
-    pub oracle: Vec<u8>,
-}
-
-/// What comparing two answers gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// They are the same.
-    Same,
-    /// The oracle disagrees; another version of git agrees, or the oracle without its untracked cache.
-    SameAsOther,
-    /// git itself crashed, in every version that was asked, and the candidate did not; or git has no answer to a
-    /// prompt. Nothing says what is right.
-    Unjudged,
-    /// They differ.
-    Different(Vec<Difference>),
-}
 
 /// Which answers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

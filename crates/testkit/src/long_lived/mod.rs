@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 
-use crate::player::{Difference, Settings, Verdict};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
+use crate::settings::Settings;
+use crate::verdict::{Difference, Verdict};
 use oracle::{Expected, Known};
 
 /// The names of the response's fields, from the third on.

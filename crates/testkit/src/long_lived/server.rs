@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::player::Settings;
 use crate::process::{kill_group, remaining};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
+use crate::settings::Settings;
 
 /// `CANDIDATE gitstatusd`, running until it is dropped.
 #[derive(Debug)]

@@ -1,0 +1,50 @@
+//! What is compared with what.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bstr::BString;
+
+/// The programs and how they are compared.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The candidate, which answers `status` (and `gitstatusd`).
+    pub candidate: PathBuf,
+    /// The git that does all operations and whose answer is right.
+    pub oracle: PathBuf,
+    /// Gits of other versions, whose answer is right too if the candidate gives it.
+    pub others: Vec<PathBuf>,
+    /// Where sandboxes are made.
+    pub parent: PathBuf,
+    /// Whether standard error is compared, too.
+    pub compare_errors: bool,
+    /// How long an answer may take.
+    pub limit: Duration,
+    /// Variables for the candidate alone.
+    pub candidate_variables: Vec<(BString, BString)>,
+    /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
+    /// optional locks.
+    pub may_write: bool,
+    /// Whether questions that may be answered in the long format are left out.
+    pub without_long: bool,
+    /// The most tries that are spent on cutting one failure down.
+    pub shrink_tries_max: usize,
+}
+
+impl Settings {
+    /// Settings that compare `candidate` with `oracle`, all else as usual.
+    pub fn new(candidate: impl Into<PathBuf>, oracle: impl Into<PathBuf>) -> Self {
+        Self {
+            candidate: candidate.into(),
+            oracle: oracle.into(),
+            others: Vec::new(),
+            parent: crate::sandbox::default_parent(),
+            compare_errors: false,
+            limit: Duration::from_secs(20),
+            candidate_variables: Vec::new(),
+            may_write: false,
+            without_long: false,
+            shrink_tries_max: 400,
+        }
+    }
+}
