@@ -10,7 +10,7 @@ use gix_hash::{Kind as HashKind, ObjectId};
 use gix_object::Kind;
 
 use crate::repository::Repository;
-use crate::staged::tree_entries;
+use crate::staged::tree::tree_entries;
 
 /// Which ids objects have beside their own.
 #[derive(Debug)]

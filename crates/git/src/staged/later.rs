@@ -7,8 +7,9 @@ use gix_hash::ObjectId;
 use vigil_model::index::{Entry, EntryFlags, Index};
 use vigil_model::tracked::{DirNumber, InOrder, Member, Subdir, Tracked, TrackedFile};
 
+use super::change::Side;
+use super::error::Error;
 use super::tree::{Key, TreeEntry};
-use super::{Error, Side};
 
 /// A tree object, and how far it is read.
 pub(super) struct Cursor {

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
+use gix_hash::Kind;
 use vigil_model::ObjectId;
+use vigil_model::change::ChangeKind;
 
 use super::*;
 use crate::index_file::load;

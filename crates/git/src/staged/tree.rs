@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use vigil_model::mode::FileMode;
 
@@ -104,6 +104,41 @@ fn parse_mode(digits: &[u8]) -> Option<FileMode> {
         FileMode::TREE
     } else {
         FileMode::GITLINK
+    })
+}
+
+/// An entry of a tree object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed<'a> {
+    /// Its name.
+    pub name: &'a BStr,
+    /// Its mode, as git writes it.
+    pub mode: FileMode,
+    /// What it is.
+    pub id: ObjectId,
+}
+
+/// The entries of the tree object `contents`, whose ids are of the kind `hash`, in its own order. It ends with the first
+/// error, whose text is git's.
+pub fn tree_entries(
+    contents: &[u8],
+    hash: Kind,
+) -> impl Iterator<Item = Result<Listed<'_>, &'static str>> {
+    let mut rest = contents;
+    std::iter::from_fn(move || match TreeEntry::first(rest, hash) {
+        Ok(None) => None,
+        Ok(Some(entry)) => {
+            rest = rest.get(entry.len..).unwrap_or_default();
+            Some(Ok(Listed {
+                name: entry.key.name.into(),
+                mode: entry.mode,
+                id: entry.id,
+            }))
+        }
+        Err(words) => {
+            rest = b"";
+            Some(Err(words))
+        }
     })
 }
 

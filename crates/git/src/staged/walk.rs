@@ -9,8 +9,42 @@ use vigil_model::index::{CacheTree, Index};
 use vigil_model::path::is_odd;
 use vigil_model::tracked::{ROOT, Tracked};
 
+use super::change::{Side, StagedChange, StagedDiff, UnmergedPath};
+use super::error::Error;
 use super::later::{Child, Cursor, InConflict, Item, Later, Members};
-use super::{Error, OneEntry, Side, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
+use super::tree_source::TreeSource;
+
+/// How HEAD and index are compared.
+#[derive(Clone, Copy)]
+pub struct Walk<'a> {
+    /// The walk ends once so many changes are found (at least 1).
+    pub max: Option<usize>,
+    /// The highest directory, the one at the path (with a `/` at its end) or above it, that is one entry of the index git
+    /// works with. Only asked for directories deeper than `core.maxTreeDepth`.
+    pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
+    /// The index's cache-tree is asked.
+    pub uses_cache_tree: bool,
+}
+
+impl Walk<'_> {
+    pub(super) fn plain(max: Option<usize>) -> Self {
+        Self {
+            max,
+            one_entry: &|_| None,
+            uses_cache_tree: true,
+        }
+    }
+}
+
+/// A directory that is one entry of a sparse index, or would be if the index had it. git compares it as `diff-tree`
+/// compares two trees: how deep others lie is counted from there, and same trees are not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneEntry {
+    /// How deep it lies itself; 1 at the top. 0 if it is all of the index, in which git passes over what is as in HEAD.
+    pub depth: usize,
+    /// git looks into it: pathspecs do not leave it out.
+    pub is_compared: bool,
+}
 
 /// Why a walk ends early.
 pub(super) enum Stop {

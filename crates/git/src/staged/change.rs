@@ -1,0 +1,87 @@
+//! What differs between HEAD and index.
+
+use bstr::BString;
+use gix_hash::{Kind, ObjectId};
+use vigil_model::change::{ChangeKind, RenameSource};
+use vigil_model::mode::FileMode;
+
+/// A path that HEAD and index do not agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedChange {
+    /// The path; of a rename or copy the new one.
+    pub path: BString,
+    /// How they differ. Without rename detection neither renamed nor copied.
+    pub kind: ChangeKind,
+    /// Mode in HEAD (of the source, if renamed or copied); `NONE` where not in HEAD.
+    pub head_mode: FileMode,
+    /// Object in HEAD (of the source, if renamed or copied), null where not in HEAD.
+    pub head_id: ObjectId,
+    /// Mode in the index; `NONE` where not in the index.
+    pub index_mode: FileMode,
+    /// Object in the index, null where not in the index.
+    pub index_id: ObjectId,
+    /// Where a rename or copy came from.
+    pub source: Option<RenameSource>,
+}
+
+/// A path with conflicts, and what HEAD has of it. It hides the change between HEAD and index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmergedPath {
+    /// The path.
+    pub path: BString,
+    /// Mode in HEAD; `NONE` where not in HEAD.
+    pub head_mode: FileMode,
+    /// Object in HEAD, null where not in HEAD.
+    pub head_id: ObjectId,
+}
+
+/// What differs between HEAD and index, each list in byte order of paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StagedDiff {
+    /// Merged paths.
+    pub changes: Vec<StagedChange>,
+    /// Paths with conflicts.
+    pub unmerged: Vec<UnmergedPath>,
+}
+
+/// One side of a comparison: what a tree or the index has at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Side {
+    pub(super) mode: FileMode,
+    pub(super) id: ObjectId,
+}
+
+impl StagedChange {
+    /// The change from `head` to `index`, if there is any.
+    pub(super) fn between(
+        path: &[u8],
+        head: Option<Side>,
+        index: Option<Side>,
+        hash: Kind,
+    ) -> Option<Self> {
+        let kind = match (head, index) {
+            (None, None) => return None,
+            (None, Some(_)) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(head), Some(index)) if head == index => return None,
+            (Some(head), Some(index)) if !head.mode.same_type(index.mode) => {
+                ChangeKind::TypeChanged
+            }
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        };
+        let absent = Side {
+            mode: FileMode::NONE,
+            id: hash.null(),
+        };
+        let (head, index) = (head.unwrap_or(absent), index.unwrap_or(absent));
+        Some(Self {
+            path: path.into(),
+            kind,
+            head_mode: head.mode,
+            head_id: head.id,
+            index_mode: index.mode,
+            index_id: index.id,
+            source: None,
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! Why HEAD and index cannot be compared.
+
+use bstr::BString;
+use gix_hash::ObjectId;
+
+/// Why an object could not be had, in its source's own words.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why HEAD and index cannot be compared. The text is git's own, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A tree object is not there.
+    #[error("unable to read tree ({id})")]
+    Missing {
+        /// The tree.
+        id: ObjectId,
+    },
+    /// A tree object cannot be read.
+    #[error("unable to read tree ({id})")]
+    Unreadable {
+        /// The tree.
+        id: ObjectId,
+        /// What the source says.
+        source: SourceError,
+    },
+    /// A tree object is malformed.
+    #[error("{reason}")]
+    Corrupt {
+        /// The tree.
+        id: ObjectId,
+        /// git's words.
+        reason: &'static str,
+    },
+    /// Directories lie deeper in each other than git allows (`core.maxTreeDepth`).
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeep {
+        /// The first tree that was not read, or what HEAD has in it.
+        id: ObjectId,
+    },
+    /// The same in a directory that is one entry of a sparse index, where git counts from that directory.
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeepInOneEntry {
+        /// A path that differs there.
+        path: BString,
+    },
+}

@@ -1,0 +1,31 @@
+//! Where trees are read from.
+
+use gix_hash::oid;
+
+use super::error::SourceError;
+use crate::objects::{self, Objects, TREE_DEPTH_MAX};
+
+/// Where tree objects are read from.
+pub trait TreeSource {
+    /// Replaces the contents of `buf` by those of the tree `id`; false where there is no such object.
+    fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError>;
+
+    /// How deep directories may lie in each other (`core.maxTreeDepth`).
+    fn depth_max(&self) -> i64 {
+        TREE_DEPTH_MAX
+    }
+}
+
+impl TreeSource for Objects {
+    fn depth_max(&self) -> i64 {
+        self.tree_depth_max()
+    }
+
+    fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
+        match Self::tree(self, id, buf) {
+            Ok(()) => Ok(true),
+            Err(objects::Error::MissingTree { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
