@@ -7,6 +7,7 @@
 mod parse;
 mod pattern;
 mod source;
+mod vocabulary;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,6 +22,7 @@ use parking_lot::RwLock;
 use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
 use self::source::{Loaded, Source};
+use self::vocabulary::Vocabulary;
 use crate::messages::{Messages, bytes};
 
 const FILE_NAME: &str = ".gitattributes";
@@ -95,7 +97,12 @@ pub struct Attributes {
     generation: AtomicU64,
     outer: RwLock<Option<Arc<Outer>>>,
     directories: RwLock<HashMap<BString, Arc<Directory>>>,
+    /// Those of the last questions, which are few.
+    vocabularies: RwLock<Vec<Arc<Vocabulary>>>,
 }
+
+/// How many vocabularies are kept.
+const VOCABULARIES_MAX: usize = 16;
 
 /// The files outside of the tree.
 struct Outer {
@@ -156,6 +163,7 @@ impl Attributes {
             generation: AtomicU64::new(0),
             outer: RwLock::default(),
             directories: RwLock::default(),
+            vocabularies: RwLock::default(),
         }
     }
 
@@ -207,7 +215,9 @@ impl Attributes {
             directories.push(directory);
             next = directory.parent.as_ref();
         }
-        let top = directories.last().map(|directory| &*directory.own.rules);
+        // Only the file at the top may define macros, of those in the tree.
+        let top = directories.last().map(|directory| &directory.own);
+        let vocabulary = self.vocabulary(names, &outer, top);
 
         // From what wins to what yields.
         let root = BStr::new(b"");
@@ -218,28 +228,45 @@ impl Attributes {
                     .map(|directory| (directory.path.as_ref(), &*directory.own.rules)),
             )
             .chain(outer.fallbacks.iter().map(|loaded| (root, &*loaded.rules)));
-        // Only the file at the top may define macros, of those in the tree.
-        let find_macro = |name: &BStr| {
-            std::iter::once(&*outer.info.rules)
-                .chain(top)
-                .chain(outer.fallbacks.iter().map(|loaded| &*loaded.rules))
-                .chain(std::iter::once(&self.built_in))
-                .find_map(|rules| rules.macros.get(name))
-        };
-
-        let mut found: HashMap<&BStr, Found<'_>> = HashMap::new();
+        let mut found: Vec<Option<Found<'_>>> = Vec::new();
+        found.resize_with(vocabulary.len(), || None);
         for (base, rules) in layers {
             for rule in rules.rules.iter().rev() {
                 if rule.pattern.matches(candidate, base, self.fold_case) {
-                    let origin = rules.origin.as_bstr();
-                    assign(rule, origin, &mut found, &find_macro);
+                    assign(rule, rules.origin.as_bstr(), &mut found, &vocabulary);
                 }
             }
         }
-        let names = names.iter();
-        names
-            .map(|name| found.get(BStr::new(name)).map(&take))
-            .collect()
+        let state = |name: &&str| {
+            let number = vocabulary.number(BStr::new(*name))?;
+            found.get(number)?.as_ref().map(&take)
+        };
+        names.iter().map(state).collect()
+    }
+
+    /// The words of a question for `names`, where the files of `outer`, and the one at the `top`, define macros.
+    fn vocabulary(
+        &self,
+        names: &[&str],
+        outer: &Outer,
+        top: Option<&Arc<Loaded>>,
+    ) -> Arc<Vocabulary> {
+        let sources: Vec<&Arc<Loaded>> = std::iter::once(&outer.info)
+            .chain(top)
+            .chain(&outer.fallbacks)
+            .collect();
+        let is_it = |known: &&Arc<Vocabulary>| known.is_of(names, sources.iter().copied());
+        if let Some(known) = self.vocabularies.read().iter().find(is_it) {
+            return Arc::clone(known);
+        }
+        let sources = sources.into_iter().cloned().collect();
+        let new = Arc::new(Vocabulary::new(names, sources, &self.built_in));
+        let mut all = self.vocabularies.write();
+        if all.len() >= VOCABULARIES_MAX {
+            all.remove(0);
+        }
+        all.push(Arc::clone(&new));
+        new
     }
 
     /// The blob that the index records for `path`.
@@ -379,32 +406,32 @@ struct Found<'a> {
     line: usize,
 }
 
-/// Notes what `rule`, of the file `origin`, says of those attributes that have no state yet, the last first. A macro
-/// that gets set adds what it stands for.
+/// Notes what `rule`, of the file `origin`, says of those words that have no state yet, the last first. A macro that gets
+/// set adds what it stands for.
 fn assign<'a>(
     rule: &'a Rule,
     origin: &'a BStr,
-    found: &mut HashMap<&'a BStr, Found<'a>>,
-    find_macro: &impl Fn(&BStr) -> Option<&'a Vec<Assignment>>,
+    found: &mut [Option<Found<'a>>],
+    vocabulary: &'a Vocabulary,
 ) {
-    let mut waiting: Vec<&Assignment> = rule.assignments.iter().collect();
-    while let Some(assignment) = waiting.pop() {
-        let name: &BStr = assignment.name.as_ref();
-        if found.contains_key(name) {
+    let line = rule.line;
+    let named = rule.assignments.iter().filter_map(|assignment| {
+        let number = vocabulary.number(assignment.name.as_ref())?;
+        Some((number, &assignment.value))
+    });
+    let mut waiting: Vec<(usize, &Value)> = named.collect();
+    while let Some((number, value)) = waiting.pop() {
+        let Some(state @ None) = found.get_mut(number) else {
             continue;
-        }
-        let value = &assignment.value;
-        let line = rule.line;
-        found.insert(
-            name,
-            Found {
-                value,
-                origin,
-                line,
-            },
-        );
-        if assignment.value == Value::Set {
-            waiting.extend(find_macro(name).into_iter().flatten());
+        };
+        *state = Some(Found {
+            value,
+            origin,
+            line,
+        });
+        if *value == Value::Set {
+            let meaning = vocabulary.meaning(number).iter();
+            waiting.extend(meaning.map(|(number, value)| (*number, value)));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod attributes;
 mod complaints;
 mod large_files;
 mod long_format;

@@ -1,0 +1,36 @@
+//! Attributes.
+
+use crate::sandbox::Sandbox;
+
+/// Macros that lead from one to the next, to what is asked for and to what is not.
+#[test]
+fn chained_macros() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write("a", "other\r\n");
+    let chain = |end: &str| {
+        let links = (0..2000).map(|n| format!("[attr]m{n} -b{n} m{} c{n}=v\n", n + 1));
+        let links: String = links.collect();
+        format!("{links}[attr]m2000 {end}\n")
+    };
+    for end in ["x", "x=1", "-x", "text", "m0", "m1999 x", "!x m7"] {
+        for rules in [
+            "* m0",
+            "* m0\na -m1000\n",
+            "* m1000 !m0\n",
+            "* x\n* m0",
+            "* m0 -m2000",
+        ] {
+            sandbox.write(".gitattributes", &[&chain(end), rules].concat());
+            for spec in [
+                ":(attr:x)",
+                ":(attr:x=1)",
+                ":(attr:-x)",
+                ":(attr:b7)",
+                ":(attr:-b1500)",
+            ] {
+                sandbox.same(&["status", "-s", spec]);
+            }
+            sandbox.same(&["status", "-s"]);
+        }
+    }
+}
