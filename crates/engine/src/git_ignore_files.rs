@@ -1,6 +1,7 @@
 //! The ignore rules of each directory: its `.gitignore`, on disk or only in the index (gitignore(5)).
 
 use std::any::Any;
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,8 @@ use vigil_stamp::file::read_to_end;
 /// What a file of ignore rules is called.
 pub(crate) const FILE_NAME: &[u8] = b".gitignore";
 
-/// The largest ignore file that git reads, in bytes.
-const IGNORE_FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
+/// From this length on, in bytes, git makes no use of an ignore file.
+const IGNORE_FILE_LEN_MAX: usize = 100 << 20;
 
 /// The ignore rules in force in a directory. Those of which only the digest is known are read when they are asked.
 #[derive(Debug, Default)]
@@ -107,8 +108,8 @@ impl Unread {
         let contents = rustix::fs::openat(CWD, &self.on_disk, flags, Mode::empty())
             .and_then(|dir| read_ignore_file(dir.as_fd()));
         match contents {
-            Ok((contents, _)) => above.with_file(self.dir.as_bstr(), &contents),
-            Err(_) => above.clone(),
+            Ok((Some(contents), _)) => above.with_file(self.dir.as_bstr(), &contents),
+            Ok((None, _)) | Err(_) => above.clone(),
         }
     }
 }
@@ -140,21 +141,35 @@ pub(crate) fn rules_in(
     warnings: &mut Vec<BString>,
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
-    let left_out = || {
+    let shown = || join(directory.path, BStr::new(FILE_NAME));
+    let too_large = || BString::from(too_large(shown().as_bstr()));
+    let left_out = |warnings: &mut Vec<BString>| {
         let tracked = directory.tracked?;
         let file = tracked.file(tracked.position(FILE_NAME))?;
         let is_left_out = file.name() == FILE_NAME && file.is_left_out();
-        is_left_out.then(|| recorded(&file.id()))?
+        let contents = is_left_out.then(|| recorded(&file.id()))??;
+        let is_usable = contents.len() < IGNORE_FILE_LEN_MAX;
+        if !is_usable && (directory.asks_for_rules)() {
+            warnings.push(too_large());
+        }
+        is_usable.then_some(contents)
     };
     if directory.listing.find(FILE_NAME).is_none() {
-        return match left_out() {
+        return match left_out(warnings) {
             None => (above.clone(), RulesFile::Absent),
             // No stamp tells when these change.
             Some(contents) => (with_file(&contents), RulesFile::Unproven),
         };
     }
     match read_ignore_file(directory.dir) {
-        Ok((contents, stat)) => {
+        Ok((None, _)) => {
+            if (directory.asks_for_rules)() {
+                warnings.push(too_large());
+            }
+            // It is complained of each time.
+            (above.clone(), RulesFile::Unproven)
+        }
+        Ok((Some(contents), stat)) => {
             let stamp = Stamp::trusted(&stat, directory.scan_started_at);
             let rules = match contents.is_empty() {
                 true => above.clone(),
@@ -165,11 +180,11 @@ pub(crate) fn rules_in(
         Err(error) => {
             let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
             if !is_silent && (directory.asks_for_rules)() {
-                let shown = join(directory.path, BStr::new(FILE_NAME));
-                warnings.push(format!("unable to access '{shown}': {}", errno::text(error)).into());
+                let (shown, reason) = (shown(), errno::text(error));
+                warnings.push(format!("unable to access '{shown}': {reason}").into());
             }
             let holds = recorded_rules_hold(error, looks_at_present_skipped_files);
-            let rules = match holds.then(left_out).flatten() {
+            let rules = match holds.then(|| left_out(warnings)).flatten() {
                 Some(contents) => with_file(&contents),
                 None => above.clone(),
             };
@@ -200,19 +215,32 @@ pub(crate) fn recorded_rules_hold(error: Errno, looks_at_present_skipped_files: 
     }
 }
 
-/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not.
-pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Vec<u8>, Stat), Errno> {
+/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not. `None` if it is too large.
+pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, Stat), Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
     let stat = stat_fd(fd.as_fd())?;
     if stat.is_dir() {
         return Err(Errno::ISDIR);
     }
-    if stat.size > IGNORE_FILE_SIZE_MAX {
-        return Ok((Vec::new(), stat));
+    Ok((read_patterns(fd.into(), &stat)?, stat))
+}
+
+/// Reads a file of ignore rules, as many bytes as `stat` says: a device has none. `None` if it is too large.
+pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, Errno> {
+    if stat.size >= IGNORE_FILE_LEN_MAX as u64 {
+        return Ok(None);
+    }
+    if stat.size == 0 {
+        return Ok(Some(Vec::new()));
     }
     let regular_len = stat.is_file().then_some(stat.size);
-    let contents = read_to_end(fd.into(), regular_len, u64::MAX)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    Ok((contents, stat))
+    let contents = read_to_end(file, regular_len, stat.size.saturating_add(1));
+    let contents = contents.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Some(contents))
+}
+
+/// What git says of a file of ignore rules that is too large.
+pub(crate) fn too_large(shown: &BStr) -> String {
+    format!("ignoring excessively large pattern file: {shown}")
 }

@@ -280,3 +280,90 @@ fn pipes_and_endless_devices_are_not_waited_for() {
         }
     }
 }
+
+/// What git makes no use of from this length on.
+const PATTERNS_MAX: u64 = 100 << 20;
+
+#[test]
+fn ignore_files_may_be_too_large() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write("new/file", "");
+    sandbox.write("dir/new", "");
+    sandbox.write("empty/.gitignore", "");
+    let ask = || {
+        for arguments in [
+            // Once more, with what is remembered.
+            &["status", "-s"][..],
+            &["status", "-s"],
+            &["status", "-s", "-uno"],
+            &["status", "-s", "-uall", "--ignored"],
+        ] {
+            same(&sandbox, arguments);
+        }
+    };
+    for (name, lens) in [
+        (".gitignore", &[PATTERNS_MAX - 1, PATTERNS_MAX][..]),
+        ("dir/.gitignore", &[2 * PATTERNS_MAX]),
+        ("new/.gitignore", &[PATTERNS_MAX]),
+    ] {
+        for &len in lens {
+            sandbox.write(name, "*w\n");
+            stretch(&sandbox, name, len);
+            ask();
+        }
+        std::fs::remove_file(sandbox.top.join(name)).unwrap();
+    }
+    let elsewhere = sandbox.folder.path().join("ignore");
+    sandbox.git(&["config", "core.excludesFile", elsewhere.to_str().unwrap()]);
+    let inside = sandbox.top.join(".git/info/exclude");
+    for path in [elsewhere, inside] {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "*w\n").unwrap();
+        ask();
+        let file = File::options().append(true).open(&path).unwrap();
+        file.set_len(PATTERNS_MAX).unwrap();
+        ask();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("something"), "").unwrap();
+        ask();
+        std::fs::remove_dir_all(&path).unwrap();
+        symlink(&path, &path).unwrap();
+        ask();
+        std::fs::remove_file(&path).unwrap();
+        ask();
+    }
+    let unborn = Sandbox::empty();
+    unborn.write("new/file", "");
+    unborn.write(".git/info/exclude", "");
+    stretch(&unborn, ".git/info/exclude", PATTERNS_MAX);
+    same(&unborn, &["status", "-s", "-uno"]);
+    same(&unborn, &["status", "-s"]);
+}
+
+#[test]
+fn attribute_files_may_be_too_large() {
+    let sandbox = Sandbox::with_history();
+    let ask = || {
+        sandbox.write("a", "other\r\n");
+        sandbox.write("dir/d", "other\r\n");
+        same(&sandbox, &["status", "-s"]);
+    };
+    for name in [
+        ".gitattributes",
+        "dir/.gitattributes",
+        ".git/info/attributes",
+    ] {
+        for len in [PATTERNS_MAX - 1, PATTERNS_MAX] {
+            sandbox.write(name, "* x text eol=crlf\n");
+            stretch(&sandbox, name, len);
+            ask();
+        }
+        std::fs::remove_file(sandbox.top.join(name)).unwrap();
+    }
+    for len in [2047, 2048] {
+        let line = format!("* x{}", " y".repeat(len));
+        sandbox.write(".gitattributes", &line[..len]);
+        ask();
+    }
+}

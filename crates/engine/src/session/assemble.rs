@@ -80,8 +80,12 @@ impl Session {
         }
         let head = self.refs.head()?;
         let diff = self.staged(&head, None, &pathspec)?;
+        // git reads them where it compares HEAD, and where it looks for what is untracked.
+        let readings = usize::from(head_id(&head).is_some())
+            + usize::from(request.untracked != UntrackedMode::No);
+        self.excludes.check(readings, &mut status.warnings)?;
         let search_start = Instant::now();
-        let findings = self.scan(request, &pathspec, &mut status.warnings)?;
+        let findings = self.scan(request, &pathspec)?;
         let searched_in = search_start.elapsed();
         let rules = self.rules_beside_sparse_directories(request);
         let Some(state) = &self.index else {
@@ -347,9 +351,8 @@ impl Session {
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
-        warnings: &mut Vec<BString>,
     ) -> Result<Findings, SessionError> {
-        let mut findings = self.scan_part(request, pathspec, warnings, &Part::ALL)?;
+        let mut findings = self.scan_part(request, pathspec, &Part::ALL)?;
         let has_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
         if has_others && has_link(self.top()?, pathspec.common_prefix()) {
             // What was found is above the link: git does not set out at all.
@@ -364,14 +367,13 @@ impl Session {
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
-        warnings: &mut Vec<BString>,
         part: &Part,
     ) -> Result<Findings, SessionError> {
         let Some(top) = self.repository.work_tree.clone() else {
             return Ok(Findings::default());
         };
         self.refresh_attributes()?;
-        let ignore_rules = self.excludes.rules(warnings);
+        let ignore_rules = self.excludes.rules();
         let Some(state) = self.index.as_mut() else {
             return Ok(Findings::default());
         };

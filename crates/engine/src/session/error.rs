@@ -1,5 +1,6 @@
 //! Why a question has no answer.
 
+use super::excludes::UnusableExcludes;
 use bstr::BString;
 use vigil_git::operation::under_way;
 use vigil_git::{
@@ -43,6 +44,9 @@ pub enum SessionError {
     /// The working tree.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// A file of ignore rules.
+    #[error(transparent)]
+    Excludes(#[from] UnusableExcludes),
     /// A pathspec.
     #[error(transparent)]
     Pathspec(#[from] pathspec::Error),
@@ -98,6 +102,10 @@ impl SessionError {
                 error.said().to_vec()
             }
             Self::Branch(error) => error.said(),
+            Self::Excludes(error) => {
+                let said = error.said.iter();
+                said.map(|text| format!("warning: {text}")).collect()
+            }
             Self::Index(error) => error
                 .error_lines()
                 .iter()

@@ -1,13 +1,17 @@
 //! The ignore rules that hold for a whole working tree: `core.excludesFile` and `info/exclude`.
 
-use std::io::ErrorKind;
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BStr, BString};
-use vigil_linux::errno;
+use bstr::BString;
+use vigil_linux::stat::stat_fd;
+use vigil_linux::{Errno, errno};
 
+use crate::git_ignore_files::read_patterns;
+use crate::git_ignore_files::too_large;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
@@ -23,23 +27,79 @@ pub(super) struct Excludes {
 
 struct Source {
     path: PathBuf,
+    /// How git names it.
+    shown: BString,
     seen: Option<Observation>,
     contents: Option<Vec<u8>>,
-    complaint: Option<BString>,
+    complaint: Option<Complaint>,
+}
+
+/// What is wrong with a file.
+#[derive(Clone)]
+enum Complaint {
+    Warning(BString),
+    /// It could be opened, and not be read, or was too large.
+    Unusable {
+        is_large: bool,
+    },
+}
+
+/// A file of ignore rules that can be opened, and not be used: git gives up.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot use {path} as an exclude file")]
+pub struct UnusableExcludes {
+    path: BString,
+    /// The warnings before.
+    pub(super) said: Vec<BString>,
 }
 
 impl Excludes {
     pub(super) fn new(repository: &Repository, settings: &Settings) -> Self {
+        let info_exclude = repository.common_dir.join("info/exclude");
         Self {
-            excludes_file: settings.excludes_file.clone().map(Source::new),
-            info_exclude: Source::new(repository.common_dir.join("info/exclude")),
+            excludes_file: settings
+                .excludes_file
+                .as_deref()
+                .map(|path| Source::new(path, path)),
+            info_exclude: Source::new(&info_exclude, repository.shown(&info_exclude)),
             ignore_case: settings.ignore_case,
             rules: None,
         }
     }
 
+    /// What git says of the files where it reads them `readings` times.
+    ///
+    /// # Errors
+    /// A file that git can use in no way.
+    pub(super) fn check(
+        &mut self,
+        readings: usize,
+        warnings: &mut Vec<BString>,
+    ) -> Result<(), UnusableExcludes> {
+        if readings == 0 {
+            return Ok(());
+        }
+        self.rules();
+        let mut said = Vec::new();
+        for source in self.excludes_file.iter().chain([&self.info_exclude]) {
+            match &source.complaint {
+                None => {}
+                Some(Complaint::Warning(text)) => said.push(text.clone()),
+                Some(Complaint::Unusable { is_large }) => {
+                    if *is_large {
+                        said.push(too_large(source.shown.as_ref()).into());
+                    }
+                    let path = source.shown.clone();
+                    return Err(UnusableExcludes { path, said });
+                }
+            }
+        }
+        warnings.extend((0..readings).flat_map(|_| said.iter().cloned()));
+        Ok(())
+    }
+
     /// The rules as the files are now: the same value as last time if they say the same.
-    pub(super) fn rules(&mut self, warnings: &mut Vec<BString>) -> Arc<IgnoreRules> {
+    pub(super) fn rules(&mut self) -> Arc<IgnoreRules> {
         let mut is_same = true;
         for source in self
             .excludes_file
@@ -47,7 +107,6 @@ impl Excludes {
             .chain([&mut self.info_exclude])
         {
             is_same &= source.is_same_after_refresh();
-            warnings.extend(source.complaint.clone());
         }
         match &self.rules {
             Some(rules) if is_same => rules.clone(),
@@ -64,16 +123,17 @@ impl Excludes {
 }
 
 impl Source {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: &Path, shown: &Path) -> Self {
         Self {
-            path,
+            path: path.to_owned(),
+            shown: shown.as_os_str().as_bytes().into(),
             seen: None,
             contents: None,
             complaint: None,
         }
     }
 
-    fn part(&self) -> Option<(&std::path::Path, &[u8])> {
+    fn part(&self) -> Option<(&Path, &[u8])> {
         self.contents
             .as_deref()
             .map(|contents| (self.path.as_path(), contents))
@@ -89,16 +149,15 @@ impl Source {
         }
         let is_first = self.seen.is_none();
         self.seen = Observation::of(&self.path).ok();
-        let (contents, complaint) = match vigil_stamp::file::read(&self.path) {
-            Ok(contents) => (Some(contents), None),
-            Err(error) if is_silent(&error) => (None, None),
-            Err(error) => {
-                let path = BStr::new(self.path.as_os_str().as_bytes());
-                let reason = errno::text_of(&error);
-                (
-                    None,
-                    Some(format!("unable to access '{path}': {reason}").into()),
-                )
+        let (contents, complaint) = match read(&self.path) {
+            Ok(Some(contents)) => (Some(contents), None),
+            Ok(None) => (None, Some(Complaint::Unusable { is_large: true })),
+            Err(Unread::NotRead) => (None, Some(Complaint::Unusable { is_large: false })),
+            Err(Unread::NotOpened(Errno::NOENT | Errno::NOTDIR)) => (None, None),
+            Err(Unread::NotOpened(error)) => {
+                let shown = &self.shown;
+                let text = format!("unable to access '{shown}': {}", errno::text(error));
+                (None, Some(Complaint::Warning(text.into())))
             }
         };
         let is_same = !is_first && contents == self.contents;
@@ -108,10 +167,19 @@ impl Source {
     }
 }
 
-/// A file that is not there, or is a directory, is no reason to speak.
-fn is_silent(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory
-    )
+/// Why a file has no contents.
+enum Unread {
+    NotOpened(Errno),
+    NotRead,
+}
+
+/// The contents of the file `path`; `None` if it is too large.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
+    let failed = |error: io::Error| {
+        let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        Unread::NotOpened(errno)
+    };
+    let file = vigil_stamp::file::open(path).map_err(failed)?;
+    let stat = stat_fd(file.as_fd()).map_err(Unread::NotOpened)?;
+    read_patterns(file, &stat).map_err(|_| Unread::NotRead)
 }

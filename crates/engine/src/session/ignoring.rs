@@ -72,7 +72,7 @@ pub(super) enum Decision {
 impl Session {
     /// The rules at the top of the working tree. The index has been read.
     pub(super) fn rules_at_top(&mut self) -> RulesIn {
-        let rules = self.excludes.rules(&mut Vec::new());
+        let rules = self.excludes.rules();
         RulesIn {
             above: rules.digest(),
             rules: self.with_file(&rules, BStr::new("")),
@@ -120,7 +120,7 @@ impl Session {
                 .and_then(|dir| read_ignore_file(dir.as_fd()))
         });
         match contents {
-            Some(Ok((contents, _))) => above.with_file(dir, &contents),
+            Some(Ok((Some(contents), _))) => above.with_file(dir, &contents),
             Some(Err(error))
                 if recorded_rules_hold(error, self.settings.looks_at_present_skipped_files()) =>
             {

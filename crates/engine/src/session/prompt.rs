@@ -296,7 +296,7 @@ impl Session {
             threads_max: request.threads_max,
             ..StatusRequest::default()
         };
-        let findings = self.scan_part(&question, &Pathspec::default(), &mut Vec::new(), part)?;
+        let findings = self.scan_part(&question, &Pathspec::default(), part)?;
         self.check_attributes()?;
         let mut unstaged = match &self.index {
             Some(state) => self.unstaged(&question, &state.tracked, &findings)?,

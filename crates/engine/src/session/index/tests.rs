@@ -425,7 +425,7 @@ fn a_sparse_directory_is_looked_for_once() {
     oracle.write("b/other", "");
     let scan = |session: &mut Session| {
         let request = StatusRequest::default();
-        let found = session.scan(&request, &Pathspec::default(), &mut Vec::new());
+        let found = session.scan(&request, &Pathspec::default());
         found.unwrap().untracked
     };
     assert_eq!(scan(&mut settled), Vec::<BString>::new());
