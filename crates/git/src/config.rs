@@ -179,7 +179,16 @@ pub struct Config {
 impl Config {
     /// What `text` says, without includes: for files in the same format, such as `.gitmodules`. `name` is for errors:
     /// `file <path>` or `blob <id>`.
+    ///
+    /// # Errors
+    /// A line that is none.
     pub fn from_bytes(text: &[u8], name: &str) -> Result<Self, Error> {
+        let (config, error) = Self::up_to_error(text, name);
+        error.map_or(Ok(config), Err)
+    }
+
+    /// The same up to the first line that is none, and the error that this one is.
+    pub fn up_to_error(text: &[u8], name: &str) -> (Self, Option<Error>) {
         let text = parse::parse(text);
         let mut config = Self {
             files: vec![name.into()],
@@ -198,10 +207,8 @@ impl Config {
                 line.number,
             );
         }
-        match text.bad_line {
-            Some(line) => Err(Error::Bad(format!("bad config line {line} in {name}"))),
-            None => Ok(config),
-        }
+        let bad_line = |line| Error::Bad(format!("bad config line {line} in {name}"));
+        (config, text.bad_line.map(bad_line))
     }
 
     fn push(

@@ -38,6 +38,14 @@ impl Messages {
         self.push(bytes!("hint: ", text.as_ref()).into());
     }
 
+    /// Adds `line`, which is whole, unless it is there already.
+    pub fn once(&self, line: BString) {
+        let mut lines = self.0.lock();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+
     /// How many were collected.
     pub fn len(&self) -> usize {
         self.0.lock().len()

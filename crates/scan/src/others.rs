@@ -191,7 +191,7 @@ impl Walk<'_> {
                 // Regardless of case, git asks for directories first.
                 if !names.is_some_and(|names| names.has_dir(path.as_bstr())) {
                     let mut others = subdirs.clone();
-                    if file.is_side() && others.any(|sub| sub.name() == name) {
+                    if others.any(|sub| sub.name() == name) {
                         found.hide(vigil_model::path::join(path.as_bstr(), BStr::new("")));
                     }
                     continue;

@@ -62,7 +62,7 @@ impl Found {
         }
     }
 
-    /// Hides what is untracked in a directory that a conflict has for a nested repository, too: it is taken for one.
+    /// Hides what is untracked in a directory that is recorded as a nested repository, too: it is taken for one.
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
         self.can_be_remembered = false;

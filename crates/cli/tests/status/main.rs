@@ -11,3 +11,4 @@ mod pager;
 mod pathspecs;
 mod progress;
 mod sandbox;
+mod submodules;

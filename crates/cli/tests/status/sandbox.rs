@@ -1,7 +1,8 @@
 //! Repositories that vigil and git are asked about.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -89,6 +90,16 @@ impl Sandbox {
         let mut command = self.command("git", &self.top, &["rev-parse", revision]);
         let output = command.output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// The same with something to read.
+    pub(crate) fn git_fed(&self, arguments: &[&str], input: &str) {
+        let mut command = self.command("git", &self.top, arguments);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(input.as_bytes()).unwrap();
+        drop(pipe);
+        assert!(child.wait().unwrap().success(), "git {arguments:?}");
     }
 
     /// An interactive rebase with the list of commands that the `sed` script makes.

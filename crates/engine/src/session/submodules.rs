@@ -1,7 +1,12 @@
 //! The state of submodules: which of their changes count, and what they are.
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
+use vigil_linux::errno;
+use vigil_linux::stat::lstat_path;
 use vigil_model::tracked::Tracked;
 
 use super::Session;
@@ -13,7 +18,9 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
+use vigil_git::staged::tree_entries;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
+use vigil_rules::messages::Messages;
 use vigil_store::NoSteps;
 
 /// What `.gitmodules` says, and what the configuration says over it.
@@ -40,19 +47,29 @@ impl Known {
         repository: &Repository,
         tracked: &Tracked,
         objects: &Objects,
+        messages: &Messages,
     ) -> Result<Vec<Self>, SessionError> {
         let mut known = Vec::new();
-        let name = BStr::new(".gitmodules");
+        let name = BStr::new(FILE_NAME);
         if tracked.find(name, 0).is_none()
             && (1..=3).any(|stage| tracked.find(name, stage).is_some())
         {
             // git does not read what is in conflict.
             return Ok(known);
         }
-        let Some((text, name)) = read_gitmodules(repository, tracked, objects) else {
-            return Ok(known);
+        let modules = match read_gitmodules(repository, tracked, objects, messages) {
+            None => return Ok(known),
+            Some(Source::File(text, path)) => {
+                Config::from_bytes(&text, &format!("file {}", path.display()))?
+            }
+            Some(Source::Blob(text, id)) => {
+                let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
+                if let Some(error) = error {
+                    messages.once(format!("error: {error}").into());
+                }
+                modules
+            }
         };
-        let modules = Config::from_bytes(&text, &name)?;
         for submodule in modules.subsections("submodule") {
             let submodule = submodule.as_bstr();
             let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
@@ -111,6 +128,7 @@ impl SubmoduleRules {
         repository: &Repository,
         tracked: &Tracked,
         objects: &Objects,
+        messages: &Messages,
         request: &StatusRequest,
         configured: Option<IgnoreSubmodules>,
     ) -> Result<Self, SessionError> {
@@ -121,7 +139,7 @@ impl SubmoduleRules {
             without_untracked: request.untracked == UntrackedMode::No,
         };
         if rules.asked.is_none() {
-            rules.known = Known::all(repository, tracked, objects)?;
+            rules.known = Known::all(repository, tracked, objects, messages)?;
         }
         Ok(rules)
     }
@@ -164,7 +182,12 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(false);
         };
-        let known = Known::all(&self.repository, &state.tracked, &self.objects)?;
+        let known = Known::all(
+            &self.repository,
+            &state.tracked,
+            &self.objects,
+            &self.messages,
+        )?;
         let rules = SubmoduleRules {
             known,
             asked: None,
@@ -181,20 +204,51 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
     })
 }
 
-/// `.gitmodules` as git reads it: from the working tree, else from the index; and what git calls its source.
+/// The contents of `.gitmodules`, and where they are from.
+enum Source {
+    File(Vec<u8>, PathBuf),
+    Blob(Vec<u8>, ObjectId),
+}
+
+const FILE_NAME: &str = ".gitmodules";
+
+/// `.gitmodules` as git reads it: from the working tree, else from the index, else from HEAD.
 fn read_gitmodules(
     repository: &Repository,
     tracked: &Tracked,
     objects: &Objects,
-) -> Option<(Vec<u8>, String)> {
-    let path = repository.work_tree.as_deref()?.join(".gitmodules");
-    if let Ok(text) = vigil_stamp::file::read(&path) {
-        return Some((text, format!("file {}", path.display())));
+    messages: &Messages,
+) -> Option<Source> {
+    let path = repository.work_tree.as_deref()?.join(FILE_NAME);
+    match vigil_stamp::file::read(&path) {
+        Ok(text) => return Some(Source::File(text, path)),
+        Err(error) if lstat_path(&path).is_ok() => {
+            if error.kind() != ErrorKind::NotFound {
+                let reason = errno::text_of(&error);
+                let path = path.display();
+                messages.once(format!("warning: unable to access '{path}': {reason}").into());
+            }
+            return None;
+        }
+        Err(_) => {}
     }
-    let entry = tracked.find(BStr::new(".gitmodules"), 0)?;
+    let recorded = tracked.find(BStr::new(FILE_NAME), 0).map(|entry| entry.id);
+    let id = recorded.or_else(|| in_head(repository, objects))?;
     let mut text = Vec::new();
-    objects.read(&entry.id, &mut text).ok()??;
-    Some((text, format!("blob {}", entry.id)))
+    objects.read(&id, &mut text).ok()??;
+    Some(Source::Blob(text, id))
+}
+
+/// `.gitmodules` in HEAD.
+fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
+    let head = head_id(&Refs::open(repository).ok()?.head().ok()?)?;
+    let tree = objects.peel_to_tree(&head).ok()?;
+    let mut contents = Vec::new();
+    objects.read(&tree, &mut contents).ok()??;
+    let mut entries = tree_entries(&contents, repository.hash).map_while(Result::ok);
+    entries
+        .find(|entry| entry.name == FILE_NAME)
+        .map(|entry| entry.id)
 }
 
 /// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.

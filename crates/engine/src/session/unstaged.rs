@@ -98,6 +98,7 @@ impl Session {
             &self.repository,
             tracked,
             &self.objects,
+            &self.messages,
             request,
             self.settings.ignore_submodules,
         )

@@ -17,6 +17,11 @@ cases! {
     "submodule with everything", |b| { everything(b); };
     "submodule, new commit staged", |b| { b.submodule().git_in("work/dir/module", &["checkout", "-q", "HEAD~1"]).git(&["add", "dir/module"]); };
     "submodule ignored in .gitmodules", |b| { everything(b); b.git(&["config", "-f", ".gitmodules", "submodule.dir/module.ignore", "all"]); };
+    "submodule ignored in the .gitmodules of HEAD alone", |b| {
+        everything(b);
+        b.git(&["config", "-f", ".gitmodules", "submodule.dir/module.ignore", "all"]).git(&["add", ".gitmodules"]);
+        b.git(&["commit", "-q", "-m", "ignored"]).git(&["mv", ".gitmodules", "renamed"]);
+    };
     "submodule ignored when dirty", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "dirty"]); };
     "submodule ignored when untracked", |b| { everything(b); b.git(&["config", "submodule.dir/module.ignore", "untracked"]); };
     "submodules ignored by diff.ignoreSubmodules", |b| { everything(b); b.git(&["config", "diff.ignoreSubmodules", "all"]); };

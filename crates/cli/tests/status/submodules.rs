@@ -1,0 +1,112 @@
+//! Submodules, and where git reads what is said of them.
+
+use bstr::ByteSlice;
+
+use crate::sandbox::Sandbox;
+
+/// With a submodule `s` that has a commit of its own and something untracked.
+fn with_submodule(modules: &str) -> Sandbox {
+    let sandbox = Sandbox::with_history();
+    let nested = Sandbox::with_history();
+    std::fs::rename(&nested.top, sandbox.top.join("s")).unwrap();
+    sandbox.write(".gitmodules", modules);
+    sandbox.git(&["-c", "advice.addEmbeddedRepo=false", "add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "module"]);
+    sandbox.write("s/new", "");
+    sandbox.write("s/a", "changed");
+    sandbox
+}
+
+fn same(sandbox: &Sandbox) {
+    for arguments in [
+        &["status", "-s"][..],
+        &["status", "--porcelain=v2", "--branch"],
+        &["status"],
+        &["status", "-s", "-uno"],
+        &["status", "-s", "--ignore-submodules=none"],
+    ] {
+        sandbox.same(arguments);
+        sandbox.same(arguments);
+    }
+}
+
+const IGNORED: &str = "[submodule \"s\"]\n\tpath = s\n\turl = nowhere\n\tignore = all\n";
+
+/// git looks in the working tree, then in the index, then in HEAD.
+#[test]
+fn rules_for_submodules_are_those_of_head_where_there_are_no_others() {
+    let sandbox = with_submodule(IGNORED);
+    same(&sandbox);
+    sandbox.git(&["mv", ".gitmodules", "renamed"]);
+    same(&sandbox);
+    sandbox.git(&["commit", "-q", "-m", "renamed"]);
+    same(&sandbox);
+    sandbox.git(&["reset", "-q", "--soft", "HEAD^"]);
+    same(&sandbox);
+    sandbox.git(&["rm", "-q", "--cached", "renamed"]);
+    same(&sandbox);
+    sandbox.git(&["config", "submodule.s.ignore", "untracked"]);
+    same(&sandbox);
+    let unborn = with_submodule(IGNORED);
+    unborn.git(&["rm", "-q", "--cached", ".gitmodules"]);
+    std::fs::remove_file(unborn.top.join(".gitmodules")).unwrap();
+    unborn.git(&["update-ref", "-d", "HEAD"]);
+    same(&unborn);
+}
+
+#[test]
+fn what_is_no_configuration_in_a_blob_is_complained_of() {
+    for bad in [
+        "[bad\n",
+        "nonsense\n",
+        "[submodule \"s\"]\n\tpath = s\n\tignore = all\n\t!\n",
+    ] {
+        for modules in [
+            bad.to_owned(),
+            format!("{IGNORED}{bad}"),
+            format!("{bad}{IGNORED}"),
+        ] {
+            let sandbox = with_submodule(&modules);
+            std::fs::remove_file(sandbox.top.join(".gitmodules")).unwrap();
+            same(&sandbox);
+            sandbox.git(&["rm", "-q", "--cached", ".gitmodules"]);
+            same(&sandbox);
+            sandbox.git(&["reset", "-q", "--hard"]);
+            sandbox.write("s/a", "changed");
+            same(&sandbox);
+            std::fs::remove_file(sandbox.top.join(".gitmodules")).unwrap();
+            std::fs::create_dir(sandbox.top.join(".gitmodules")).unwrap();
+            same(&sandbox);
+        }
+    }
+}
+
+/// git takes the directory for the submodule, and looks for nothing untracked in it.
+#[test]
+fn entries_below_a_submodule() {
+    for stages in [&[0][..], &[2], &[2, 3], &[1, 2, 3]] {
+        for name in ["s/x", "s/dir/x"] {
+            let sandbox = with_submodule("");
+            // git itself takes the submodule out where it adds what is below.
+            let aside = name.replacen('s', "t", 1);
+            let empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+            let lines = stages.iter();
+            let lines = lines.map(|stage| format!("100644 {empty} {stage}\t{aside}\n"));
+            sandbox.git_fed(
+                &["update-index", "--index-info"],
+                &lines.collect::<String>(),
+            );
+            let index = std::fs::read(sandbox.top.join(".git/index")).unwrap();
+            let index = index.replace(&aside, name);
+            std::fs::write(sandbox.top.join(".git/index"), index).unwrap();
+            for arguments in [
+                &["--no-optional-locks", "status", "-s"][..],
+                &["--no-optional-locks", "status", "-s", "-uall", "--ignored"],
+                &["--no-optional-locks", "status", "-s", "s"],
+            ] {
+                sandbox.same(arguments);
+                sandbox.same(arguments);
+            }
+        }
+    }
+}
