@@ -2,193 +2,30 @@
 
 mod blob;
 mod contains;
+mod error;
 mod index;
 mod names;
+mod place;
+mod question;
 mod table;
 mod tag_object;
 mod targets;
 mod walk;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, oid};
+use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use self::names::Names;
+use self::place::abbreviated;
+use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
-use super::revision::{self, Outcome};
-use vigil_git::objects::{self, Objects};
-use vigil_git::refs::{self, Refs};
-use vigil_git::repository::Repository;
 
 pub use self::contains::{Contained, contains};
-
-/// The most candidates that are considered.
-pub const CANDIDATES_MAX: usize = 28;
-
-/// How many candidates are considered if nothing else is asked.
-pub const CANDIDATES_DEFAULT: usize = 10;
-
-/// Why there is no description. The text is git's, without "fatal: ".
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// No reference counts at all.
-    #[error("No names found, cannot describe anything.")]
-    NoNames,
-    /// A name that leads nowhere, or to what has no description.
-    #[error("{text}")]
-    Name {
-        /// What git says of it, with the name's own bytes.
-        text: BString,
-    },
-    /// No tag is at this very commit, and no other will do.
-    #[error("no tag exactly matches '{id}'")]
-    NotExact {
-        /// The commit.
-        id: ObjectId,
-    },
-    /// All tags in its history are lightweight.
-    #[error(
-        "No annotated tags can describe '{id}'.\nHowever, there were unannotated tags: try --tags."
-    )]
-    OnlyLightweight {
-        /// The commit.
-        id: ObjectId,
-    },
-    /// No tag is in its history.
-    #[error("No tags can describe '{id}'.\nTry --always, or create some tags.")]
-    NoTags {
-        /// The commit.
-        id: ObjectId,
-    },
-    /// There is no commit in which a blob could be looked for.
-    #[error("cannot search for blob '{id}' on an unborn branch")]
-    Unborn {
-        /// The blob.
-        id: ObjectId,
-    },
-    /// No commit in the history of HEAD has the blob.
-    #[error("blob '{id}' not reachable from HEAD")]
-    NotReachable {
-        /// The blob.
-        id: ObjectId,
-    },
-    /// Directories lie too deep in each other.
-    #[error("exceeded maximum allowed tree depth")]
-    TooDeep,
-    /// No reference leads to the commit.
-    #[error("cannot describe '{id}'")]
-    Undescribed {
-        /// The commit.
-        id: ObjectId,
-    },
-    /// A reference.
-    #[error(transparent)]
-    Refs(#[from] refs::Error),
-    /// An object.
-    #[error(transparent)]
-    Objects(#[from] objects::Error),
-    /// The way from a name to an object.
-    #[error(transparent)]
-    Revision(#[from] revision::Error),
-}
-
-impl Error {
-    fn of_name(parts: &[&[u8]]) -> Self {
-        let text = parts.concat().into();
-        Self::Name { text }
-    }
-
-    /// The text, where that of `Display` could not show all bytes of a name.
-    pub fn text(&self) -> BString {
-        match self {
-            Self::Name { text } => text.clone(),
-            Self::Refs(error) => error.text(),
-            other => other.to_string().into(),
-        }
-    }
-}
-
-/// What is asked, as the options of `git describe` have it.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// `--all`: any reference counts.
-    pub all: bool,
-    /// `--tags`: lightweight tags count, too.
-    pub tags: bool,
-    /// `--long`: distance and id also where a tag is at the very commit.
-    pub long: bool,
-    /// `--first-parent`.
-    pub first_parent: bool,
-    /// `--always`: where no name is found, the abbreviated id.
-    pub always: bool,
-    /// `--debug`: say how the search goes.
-    pub is_debugged: bool,
-    /// `--abbrev`: how many digits an id has at least, 0 for no id; `None` leaves it to the configuration.
-    pub abbreviation: Option<usize>,
-    /// `--candidates`: how many names are considered, [`CANDIDATES_MAX`] at most; with 0 only one at the very commit.
-    pub candidates: usize,
-    /// `--match`.
-    pub patterns: Vec<BString>,
-    /// `--exclude`.
-    pub excluded: Vec<BString>,
-}
-
-impl Default for Question {
-    fn default() -> Self {
-        Self {
-            all: false,
-            tags: false,
-            long: false,
-            first_parent: false,
-            always: false,
-            is_debugged: false,
-            abbreviation: None,
-            candidates: CANDIDATES_DEFAULT,
-            patterns: Vec::new(),
-            excluded: Vec::new(),
-        }
-    }
-}
-
-impl Question {
-    /// Whether lightweight tags are names.
-    fn counts_lightweight(&self) -> bool {
-        self.all || self.tags
-    }
-}
-
-/// Where commits and names are looked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// The repository.
-    pub repository: &'a Repository,
-    /// Its references.
-    pub refs: &'a Refs,
-    /// Its objects.
-    pub objects: &'a Objects,
-}
-
-impl Place<'_> {
-    /// The object to which `name` leads; `said` takes what git says meanwhile.
-    fn find(&self, name: &BStr, said: &mut Vec<BString>) -> Result<Option<ObjectId>, Error> {
-        let answer = revision::resolve_in_context(
-            name,
-            &revision::Options::default(),
-            self.repository,
-            self.refs,
-            self.objects,
-            &revision::StagedPaths::new(),
-        );
-        said.extend(answer.said);
-        match answer.outcome {
-            Outcome::Found(found) => Ok(Some(found.id)),
-            Outcome::Fatal(text) => Err(Error::Name { text }),
-            Outcome::Failed(error) => Err(error.into()),
-            _ => Ok(None),
-        }
-    }
-}
+pub use self::error::Error;
+pub use self::place::Place;
+pub use self::question::{CANDIDATES_DEFAULT, CANDIDATES_MAX, Question};
 
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {
@@ -419,24 +256,6 @@ impl Resolved {
             _ => None,
         }
     }
-}
-
-/// How the names of references begin that `question` asks for.
-fn prefix_of(question: &Question) -> &'static str {
-    if question.all { "refs/" } else { "refs/tags/" }
-}
-
-/// How names of tags begin where they are shown among other references.
-const TAGS: &[u8] = b"tags/";
-
-/// `id` with at least `digits` digits; 0 stands for all of them, and `None` for as many as the configuration says.
-fn abbreviated(id: &oid, digits: Option<usize>, place: Place<'_>) -> Result<BString, Error> {
-    let config = &place.repository.config;
-    Ok(match digits {
-        None => place.objects.abbreviate(id, config)?,
-        Some(0) => id.to_string().into(),
-        Some(digits) => place.objects.abbreviate_to(id, digits)?,
-    })
 }
 
 #[cfg(test)]

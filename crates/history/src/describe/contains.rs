@@ -8,8 +8,10 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
+use super::error::Error;
+use super::place::{Place, abbreviated};
+use super::question::{Question, prefix_of};
 use super::tag_object;
-use super::{Error, Place, Question, abbreviated, prefix_of};
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
 use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};

@@ -6,10 +6,12 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
+use super::error::Error;
 use super::index::{self, Index, Reference};
+use super::place::Place;
+use super::question::{Question, TAGS, prefix_of};
 use super::table::{Name, NewName, Rank, Table};
 use super::targets::Targets;
-use super::{Error, Place, Question, TAGS, prefix_of};
 use crate::commits::{ById, Commits, first_bytes};
 use vigil_git::objects::{MANY, Tag};
 use vigil_git::refs::{Listing, Next, Skim, Skimmed};

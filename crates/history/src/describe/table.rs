@@ -3,8 +3,9 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 
+use super::error::Error;
+use super::place::Place;
 use super::tag_object;
-use super::{Error, Place};
 use vigil_git::objects::Tag;
 
 /// How good a name is.

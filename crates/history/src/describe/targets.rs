@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
+use super::error::Error;
+use super::place::Place;
 use super::tag_object;
-use super::{Error, Place};
 use crate::commits::first_bytes;
 use crate::commits::{ById, Commits};
 use vigil_git::objects::{MANY, Tag};

@@ -9,6 +9,8 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::testing::OpenRepository as _;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
 use vigil_testkit::oracle::Chance;
 use vigil_testkit::repository::{FORMATS, RefFormat, Sandbox};
 

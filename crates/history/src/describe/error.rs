@@ -1,0 +1,87 @@
+//! Why there is no description.
+
+use bstr::BString;
+use gix_hash::ObjectId;
+
+use crate::revision;
+use vigil_git::{objects, refs};
+
+/// Why there is no description. The text is git's, without "fatal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No reference counts at all.
+    #[error("No names found, cannot describe anything.")]
+    NoNames,
+    /// A name that leads nowhere, or to what has no description.
+    #[error("{text}")]
+    Name {
+        /// What git says of it, with the name's own bytes.
+        text: BString,
+    },
+    /// No tag is at this very commit, and no other will do.
+    #[error("no tag exactly matches '{id}'")]
+    NotExact {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// All tags in its history are lightweight.
+    #[error(
+        "No annotated tags can describe '{id}'.\nHowever, there were unannotated tags: try --tags."
+    )]
+    OnlyLightweight {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// No tag is in its history.
+    #[error("No tags can describe '{id}'.\nTry --always, or create some tags.")]
+    NoTags {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// There is no commit in which a blob could be looked for.
+    #[error("cannot search for blob '{id}' on an unborn branch")]
+    Unborn {
+        /// The blob.
+        id: ObjectId,
+    },
+    /// No commit in the history of HEAD has the blob.
+    #[error("blob '{id}' not reachable from HEAD")]
+    NotReachable {
+        /// The blob.
+        id: ObjectId,
+    },
+    /// Directories lie too deep in each other.
+    #[error("exceeded maximum allowed tree depth")]
+    TooDeep,
+    /// No reference leads to the commit.
+    #[error("cannot describe '{id}'")]
+    Undescribed {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// A reference.
+    #[error(transparent)]
+    Refs(#[from] refs::Error),
+    /// An object.
+    #[error(transparent)]
+    Objects(#[from] objects::Error),
+    /// The way from a name to an object.
+    #[error(transparent)]
+    Revision(#[from] revision::Error),
+}
+
+impl Error {
+    pub(super) fn of_name(parts: &[&[u8]]) -> Self {
+        let text = parts.concat().into();
+        Self::Name { text }
+    }
+
+    /// The text, where that of `Display` could not show all bytes of a name.
+    pub fn text(&self) -> BString {
+        match self {
+            Self::Name { text } => text.clone(),
+            Self::Refs(error) => error.text(),
+            other => other.to_string().into(),
+        }
+    }
+}
