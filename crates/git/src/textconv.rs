@@ -71,34 +71,50 @@ impl Drivers {
     /// # Errors
     /// Any variable of a driver whose value is of the wrong kind. git's `cat-file` ends there whatever it is asked.
     pub fn of(config: &Config) -> Result<Self, config::Error> {
+        let mut drivers = Self::built_in();
+        config
+            .entries()
+            .try_for_each(|entry| drivers.take(&entry))?;
+        Ok(drivers)
+    }
+
+    /// The drivers that git has.
+    pub fn built_in() -> Self {
         let built_in = BUILT_IN.map(|name| (name.into(), Driver::default()));
-        let mut drivers: HashMap<BString, Driver> = built_in.into();
-        for entry in config.entries() {
-            let Some((name, variable)) = entry
-                .key
-                .strip_prefix(b"diff.")
-                .and_then(|rest| rest.rsplit_once_str(b"."))
-            else {
-                continue;
-            };
-            let driver = drivers.entry(name.into()).or_default();
-            match variable {
-                b"textconv" => driver.command = Some(entry.required()?.into()),
-                b"funcname" | b"xfuncname" | b"command" | b"wordregex" | b"algorithm" => {
-                    entry.required()?;
-                }
-                b"binary"
-                    if entry
-                        .value
-                        .is_some_and(|value| value.eq_ignore_ascii_case(b"auto")) => {}
-                b"cachetextconv" => driver.is_cached = entry.boolean()?,
-                b"binary" | b"trustexitcode" => {
-                    entry.boolean()?;
-                }
-                _ => {}
-            }
+        Self {
+            drivers: built_in.into(),
         }
-        Ok(Self { drivers })
+    }
+
+    /// Takes one entry of the configuration, whatever it is about.
+    ///
+    /// # Errors
+    /// As for [`Self::of`].
+    pub fn take(&mut self, entry: &config::Entry<'_>) -> Result<(), config::Error> {
+        let Some((name, variable)) = entry
+            .key
+            .strip_prefix(b"diff.")
+            .and_then(|rest| rest.rsplit_once_str(b"."))
+        else {
+            return Ok(());
+        };
+        let driver = self.drivers.entry(name.into()).or_default();
+        match variable {
+            b"textconv" => driver.command = Some(entry.required()?.into()),
+            b"funcname" | b"xfuncname" | b"command" | b"wordregex" | b"algorithm" => {
+                entry.required()?;
+            }
+            b"binary"
+                if entry
+                    .value
+                    .is_some_and(|value| value.eq_ignore_ascii_case(b"auto")) => {}
+            b"cachetextconv" => driver.is_cached = entry.boolean()?,
+            b"binary" | b"trustexitcode" => {
+                entry.boolean()?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// What converts the contents at `path`; `None` if they are shown as they are. What is no regular file (by its

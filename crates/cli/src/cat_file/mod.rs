@@ -15,6 +15,7 @@ mod threads;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
+use vigil_git::repository::settings::Settings;
 use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
@@ -57,8 +58,10 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
     let sources = Sources::open(environment)?;
     let config = &sources.repository.config;
     say(config.said());
-    let drivers = Drivers::of(config);
-    drivers.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let mut drivers = Drivers::built_in();
+    // All of the configuration is looked at before the command line is.
+    Settings::of_objects(&sources.repository, |entry| drivers.take(entry))
+        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
     if use_mailmap {
         sources.load_mailmap()?;

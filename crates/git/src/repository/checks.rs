@@ -135,6 +135,12 @@ const LAST_BOOLEANS: [&str; 16] = [
     "core.prefersymlinkrefs",
 ];
 
+/// What `fetch.negotiationAlgorithm` may be.
+const NEGOTIATIONS: [&str; 4] = ["skipping", "noop", "consecutive", "default"];
+
+/// What an abbreviated id may be taken for.
+const HINTS: [&str; 6] = ["none", "commit", "committish", "tree", "treeish", "blob"];
+
 /// Numbers of which the last value alone must be valid.
 const LAST_INTS: [&str; 4] = [
     "commitgraph.generationversion",
@@ -150,9 +156,18 @@ const LAST_SIZES: [&str; 3] = [
     "core.packedgitlimit",
 ];
 
-/// Checks the values that git looks up before it looks at every entry.
-pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
-    for key in LAST_BOOLEANS {
+/// Those that a command does not look up which reads objects alone.
+const LAST_OF_REFS: [&str; 4] = [
+    "core.hookspath",
+    "core.logallrefupdates",
+    "core.preloadindex",
+    "core.prefersymlinkrefs",
+];
+
+/// Checks the values that git looks up before it looks at every entry. Where it `reads_objects` alone, it looks up fewer.
+pub(super) fn check_last_values(config: &Config, reads_objects: bool) -> Result<(), Error> {
+    let counts = |key: &str| !reads_objects || !LAST_OF_REFS.contains(&key);
+    for key in LAST_BOOLEANS.into_iter().filter(|key| counts(key)) {
         config.boolean(key)?;
     }
     for key in LAST_INTS {
@@ -165,11 +180,19 @@ pub(super) fn check_last_values(config: &Config) -> Result<(), Error> {
             .transpose()?;
     }
     for key in ["core.hookspath", "core.untrackedcache"] {
-        if let Some(entry) = config.entry(key) {
+        if let Some(entry) = config.entry(key).filter(|_| counts(key)) {
             entry.required()?;
         }
     }
-    if let Some(entry) = config.entry("core.logallrefupdates") {
+    if let Some(entry) = config.entry("fetch.negotiationalgorithm") {
+        let value = entry.required()?;
+        if !NEGOTIATIONS.iter().any(|word| is_word(&entry, word)) {
+            let text = format!("unknown fetch negotiation algorithm '{value}'");
+            return Err(Error::Bad(text));
+        }
+    }
+    let key = "core.logallrefupdates";
+    if let Some(entry) = config.entry(key).filter(|_| counts(key)) {
         entry.required()?;
         if !is_word(&entry, "always") {
             entry.boolean()?;
@@ -218,6 +241,16 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
             _ => entry.boolean().map(drop),
         },
         "core.abbrev" => abbreviation(entry),
+        "core.disambiguate" => {
+            let value = entry.required()?;
+            match HINTS.iter().any(|hint| is_word(entry, hint)) {
+                true => Ok(()),
+                false => {
+                    let text = format!("unknown hint type for '{key}': {value}");
+                    Err(entry.complaint(text))
+                }
+            }
+        }
         "core.compression" | "core.loosecompression" => level(entry, "zlib"),
         "pack.compression" => level(entry, "pack"),
         "core.commentchar" | "core.commentstring" => comment(entry),

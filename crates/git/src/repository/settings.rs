@@ -99,7 +99,19 @@ impl Settings {
     /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
     /// is about statuses, differences and colours is not looked at.
     pub fn of_any_command(repository: &Repository) -> Result<Self, Error> {
-        Self::read_where(repository, is_for_any_command, |_| Ok(false))
+        checks::check_last_values(&repository.config, false)?;
+        let counts = |entry: &Entry<'_>| Ok(is_for_any_command(entry.key));
+        Self::read_where(repository, counts, |_| Ok(false))
+    }
+
+    /// The same, for one that reads objects alone; `first` looks at each entry of the configuration before all others do.
+    pub fn of_objects(
+        repository: &Repository,
+        mut first: impl FnMut(&Entry<'_>) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        checks::check_last_values(&repository.config, true)?;
+        let counts = |entry: &Entry<'_>| first(entry).map(|()| is_for_any_command(entry.key));
+        Self::read_where(repository, counts, |_| Ok(false))
     }
 
     /// As [`Self::new`], and offers each entry that is no setting here to `other`, which says whether it is one of
@@ -108,19 +120,22 @@ impl Settings {
         repository: &Repository,
         other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
-        Self::read_where(repository, |_| true, other)
+        checks::check_last_values(&repository.config, false)?;
+        Self::read_where(repository, |_| Ok(true), other)
     }
 
     fn read_where(
         repository: &Repository,
-        counts: impl Fn(&BStr) -> bool,
+        mut counts: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
         mut other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
         let config = &repository.config;
-        checks::check_last_values(config)?;
         let mut settings = Self::default();
         let mut draft = Draft::default();
-        for entry in config.entries().filter(|entry| counts(entry.key)) {
+        for entry in config.entries() {
+            if !counts(&entry)? {
+                continue;
+            }
             if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
                 checks::check(&entry)?;
             }
@@ -242,7 +257,10 @@ fn is_for_any_command(key: &BStr) -> bool {
         "submodule.",
         "pager.",
     ];
-    !OTHERS.iter().any(|section| key.starts_with_str(section)) || key.starts_with(b"color.advice")
+    let is_about_pagers = key == "color.pager" || key == "pager.color";
+    !OTHERS.iter().any(|section| key.starts_with_str(section))
+        || key.starts_with(b"color.advice")
+        || is_about_pagers
 }
 
 impl Default for Settings {
