@@ -1,7 +1,8 @@
-//! Answers what changed in one working copy. Works without a daemon.
+//! Answers what changed in one working copy: the parts below put together. Works without a daemon.
 //!
-//! The engine never prints, never reads the process's environment, never exits and never names a socket: what it
-//! may know of its surroundings comes in an [`environment::Environment`], what it has to say goes out in values.
+//! May import everything but `daemon` and `cli`. The engine never prints, never reads the process's environment, never exits
+//! and never names a socket: what it may know of the process that it runs in comes in an
+//! [`Environment`](vigil_git::environment::Environment), what it has to say goes out in values.
 
 mod checked_out;
 pub mod dirty;

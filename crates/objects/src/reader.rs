@@ -109,7 +109,7 @@ impl Reader {
     }
 
     /// Where the object is: one lookup. `None` if there is no such object. The file of an object that has one is
-    /// opened, for the next call to read. What is missing is fetched where that may be ([`Promisor`](super::Promisor)).
+    /// opened, for the next call to read. What is missing is fetched where that may be ([`FetchMissing`](super::FetchMissing)).
     ///
     /// # Errors
     /// As for [`ObjectStore::find`], and where fetching fails.
