@@ -7,6 +7,7 @@
 mod parse;
 mod pattern;
 mod source;
+mod value;
 mod vocabulary;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use parking_lot::RwLock;
 use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
 use self::source::{Loaded, Source};
+pub use self::value::Value;
 use self::vocabulary::Vocabulary;
 use crate::messages::{Messages, bytes};
 
@@ -57,20 +59,6 @@ pub struct AttributeFiles {
     pub system_file: Option<PathBuf>,
     /// Whether patterns match letters in both cases (`core.ignoreCase`).
     pub fold_case: bool,
-}
-
-/// The state of an attribute for a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Value {
-    /// Nothing is said, or `!attr`.
-    #[default]
-    Unspecified,
-    /// `attr`.
-    Set,
-    /// `-attr`.
-    Unset,
-    /// `attr=text`; the text may be empty.
-    Text(BString),
 }
 
 /// A line in a file of attributes.

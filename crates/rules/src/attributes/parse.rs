@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::quote::unquote;
 
-use super::Value;
 use super::pattern::Pattern;
+use super::value::Value;
 use crate::messages::{Complaints, bytes};
 
 /// Lines of this length in bytes, and longer ones, are ignored.

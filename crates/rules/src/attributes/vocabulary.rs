@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 
-use super::Value;
 use super::parse::{Assignment, Rules};
 use super::source::Loaded;
+use super::value::Value;
 
 /// The words of one question, as files define them.
 pub(super) struct Vocabulary {

@@ -1,0 +1,17 @@
+//! What is said of an attribute.
+
+use bstr::BString;
+
+/// The state of an attribute for a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing is said, or `!attr`.
+    #[default]
+    Unspecified,
+    /// `attr`.
+    Set,
+    /// `-attr`.
+    Unset,
+    /// `attr=text`; the text may be empty.
+    Text(BString),
+}
