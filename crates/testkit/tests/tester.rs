@@ -172,7 +172,7 @@ fn a_candidate_that_writes_is_caught() {
 #[test]
 fn a_candidate_that_hangs_is_caught() {
     let directory = tempfile::tempdir().unwrap();
-    let candidate = script(directory.path(), "exec cat /dev/zero >&2");
+    let candidate = script(directory.path(), "exec tail -f /dev/null");
     let mut campaign = campaign(1, 1, false);
     campaign.shrinks = false;
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
