@@ -4,6 +4,7 @@
 //! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
 //! about, kept, and looked at again, once, after each [`Attributes::refresh`].
 
+mod blobs;
 mod parse;
 mod pattern;
 mod source;
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::RwLock;
 
+pub use self::blobs::{Blobs, IndexBlobs};
 use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
 use self::source::{Loaded, Source};
@@ -28,21 +30,6 @@ use self::vocabulary::Vocabulary;
 use crate::messages::{Messages, bytes};
 
 const FILE_NAME: &str = ".gitattributes";
-
-/// Blobs by their path: of the index (stage 0, else stage 2) or of a tree.
-pub trait IndexBlobs: Send + Sync {
-    /// The contents recorded for `path`, if it is there and is a blob.
-    fn blob(&self, path: &BStr) -> Option<Vec<u8>>;
-}
-
-/// What is recorded, as of one request.
-#[derive(Clone)]
-pub struct Blobs {
-    /// The index.
-    pub index: Arc<dyn IndexBlobs>,
-    /// The tree that `attr.tree` names: then no `.gitattributes` file of working tree or index counts.
-    pub tree: Option<Arc<dyn IndexBlobs>>,
-}
 
 /// Where attributes are read from, all paths absolute.
 #[derive(Clone, Debug, Default)]

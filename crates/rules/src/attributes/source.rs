@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
-use super::IndexBlobs;
+use super::blobs::IndexBlobs;
 use super::parse::{Reading, Rules};
 use crate::messages::{Complaints, bytes};
 use vigil_stamp::file::read_to_end;

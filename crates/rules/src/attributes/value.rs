@@ -1,4 +1,4 @@
-//! What is said of an attribute.
+//! What an attribute may be.
 
 use bstr::BString;
 
