@@ -4,8 +4,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
 
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 const VARIABLE: &str = "GIT_CONFIG_PARAMETERS";
 

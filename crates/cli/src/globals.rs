@@ -9,10 +9,9 @@ use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
-use crate::bytes;
 use crate::config_parameter;
 use crate::help;
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// Options that set a variable to a fixed value.
 const SWITCHES: &[(&str, &str, &str)] = &[

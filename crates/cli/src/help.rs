@@ -2,8 +2,7 @@
 
 use bstr::BStr;
 
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 const SYNOPSIS: &str = "\
 vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]

@@ -114,7 +114,7 @@ pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
     match given {
         Given::Negated => Ok(false),
         Given::With(name) if name == "json" => Ok(true),
-        Given::With(name) => Err(Reply::fatal(crate::bytes![
+        Given::With(name) => Err(Reply::fatal(crate::reply::bytes![
             "unsupported format '",
             name,
             "'"

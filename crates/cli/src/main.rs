@@ -14,9 +14,11 @@ mod options;
 mod output;
 mod pager;
 mod reply;
+mod say;
 mod state;
 mod status;
 mod time;
+mod whole_files;
 mod why;
 
 use std::ffi::{OsStr, OsString};
@@ -24,12 +26,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::io::Errno;
 use vigil_git::config;
 use vigil_git::environment::Environment;
 use vigil_store::NoSteps;
 
 use reply::Reply;
+use say::{say, write};
+use whole_files::of_whole_files;
 
 #[cfg(not(test))]
 vigil_linux::start_with!(run);
@@ -68,35 +71,6 @@ fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
         || arguments
             .first()
             .is_some_and(|first| first.starts_with(b"-G"))
-}
-
-/// How often something is done since a mapped file was cut that may have been read.
-const ANEW_MAX: usize = 3;
-
-/// What `answer` makes of mapped files that are whole when it is done. It is asked anew, from the same folder, where one was
-/// cut meanwhile: then zeros may have been read for what is gone.
-///
-/// # Errors
-/// The reply where that happens again and again.
-fn of_whole_files<T>(environment: &Environment, answer: impl Fn() -> T) -> Result<T, Reply> {
-    for _ in 0..ANEW_MAX {
-        let cuts = vigil_linux::map::cuts();
-        let answered = answer();
-        if vigil_linux::map::cuts() == cuts {
-            return Ok(answered);
-        }
-        drop(answered);
-        let folder = environment.working_directory();
-        if !folder.as_os_str().is_empty() && std::env::set_current_dir(folder).is_err() {
-            break;
-        }
-    }
-    Err(cut_off())
-}
-
-/// What is said where files are cut while they are read.
-fn cut_off() -> Reply {
-    Reply::fatal("a file was cut off while it was read")
 }
 
 /// Runs the command that `arguments` name, and returns the exit code.
@@ -202,28 +176,4 @@ fn gitstatusd(arguments: &[BString], environment: Environment) -> u8 {
         .map(|argument| OsStr::from_bytes(argument).to_owned())
         .collect();
     vigil_daemon::gitstatusd::run("gitstatusd", &arguments, environment)
-}
-
-/// Writes both streams, warnings and errors first, each in one go, and returns the exit code.
-fn say(reply: &Reply) -> u8 {
-    // Nobody is left to be told if standard error cannot be written.
-    let _ = write(rustix::stdio::stderr(), &reply.stderr);
-    match write(rustix::stdio::stdout(), &reply.stdout) {
-        Ok(()) => reply.code,
-        Err(Errno::PIPE) => pager::die_of_broken_pipe(),
-        Err(error) => {
-            let reason = vigil_linux::errno::text(error);
-            let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));
-            let _ = write(rustix::stdio::stderr(), &complaint.stderr);
-            complaint.code
-        }
-    }
-}
-
-fn write(stream: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(stream, bytes))?;
-        bytes = bytes.get(written..).unwrap_or_default();
-    }
-    Ok(())
 }

@@ -21,8 +21,7 @@ use vigil_git::repository::Repository;
 use vigil_linux::{errno, process, signals};
 use vigil_model::config_value;
 
-use crate::bytes;
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// git's own, where nothing else is said.
 const DEFAULT: &str = "less";

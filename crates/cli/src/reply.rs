@@ -90,7 +90,6 @@ const REPORTS: [&[u8]; 4] = [b"fatal: ", b"error: ", b"warning: ", b"usage: "];
 const REPORT_LENGTH_MAX: usize = 4095;
 
 /// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.
-#[macro_export]
 macro_rules! bytes {
     ($($piece:expr),+ $(,)?) => {{
         let mut joined: Vec<u8> = Vec::new();
@@ -98,6 +97,7 @@ macro_rules! bytes {
         joined
     }};
 }
+pub(crate) use bytes;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::filter::Filter;
 use super::format::Format;
 use super::output;
-use super::say;
+use super::say::say;
 use super::tell::{Asked, Teller, What};
 use super::threads::{self, Bounds, Item, Locations};
 

@@ -4,9 +4,8 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::filter::Filter;
 use super::format::DEFAULT;
-use crate::bytes;
 use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage};
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// What is asked of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use vigil_model::config_value;
 use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
 use super::input::Input;
-use super::say;
+use super::say::say;
 use super::sources::Sources;
 use super::tell::{Asked, Teller, What};
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
+use crate::whole_files::ANEW_MAX;
 
 /// How many lines may wait for their answers to be written.
 const UNWRITTEN_MAX: usize = 4096;
@@ -53,7 +53,7 @@ impl Questions {
             self.again.push_front(line);
         }
         self.times = self.times.saturating_add(1);
-        !self.is_kept_back && self.times < crate::ANEW_MAX
+        !self.is_kept_back && self.times < ANEW_MAX
     }
 
     /// Whether another line is here already.

@@ -6,6 +6,8 @@ use vigil_history::revision::Outcome;
 
 use crate::pager;
 use crate::reply::Reply;
+use crate::say::say;
+use crate::whole_files::cut_off;
 
 /// Why the command ends before its end.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl From<objects::Error> for Failure {
 impl Failure {
     /// The same where a part was written, or it goes on and on.
     pub(super) fn cut_for_good() -> Self {
-        Self::Reply(crate::cut_off())
+        Self::Reply(cut_off())
     }
 
     /// git ends where a name leads, though it leads nowhere.
@@ -56,13 +58,13 @@ impl Failure {
     /// Says why, and returns the exit code.
     pub(super) fn say(self) -> u8 {
         match self {
-            Self::Reply(reply) => crate::say(&reply),
+            Self::Reply(reply) => say(&reply),
             Self::Output(Errno::PIPE) => pager::die_of_broken_pipe(),
             Self::Unwanted => Reply::FATAL,
-            Self::Cut => crate::say(&crate::cut_off()),
+            Self::Cut => say(&cut_off()),
             Self::Output(error) => {
                 let reason = vigil_linux::errno::text(error);
-                crate::say(&Reply::fatal(format!("write error: {reason}")))
+                say(&Reply::fatal(format!("write error: {reason}")))
             }
         }
     }

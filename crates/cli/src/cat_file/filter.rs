@@ -3,8 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use vigil_objects::{Facts, Kind, Wanted};
 
-use crate::bytes;
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// What must be written as `%` and two digits in a part of a combined filter, beside spaces and control characters
 /// (git-rev-list(1), "--filter").

@@ -7,8 +7,7 @@ use vigil_model::mode::FileMode;
 use vigil_model::{HashKind, ObjectId, oid};
 use vigil_objects::{Facts, Kind, Wanted};
 
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// What git prints where no format is given.
 pub(super) const DEFAULT: &str = "%(objectname) %(objecttype) %(objectsize)";

@@ -8,6 +8,7 @@ mod filter;
 mod format;
 mod input;
 mod output;
+mod say;
 mod single;
 mod sources;
 mod tell;
@@ -22,13 +23,15 @@ use vigil_objects::Reader;
 
 use crate::inside;
 use crate::options::{Audience, usage};
-use crate::reply::{Reply, labelled};
+use crate::reply::Reply;
+use crate::whole_files::ANEW_MAX;
 
 use arguments::{Arguments, BatchArguments, TABLE, Task};
 use batch::{Lines, Questions};
 use failure::Failure;
 use format::Format;
 use output::{Output, Sink};
+use say::say;
 use sources::Sources;
 use tell::Teller;
 use threads::Bounds;
@@ -38,14 +41,14 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments {
         [only] if only == "-h" => {
             let reply = inside::usage(usage(&TABLE, Audience::Everyone), environment, true);
-            return crate::say(&reply.unwrap_or_else(|complaint| complaint));
+            return crate::say::say(&reply.unwrap_or_else(|complaint| complaint));
         }
         [first, ..] if first == "--help" => {
-            return crate::say(&Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+            return crate::say::say(&Reply::printed(usage(&TABLE, Audience::Everyone), 0));
         }
         _ => {}
     }
-    for _ in 0..crate::ANEW_MAX {
+    for _ in 0..ANEW_MAX {
         match answer(arguments, environment) {
             Err(Failure::Cut) => {}
             answered => return answered.unwrap_or_else(Failure::say),
@@ -154,17 +157,4 @@ fn teller<'a>(
         rewriter: Some(sources),
         use_mailmap,
     }
-}
-
-/// Whole lines on standard error.
-fn say(lines: &[impl AsRef<[u8]>]) {
-    if lines.is_empty() {
-        return;
-    }
-    let mut text = Vec::new();
-    for line in lines {
-        text.extend(labelled("", line.as_ref()));
-    }
-    // Nobody is left to be told if standard error cannot be written.
-    let _ = crate::write(rustix::stdio::stderr(), &text);
 }

@@ -12,11 +12,10 @@ use vigil_objects::{Kind, Location, Reader, StreamError};
 use super::arguments::{Single, Transform};
 use super::failure::Failure;
 use super::output::{Output, Sink};
-use super::say;
+use super::say::say;
 use super::sources::Sources;
 use super::tell::{Rewriter, STREAM_MIN, heard};
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// One object, and what was asked of it.
 struct One<'a> {

@@ -21,7 +21,7 @@ use vigil_objects::{Kind, ObjectStore};
 use super::arguments::Transform;
 use super::failure::Failure;
 use super::output::Account;
-use super::say;
+use super::say::say;
 use super::tell::Rewriter;
 use crate::inside;
 use crate::reply::Reply;

@@ -12,9 +12,8 @@ use super::failure::Failure;
 use super::filter::Filter;
 use super::format::{Format, Object};
 use super::output::Output;
-use super::say;
-use crate::bytes;
-use crate::reply::Reply;
+use super::say::say;
+use crate::reply::{Reply, bytes};
 
 /// Blobs above this size, in bytes, are written as they are inflated.
 pub(super) const STREAM_MIN: u64 = 1 << 20;

@@ -3,8 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{Argument, Audience, Entry, Given, Table, usage};
-use crate::bytes;
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// Calls `take` for each option in `arguments`, in order, and returns what is no option.
 ///

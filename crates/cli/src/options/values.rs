@@ -3,8 +3,7 @@
 use bstr::BStr;
 use vigil_model::config_value::{self, BadNumber};
 
-use crate::bytes;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// The whole number that the option `name` is given, with `k`, `m` or `g` behind it for powers of 1024.
 ///

@@ -9,7 +9,7 @@ use vigil_model::ObjectId;
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 
-use super::Presentation;
+use super::presentation::Presentation;
 use super::sides::Sides;
 
 /// Raised when a reader of the former schema could misunderstand the new one.

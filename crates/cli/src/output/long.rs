@@ -16,7 +16,7 @@ use vigil_model::change::ChangeKind;
 
 use self::columns::Columns;
 use self::lines::Lines;
-use super::Presentation;
+use super::presentation::Presentation;
 
 /// How the long format is printed, beyond what all formats share.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@
 use bstr::BString;
 use vigil_engine::status::Status;
 
-use super::Presentation;
 use super::color::Palette;
+use super::presentation::Presentation;
 use super::short::{self, SubmoduleLetter};
 
 /// The bytes of `status`.

@@ -10,9 +10,10 @@ use vigil_model::change::ChangeKind;
 use vigil_model::mode::FileMode;
 use vigil_model::{HashKind, ObjectId};
 
+use super::branch_name::branch_name;
+use super::presentation::Presentation;
 use super::sides::Sides;
-use super::{Presentation, branch_name};
-use crate::bytes;
+use crate::reply::bytes;
 
 /// The bytes of `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {

@@ -6,8 +6,9 @@ use vigil_git::refs::Head;
 use vigil_history::branch::{BranchStatus, Distance, Upstream};
 use vigil_model::change::ChangeKind;
 
+use super::branch_name::branch_name;
 use super::color::paint;
-use super::{Presentation, branch_name};
+use super::presentation::Presentation;
 
 /// The letter for a submodule that differs in the working tree.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use vigil_engine::state::{
 };
 use vigil_git::state_place::Unkept;
 
-use super::name_of;
+use super::unkept::name_of;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use crate::inside::path_bytes;
 use crate::output::json::Text;

@@ -2,18 +2,19 @@
 
 mod json;
 mod show;
+mod unkept;
 mod verify;
 mod words;
 
 use bstr::BString;
 use vigil_git::environment::Environment;
-use vigil_git::state_place::{Unkept, left_by_older_versions, places_whether_off_or_not};
+use vigil_git::state_place::{left_by_older_versions, places_whether_off_or_not};
 use vigil_store::{Dropped, Store};
 
-use crate::bytes;
+use self::unkept::why_unkept;
 use crate::inside;
 use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
-use crate::reply::{Reply, labelled};
+use crate::reply::{Reply, bytes, labelled};
 
 /// The options of `vigil state show`.
 #[derive(Clone, Copy)]
@@ -155,28 +156,4 @@ fn drop_all(stores: &[Store]) -> Reply {
         reply.stdout.extend_from_slice(b"there is no state\n");
     }
     reply
-}
-
-/// Why a working copy has no state, as a line.
-fn why_unkept(reason: Unkept) -> &'static str {
-    match reason {
-        Unkept::Off => "vigil.stateFile is false: no state is kept or used\n",
-        Unkept::NoWorkTree => "there is no working tree, and so no state\n",
-        Unkept::Borrowed => {
-            "with another index or working tree than the repository's own, no state is kept or used\n"
-        }
-        Unkept::Unknown => {
-            "repository or working tree cannot be looked at: no state is kept or used\n"
-        }
-    }
-}
-
-/// The name of the same for programs.
-fn name_of(reason: Unkept) -> &'static str {
-    match reason {
-        Unkept::Off => "off",
-        Unkept::NoWorkTree => "no_work_tree",
-        Unkept::Borrowed => "borrowed",
-        Unkept::Unknown => "unknown",
-    }
 }

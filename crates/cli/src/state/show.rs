@@ -10,12 +10,12 @@ use vigil_git::environment::Environment;
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::NoState;
 
+use super::json;
+use super::unkept::why_unkept;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
-use super::{json, why_unkept};
-use crate::bytes;
 use crate::inside;
 use crate::output::Presentation;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 use crate::time::utc;
 
 /// How wide the labels are.

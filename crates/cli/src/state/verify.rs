@@ -6,12 +6,11 @@ use vigil_engine::status::Change;
 use vigil_git::environment::Environment;
 use vigil_model::change::ChangeKind;
 
-use super::why_unkept;
+use super::unkept::why_unkept;
 use super::words::{ignored_name, untracked_name};
-use crate::bytes;
 use crate::inside;
 use crate::output::Presentation;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// The reply that ends the command.
 struct Ended(Reply);

@@ -3,10 +3,9 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use super::column_style::ColumnStyle;
-use crate::bytes;
 use crate::inside;
 use crate::options::{Argument, Entry, Given, Table, parse, rename_score};
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// The options.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,10 @@ use vigil_git::operation::comment_prefix;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 
-use crate::bytes;
 use crate::inside;
 use crate::options::{Audience, usage};
 use crate::output::{self, Format};
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;

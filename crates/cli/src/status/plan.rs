@@ -14,13 +14,12 @@ use super::arguments::{Arguments, FormatChoice};
 use super::column_style::ColumnUse;
 use super::installed_git::Wanted;
 use super::settings::{ColorUse, PrintSettings};
-use crate::bytes;
 use crate::output::color::Palette;
 use crate::output::long::columns::Columns;
 use crate::output::long::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
 use crate::pager;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// The width of a terminal of which nothing is known, in cells.
 const TERMINAL_WIDTH_DEFAULT: usize = 80;

@@ -16,9 +16,9 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict, worktree_mode};
 use vigil_rules::attributes::Value;
 
-use crate::bytes;
 use crate::inside;
 use crate::output::Presentation;
+use crate::reply::bytes;
 use crate::time::utc;
 
 /// One or two lines for each path.

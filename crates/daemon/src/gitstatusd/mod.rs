@@ -11,6 +11,7 @@ mod repositories;
 pub(crate) mod request;
 mod response;
 mod serve;
+mod version;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -19,9 +20,7 @@ use std::os::fd::AsFd;
 use vigil_git::environment::Environment;
 
 pub use options::{Options, Parsed, UsageError};
-
-/// The version of gitstatusd whose behaviour this is.
-pub const VERSION: &str = "v1.5.5";
+pub use version::VERSION;
 
 /// Runs until standard input ends, the lock is lost or the parent is dead, and returns the exit code.
 ///

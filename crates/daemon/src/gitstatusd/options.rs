@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::process::matches_glob;
 
-use super::VERSION;
 use super::log::Level;
+use super::version::VERSION;
 
 /// What the process was asked to be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use vigil_git::refs::Head;
 use vigil_history::branch::{ComparedBranch, Distance};
 
 use super::Writer;
-use crate::bytes;
-use crate::output::branch_name;
+use crate::output::branch_name::branch_name;
+use crate::reply::bytes;
 
 /// From this on git advises not to count commits, in milliseconds.
 const SLOW_MS: u128 = 2_000;

@@ -4,7 +4,7 @@ use bstr::BString;
 
 use super::Writer;
 use super::columns::Frame;
-use crate::bytes;
+use crate::reply::bytes;
 
 /// From this on git advises on how to find untracked files faster, in milliseconds.
 const SLOW_MS: u64 = 2_000;

@@ -5,7 +5,7 @@ use vigil_engine::status::{Change, SubmoduleState, UnmergedChange};
 use vigil_model::change::ChangeKind;
 
 use super::{Patches, SubmoduleCommits, Writer, listed, unstaged_kinds};
-use crate::bytes;
+use crate::reply::bytes;
 
 /// How wide labels are, with the space behind the longest.
 const LABEL_WIDTH: usize = 12;

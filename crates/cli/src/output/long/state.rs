@@ -5,7 +5,7 @@ use vigil_engine::status::SparseState;
 use vigil_git::operation::under_way::{Am, Commands, RebaseSteps};
 
 use super::Writer;
-use crate::bytes;
+use crate::reply::bytes;
 
 /// How many commands of each list are shown.
 const SHOWN: usize = 2;
