@@ -1,7 +1,7 @@
 //! Line ends, encodings and filters.
 
 use super::builder::Builder;
-use super::cases;
+use super::case::cases;
 
 cases! {
     "line ends converted", |b| { ends(b, "core.autocrlf", "true"); };

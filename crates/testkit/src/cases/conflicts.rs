@@ -1,7 +1,7 @@
 //! Conflicts in all seven combinations of stages.
 
 use super::builder::Builder;
-use super::cases;
+use super::case::cases;
 use crate::action::Action;
 
 cases! {

@@ -1,6 +1,6 @@
 //! Damaged repositories: the answer is an error, or what git makes of it, and never a crash.
 
-use super::cases;
+use super::case::cases;
 use crate::action::Damage::{Cut, Flip};
 
 cases! {

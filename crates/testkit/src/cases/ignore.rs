@@ -1,6 +1,6 @@
 //! Which rule wins.
 
-use super::cases;
+use super::case::cases;
 use crate::action::Action;
 
 cases! {

@@ -1,7 +1,7 @@
 //! Formats and flags of the index.
 
 use super::builder::Builder;
-use super::cases;
+use super::case::cases;
 
 cases! {
     "index version 4", |b| { dirty(b.base().git(&["update-index", "--index-version", "4"])); };

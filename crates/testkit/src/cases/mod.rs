@@ -2,6 +2,7 @@
 
 mod attributes;
 mod builder;
+mod case;
 mod conflicts;
 mod damage;
 mod ignore;
@@ -22,136 +23,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::ByteSlice;
 
 use crate::campaign::describe_differences;
-use crate::invocation::Invocation;
 use crate::player::{Difference, Judge, Settings, play};
 use crate::sandbox::SandboxError;
-use crate::scenario::{Item, Question, Scenario, ServerOptions, Step};
-use builder::Builder;
-
-/// A named repository state.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// What it is called.
-    pub name: &'static str,
-    /// Where questions are asked, relative to the sandbox's root.
-    pub directory: &'static str,
-    /// Brings it about.
-    build: fn(&mut Builder),
-}
-
-/// The rows of a table; a row names another directory than `work` after `in`.
-macro_rules! cases {
-    ($($name:literal $(in $directory:literal)?, $build:expr;)*) => {
-        /// The states of this subject.
-        pub(super) const CASES: &[super::Case] = &[
-            $(super::Case::new($name, cases!(@directory $($directory)?), $build)),*
-        ];
-    };
-    (@directory) => { "work" };
-    (@directory $directory:literal) => { $directory };
-}
-use cases;
-
-impl Case {
-    const fn new(name: &'static str, directory: &'static str, build: fn(&mut Builder)) -> Self {
-        Self {
-            name,
-            directory,
-            build,
-        }
-    }
-
-    /// The state and all questions about it.
-    pub fn scenario(&self, prompts: bool) -> Scenario {
-        let mut builder = Builder::default();
-        (self.build)(&mut builder);
-        let mut items = vec![Item::Step(Step {
-            name: self.name,
-            actions: builder.actions,
-        })];
-        let ask = |invocation| Item::Ask(Question::Status(invocation));
-        if prompts {
-            items.push(Item::Ask(Question::Prompt(self.directory.into())));
-        } else {
-            items.extend(
-                INVOCATIONS
-                    .iter()
-                    .map(|options| ask(Invocation::new(self.directory, options))),
-            );
-            let below = format!("{}/dir", self.directory);
-            items.push(ask(Invocation::new(&below, &["-s", "-b", "--ignored"])));
-            items.push(ask(Invocation::new(&below, &["--porcelain=v1", "-uall"])));
-            let mut literal =
-                Invocation::new(self.directory, &["-uall", "-vv", "--ignore-submodules=all"]);
-            literal.variables = vec![("GIT_LITERAL_PATHSPECS".into(), "1".into())];
-            items.push(ask(literal));
-            let mut limited =
-                Invocation::new(self.directory, &["--porcelain=v2", "--ignored", "-uall"]);
-            limited.pathspecs = vec!["dir".into()];
-            items.push(ask(limited.clone()));
-            limited.options = vec!["--long".into(), "-v".into()];
-            limited.pathspecs = vec!["other/g".into()];
-            items.push(ask(limited.clone()));
-            limited.options = vec!["-vv".into()];
-            limited.pathspecs = vec!["dir/no/such/file".into()];
-            items.push(ask(limited));
-            for pathspecs in PATHSPECS {
-                let mut limited = Invocation::new(self.directory, &["--porcelain=v1", "--ignored"]);
-                limited.pathspecs = pathspecs
-                    .iter()
-                    .map(|pathspec| (*pathspec).into())
-                    .collect();
-                items.push(ask(limited));
-            }
-        }
-        let server = prompts.then_some(ServerOptions { recurse: false });
-        Scenario {
-            name: format!("case {}", self.name),
-            server,
-            items,
-        }
-    }
-}
-
-/// What is asked about every state.
-const INVOCATIONS: &[&[&str]] = &[
-    &["--porcelain=v2", "--branch", "--show-stash", "-z"],
-    &[
-        "--porcelain=v2",
-        "--branch",
-        "--no-ahead-behind",
-        "-uno",
-        "--no-renames",
-    ],
-    &["--porcelain=v2", "-uall", "--ignored=matching", "-z"],
-    &["--porcelain=v2", "--ignored=matching"],
-    &[
-        "--porcelain=v2",
-        "--ignore-submodules=dirty",
-        "--find-renames=20%",
-    ],
-    &["--porcelain=v1", "-uall", "--ignored"],
-    &["--porcelain=v1", "-z", "--ignored=traditional"],
-    &["--porcelain=v1", "-b", "--ignore-submodules=untracked"],
-    &["-s", "-b"],
-    &["-s", "--ignore-submodules=all"],
-    &[],
-    &["--long", "-uall", "--ignored", "--show-stash"],
-    &["-uno", "-v"],
-    &["-vv"],
-    &["-uno", "-vv", "--ignore-submodules=dirty"],
-];
-
-/// What is asked about every state, too, each for one way in which git walks.
-const PATHSPECS: &[&[&str]] = &[
-    &[":(icase)DIR/NEW", ":(icase)n*"],
-    &["dir/no/such/file"],
-    &["dir/new/", "."],
-    &["dir/new/", "dir/c/"],
-    &[":!dir/*"],
-    &["other/deep/f"],
-    &["other/g"],
-];
+use crate::scenario::Scenario;
+pub use case::Case;
 
 /// All states, by subject.
 const GROUPS: &[&[Case]] = &[

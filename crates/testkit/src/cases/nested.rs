@@ -1,6 +1,6 @@
 //! Repositories inside, and repositories elsewhere.
 
-use super::cases;
+use super::case::cases;
 
 cases! {
     "repository inside", |b| {

@@ -1,6 +1,6 @@
 //! Paths that are long, deep, many or no text, and things that are no files.
 
-use super::cases;
+use super::case::cases;
 use crate::action::Action;
 
 cases! {

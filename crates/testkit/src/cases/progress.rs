@@ -1,6 +1,6 @@
 //! Operations in progress.
 
-use super::cases;
+use super::case::cases;
 
 cases! {
     "merge with conflicts", |b| { b.fork().git_stops(&["merge", "-q", "topic"]); };

@@ -1,6 +1,6 @@
 //! The states that prompts show.
 
-use super::cases;
+use super::case::cases;
 
 cases! {
     "clean", |b| { b.base(); };

@@ -1,7 +1,7 @@
 //! States in which only the contents tell, or only the times.
 
 use super::builder::Builder;
-use super::cases;
+use super::case::cases;
 use crate::action::Action;
 
 cases! {

@@ -1,6 +1,6 @@
 //! How references, HEAD and settings are stored.
 
-use super::cases;
+use super::case::cases;
 use crate::action::Action;
 
 cases! {

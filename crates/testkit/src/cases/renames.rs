@@ -1,7 +1,7 @@
 //! Renames and copies.
 
 use super::builder::lines;
-use super::cases;
+use super::case::cases;
 
 cases! {
     "renamed", |b| { b.base().git(&["mv", "a", "z"]).git(&["mv", "dir/c", "c"]); };

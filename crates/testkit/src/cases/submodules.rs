@@ -1,7 +1,7 @@
 //! Submodules.
 
 use super::builder::Builder;
-use super::cases;
+use super::case::cases;
 
 cases! {
     "submodule, clean", |b| { b.submodule(); };

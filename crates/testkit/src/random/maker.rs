@@ -2,8 +2,8 @@
 
 use bstr::BString;
 
-use super::Plan;
 use super::names::{Pool, join};
+use super::plan::Plan;
 use super::rng::Rng;
 use crate::action::{Action, GitRun, tick_time};
 use crate::sandbox::BASE_TIME;

@@ -3,36 +3,13 @@
 pub mod maker;
 pub mod names;
 pub mod operations;
+mod plan;
 pub mod questions;
 pub mod rng;
 
-use std::collections::BTreeSet;
-
 use crate::scenario::{Item, Scenario, ServerOptions};
 use maker::Maker;
-
-/// What a scenario may consist of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// How many operations.
-    pub steps: usize,
-    /// How many questions after each operation.
-    pub questions: usize,
-    /// Groups of operations and of options that do not occur: the names in [`operations::GROUPS`] and
-    /// [`questions::GROUPS`], and of single operations.
-    pub without: BTreeSet<String>,
-    /// Whether both programs know reftable repositories.
-    pub reftable: bool,
-    /// Whether the gitstatusd protocol is asked, not `status`.
-    pub prompts: bool,
-}
-
-impl Plan {
-    /// Whether a group or operation may occur.
-    pub fn has(&self, group: &str) -> bool {
-        !self.without.contains(group)
-    }
-}
+pub use plan::Plan;
 
 /// The scenario of a seed.
 pub fn scenario(seed: u64, plan: &Plan) -> Scenario {
@@ -62,6 +39,8 @@ pub fn scenario(seed: u64, plan: &Plan) -> Scenario {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

@@ -2,10 +2,10 @@
 
 use bstr::{BString, ByteSlice};
 
-use super::Plan;
 use super::maker::Maker;
 use super::names::join;
 use super::operations;
+use super::plan::Plan;
 use crate::invocation::Invocation;
 use crate::scenario::Question;
 

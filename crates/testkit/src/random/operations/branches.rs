@@ -1,6 +1,6 @@
 //! Branches, HEAD and tags.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::{BRANCHES, Maker};
 
 table! {

@@ -1,6 +1,6 @@
 //! The working copy is replaced by a clone of itself that has not all of the history, or borrows it.
 
-use super::table;
+use super::operation::table;
 use crate::action::Action;
 use crate::random::maker::Maker;
 

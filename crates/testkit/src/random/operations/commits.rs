@@ -1,6 +1,6 @@
 //! Commits.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {

@@ -1,6 +1,6 @@
 //! Settings that change what status says.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {

@@ -1,6 +1,6 @@
 //! Flags and formats of the index.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {

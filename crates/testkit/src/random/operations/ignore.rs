@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use super::table;
+use super::operation::table;
 use crate::action::Action;
 use crate::random::maker::Maker;
 use crate::random::names::join;

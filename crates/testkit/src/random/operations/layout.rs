@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use super::table;
+use super::operation::table;
 use crate::action::{Action, GitRun};
 use crate::random::maker::Maker;
 use crate::random::names::join;
@@ -20,7 +20,7 @@ table! {
     };
     "keep settings per worktree", 1, |m| {
         m.git(&["config", "extensions.worktreeConfig", "true"]);
-        let (name, value) = super::setting(m);
+        let (name, value) = super::config::setting(m);
         m.git(&["config", "--worktree", name, value]);
     };
     "leave a monitor in the index", 2, |m| {

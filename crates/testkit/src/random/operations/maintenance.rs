@@ -1,6 +1,6 @@
 //! How objects and references are stored.
 
-use super::table;
+use super::operation::table;
 
 table! {
     "collect garbage", 2, |m| m.git(&["gc", "-q"]);

@@ -13,6 +13,7 @@ mod ignore;
 mod layout;
 mod maintenance;
 mod nested;
+mod operation;
 mod remotes;
 mod sequences;
 mod setup;
@@ -24,33 +25,12 @@ mod types;
 mod worktrees;
 
 pub(super) use config::setting;
+pub use operation::Operation;
 pub use setup::setup;
 
-use super::Plan;
 use super::maker::Maker;
+use super::plan::Plan;
 use crate::scenario::Step;
-
-/// An operation: a row of one of the tables.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// What it is called.
-    pub name: &'static str,
-    /// How often it comes, relative to the others.
-    pub weight: u64,
-    /// Adds its actions.
-    pub make: fn(&mut Maker),
-}
-
-/// The rows of a table.
-macro_rules! table {
-    ($($name:literal, $weight:literal, $make:expr;)*) => {
-        /// The operations of this subject.
-        pub(super) const OPERATIONS: &[super::Operation] = &[
-            $(super::Operation { name: $name, weight: $weight, make: $make }),*
-        ];
-    };
-}
-use table;
 
 /// All tables, by the name of their group.
 pub const GROUPS: &[(&str, &[Operation])] = &[

@@ -1,6 +1,6 @@
 //! Remotes and upstream branches.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {

@@ -1,6 +1,6 @@
 //! Merges, rebases, picks, reverts, patches and bisections, finished or left in progress.
 
-use super::table;
+use super::operation::table;
 use crate::action::GitRun;
 use crate::random::maker::Maker;
 

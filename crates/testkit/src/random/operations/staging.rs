@@ -1,6 +1,6 @@
 //! Paths go into the index and out of it.
 
-use super::table;
+use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {

@@ -1,6 +1,6 @@
 //! The stash.
 
-use super::table;
+use super::operation::table;
 
 table! {
     "stash", 4, |m| m.git(&["stash", "push", "-q"]);

@@ -1,6 +1,6 @@
 //! Paths become another type of file.
 
-use super::table;
+use super::operation::table;
 use crate::action::Action;
 use crate::random::maker::Maker;
 use crate::random::names::join;

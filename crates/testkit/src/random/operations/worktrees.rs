@@ -1,6 +1,6 @@
 //! Linked worktrees.
 
-use super::table;
+use super::operation::table;
 use crate::action::Action;
 
 table! {
