@@ -249,3 +249,196 @@ fn every_invariant_names_a_test_that_exists() {
     }
     assert!(guards >= 7, "only {guards} guards are named");
 }
+
+/// The files of one crate by their modules, as paths from the crate's root.
+type Modules = BTreeMap<Vec<String>, String>;
+
+/// The files of the crate whose root is in `folder`, but for those that only tests use.
+fn modules(folder: &Path) -> Modules {
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    let module = |file: &PathBuf| {
+        let inner = file.strip_prefix(folder).unwrap().with_extension("");
+        let names = inner.iter().map(|name| name.to_string_lossy().into_owned());
+        let names = names.filter(|name| !["lib", "main", "mod"].contains(&name.as_str()));
+        let is_test = inner.to_string_lossy().contains("test");
+        (!is_test).then(|| (names.collect(), std::fs::read_to_string(file).unwrap()))
+    };
+    files.iter().filter_map(module).collect()
+}
+
+/// `text` without comments, and without what is compiled for tests only.
+fn code(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            let end = line.replace("#[cfg(test)]", "}");
+            let mut is_open = false;
+            let _ = lines.find(|line| {
+                is_open |= line.ends_with('{');
+                *line == end || !is_open && line.ends_with([';', '}'])
+            });
+            continue;
+        }
+        code.push_str(line.split("//").next().unwrap_or_default());
+        code.push('\n');
+    }
+    code
+}
+
+fn is_in_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Reads a path, or a tree of paths, off the front of `text`: adds each to `paths` with what is `before` it, and returns
+/// what follows.
+fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str>>) -> &'t str {
+    let text = text.trim_start();
+    let Some(mut rest) = text.strip_prefix('{') else {
+        let (name, rest) = text.split_at(text.find(|c| !is_in_name(c)).unwrap_or(text.len()));
+        let path = [before, &[name]].concat();
+        let Some(rest) = rest.strip_prefix("::") else {
+            paths.push(path);
+            return rest;
+        };
+        return read_paths(rest, &path, paths);
+    };
+    loop {
+        rest = read_paths(rest, before, paths);
+        // Behind a star, or another name.
+        rest = &rest[rest.find([',', '}']).unwrap_or(rest.len())..];
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+        if rest.is_empty() {
+            return rest;
+        }
+        if let Some(behind) = rest.strip_prefix('}') {
+            return behind;
+        }
+    }
+}
+
+/// The other modules of the crate that the text of `module` names.
+fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<&'m [String]> {
+    let code = code(text);
+    let mut paths = Vec::new();
+    let mut rest = code.as_str();
+    while let Some(at) = rest.find("::") {
+        let (text, behind) = rest.split_at(at);
+        let before = text.trim_end_matches(is_in_name);
+        let name = &text[before.len()..];
+        let child = || [module, &[name.to_owned()]].concat();
+        let begins = ["crate", "super", "self"].contains(&name) || modules.contains_key(&child());
+        rest = &behind[2..];
+        if begins && !before.ends_with("(in ") {
+            rest = read_paths(rest, &[name], &mut paths);
+        } else {
+            // The rest of a path that begins elsewhere.
+            rest = rest.trim_start_matches(|c| is_in_name(c) || c == ':');
+        }
+    }
+    let mut found = BTreeSet::new();
+    for path in paths {
+        let mut named = module.to_vec();
+        for name in path {
+            match name {
+                "crate" => named.clear(),
+                "super" => drop(named.pop()),
+                "self" => {}
+                _ => {
+                    named.push(name.to_owned());
+                    if !modules.contains_key(&named) {
+                        named.pop();
+                        break;
+                    }
+                }
+            }
+        }
+        found.extend(modules.get_key_value(&named).map(|(key, _)| key.as_slice()));
+    }
+    found
+}
+
+/// The modules of each ring: each leads to all others of it by imports. A module in no ring is alone.
+fn rings<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
+    let mut reached = BTreeMap::new();
+    for (module, text) in modules {
+        reached.insert(module.as_slice(), imports(module, text, modules));
+    }
+    let direct = reached.clone();
+    for all in reached.values_mut() {
+        let mut pending: Vec<_> = all.iter().copied().collect();
+        while let Some(module) = pending.pop() {
+            pending.extend(direct[module].iter().filter(|module| all.insert(module)));
+        }
+    }
+    let ring = |(module, all): (&&'m [String], &BTreeSet<&'m [String]>)| {
+        let mutual = all.iter().filter(|other| reached[*other].contains(module));
+        mutual.chain([module]).copied().collect()
+    };
+    reached.iter().map(ring).collect()
+}
+
+/// So many files may import each other: what they have in common is a file of its own otherwise.
+const RING_MAX: usize = 3;
+
+#[test]
+fn no_ring_of_files_is_larger_than_three() {
+    let mut crates = 0;
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let folder = entry.unwrap().path().join("src");
+        let modules = modules(&folder);
+        crates += usize::from(modules.len() > RING_MAX);
+        for ring in rings(&modules) {
+            let shown: Vec<String> = ring.iter().map(|module| module.join("::")).collect();
+            assert!(
+                ring.len() <= RING_MAX,
+                "in {} these import each other: {shown:?}",
+                folder.display()
+            );
+        }
+    }
+    assert!(crates > 10, "only {crates} crates were looked at");
+}
+
+#[test]
+fn a_ring_of_files_is_found_in_their_text() {
+    let largest = |last: &str| {
+        let texts = [
+            (
+                "",
+                "mod a;\nmod b;\npub mod c;\n\nfn f() {\n    a::f();\n}\n",
+            ),
+            (
+                "a",
+                "use std::a;\n\nuse super::{\n    b::{self, F as _, *},\n    c::X,\n};\n",
+            ),
+            (
+                "b",
+                "#[cfg(test)]\nmod tests {\n    use super::*;\n}\nuse crate::c::Y;\n",
+            ),
+            ("c", "mod d;\n\nuse self::d::D;\n"),
+            ("c::d", last),
+        ];
+        let modules: Modules = texts
+            .map(|(path, text)| {
+                let names = path.split("::").filter(|name| !name.is_empty());
+                (names.map(str::to_owned).collect(), text.to_owned())
+            })
+            .into();
+        rings(&modules).iter().map(BTreeSet::len).max()
+    };
+    assert_eq!(largest("use crate::f;\n"), Some(5));
+    assert_eq!(largest("use super::super::a::{X, Y};\n"), Some(4));
+    assert_eq!(largest("fn f() {\n    super::super::b::g();\n}\n"), Some(3));
+    assert_eq!(largest("use super::C;\n"), Some(2));
+    for nothing in [
+        "",
+        "// See crate::a.\npub(in crate::a) fn f() {}\n",
+        "#[cfg(test)]\nmod tests {\n    use crate::a;\n}\n",
+        "#[cfg(test)]\nuse crate::a;\n",
+        "use std::super_a::crate_a;\nuse other::a::b;\n",
+    ] {
+        assert_eq!(largest(nothing), Some(1), "{nothing}");
+    }
+}
