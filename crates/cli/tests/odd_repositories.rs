@@ -255,3 +255,82 @@ fn a_bad_length_of_abbreviations_ends_each_command() {
         sandbox.compare_name("nonsense");
     }
 }
+
+/// Questions about objects that need commits, and such that do not.
+const QUESTIONS: &[&[&str]] = &[
+    &["cat-file", "-t", "HEAD"],
+    &["cat-file", "-e", "HEAD"],
+    &["cat-file", "-p", "HEAD~1"],
+    &["cat-file", "-p", "HEAD:a"],
+    &["cat-file", "-t", "HEAD^{/a}"],
+    &["cat-file", "-t", "nonsense"],
+    &["cat-file", "-t", "v2^{}"],
+    &["cat-file", "--batch-all-objects", "--batch-check"],
+    &["describe"],
+    &["describe", "HEAD~1"],
+    &["describe", "--contains", "HEAD~1"],
+    &["describe", "--exact-match"],
+    &["describe", "--always", "--match=x", "HEAD", "HEAD~1"],
+    &["describe", "--dirty"],
+    &["describe", "--broken"],
+    &["status"],
+    &["status", "-sb"],
+    &["status", "-v"],
+    &["status", "--porcelain=v2"],
+];
+
+#[test]
+fn grafts_are_told_to_be_deprecated_where_a_commit_is_read() {
+    for (lines, advice) in [
+        ("", None),
+        ("bad line\n", None),
+        ("bad line\n", Some("false")),
+        ("{0} {2}\n", None),
+        ("{0} {2}\n", Some("false")),
+        ("{0} {2}\n{0} {1}\n", Some("true")),
+    ] {
+        let sandbox = Sandbox::new();
+        let mut lines = lines.to_owned();
+        for back in 0..3 {
+            let id = sandbox.git(&["rev-parse", &format!("HEAD~{back}")]);
+            lines = lines.replace(&format!("{{{back}}}"), &id);
+        }
+        sandbox.write("info/grafts", &lines);
+        if let Some(advice) = advice {
+            sandbox.run("git", &["config", "advice.graftFileDeprecated", advice], "");
+        }
+        for arguments in QUESTIONS {
+            sandbox.compare(arguments, "");
+        }
+        sandbox.compare_name(":/b");
+        sandbox.compare(
+            &["cat-file", "--batch-check"],
+            "HEAD~1\nHEAD\nHEAD~1^{tree}\n",
+        );
+    }
+}
+
+#[test]
+fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
+    for lines in [
+        "/nonexistent/objects\n",
+        "../no\n",
+        "relative\n",
+        "/dev/null\n",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("objects/info/alternates", lines);
+        for arguments in QUESTIONS {
+            sandbox.compare(arguments, "");
+        }
+        for name in ["HEAD", ":/b", "abcd", "HEAD~1:x", ":a", ":x"] {
+            sandbox.compare_name(name);
+            sandbox.compare(&["cat-file", "--batch-check"], &format!("{name}\n{name}\n"));
+        }
+        sandbox.compare(&["cat-file", "--batch-check"], "");
+        // Older gits look for them anew, and say it once more.
+        let missing = "1".repeat(40) + "\n";
+        let (_, _, stderr) = sandbox.ours(&["cat-file", "--batch-check"], &missing);
+        assert_eq!(stderr.lines().count(), lines.lines().count(), "{stderr}");
+    }
+}

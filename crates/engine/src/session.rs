@@ -249,7 +249,9 @@ impl Session {
 
     /// What attributes and filters said since the last answer, each line whole.
     pub fn take_messages(&self) -> Vec<BString> {
-        self.messages.take()
+        let said = self.objects.alternates_said().into_iter();
+        let said = said.map(BString::from);
+        said.chain(self.messages.take()).collect()
     }
 }
 

@@ -220,10 +220,31 @@ impl Objects {
         })
     }
 
-    /// What they are read from: the same for all who ask, until some of it turns out to be damaged or gone. Adds to
-    /// `said` what git says while it is opened, line by line.
-    pub fn store(&self, said: &mut Vec<String>) -> Arc<ObjectStore> {
-        self.readers.store(said)
+    /// What they are read from: the same for all who ask, until some of it turns out to be damaged or gone.
+    pub fn store(&self) -> Arc<ObjectStore> {
+        self.readers.store()
+    }
+
+    /// What git says where it looks for the alternates, line by line, if objects were asked for.
+    pub fn alternates_said(&self) -> Vec<String> {
+        self.readers.opening_said()
+    }
+
+    /// The same, for one who asks for the first object now, and for who listens what else was not taken.
+    pub fn take_alternates_said(&self) -> Vec<String> {
+        self.readers.hear_opening();
+        self.take_said()
+    }
+
+    /// Whether what git says once was said: of the alternates, and of grafts.
+    pub fn has_said(&self) -> [bool; 2] {
+        [self.readers.is_opening_heard(), self.history.is_noted()]
+    }
+
+    /// Notes whether it was.
+    pub fn set_said(&self, [alternates, grafts]: [bool; 2]) {
+        self.readers.set_opening_heard(alternates);
+        self.history.set_noted(grafts);
     }
 
     /// Keeps what git would say on stderr while objects are read, for whoever takes it ([`Self::take_said`]).
@@ -483,6 +504,7 @@ impl Objects {
     /// Takes apart the contents of the commit `id`. What it points to must not be known to be something else.
     fn parse_links<'c>(&self, id: &oid, content: &'c [u8]) -> Result<commit::Links<'c>, Error> {
         let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
+        self.say_grafts();
         if !self.known.has_others() {
             return Ok(links);
         }
@@ -511,6 +533,13 @@ impl Objects {
             }
         }
         Ok(links)
+    }
+
+    /// Says what git says of grafts where it takes the first commit apart.
+    fn say_grafts(&self) {
+        let notices = self.history.take_notices();
+        self.readers
+            .hear(notices.iter().map(ToString::to_string).collect());
     }
 
     /// An error if a tag said of the commit `id`, to which a commit-graph leads, that it is none.
@@ -545,6 +574,7 @@ impl Objects {
         if self.history.check().is_err() || self.has_doubts() {
             return Vec::new();
         }
+        self.say_grafts();
         self.read_each(ids, Kind::Commit, &|id, content| {
             let links = commit::Links::parse(content, self.hash_kind()).ok()?;
             Some(Linked {

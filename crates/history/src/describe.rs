@@ -64,11 +64,16 @@ impl<'a> Describer<'a> {
             [only] => Some(Resolved::new(only.as_bstr(), place)),
             _ => None,
         };
+        let had_said = place.objects.has_said();
         let commit = only
             .as_ref()
             .and_then(|only| only.commit(place, &mut commits));
-        // Whatever is wrong with it is said when it is described.
-        place.objects.take_said();
+        // What there is to say of it is said when it is described.
+        let is_silent = place.objects.take_said().is_empty();
+        if !is_silent || place.objects.has_said() != had_said {
+            place.objects.set_said(had_said);
+            commits = Commits::new(place.objects);
+        }
         let mut names = Names::read(question, place, &commits, commit)?;
         if place.objects.history().has_replacements() {
             // What is known of an object that another should stand for decides what becomes of it, if that is missing.
@@ -132,8 +137,13 @@ impl<'a> Describer<'a> {
     fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
         self.hear();
         // A path leads to a blob, which may be large.
-        if !name.contains(&b':') && matches!(self.commits.is_commit(id), Ok(true)) {
-            return Ok(Some(*id));
+        if !name.contains(&b':') {
+            let number = self.commits.number_of(id);
+            let mut said = Vec::new();
+            if matches!(self.commits.read_or_say(number, &mut said), Ok(true)) {
+                self.said.extend(said);
+                return Ok(Some(*id));
+            }
         }
         // git asks for the type before it reads, and what is wrong shows there.
         self.place.objects.take_said();

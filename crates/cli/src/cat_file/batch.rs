@@ -266,6 +266,7 @@ impl<'a> Lines<'a> {
             }
         };
         let id = self.sources.objects.replaced(&asked.id)?;
+        self.sources.begin();
         let found = self.teller.reader.find(&id);
         let found = self.teller.heard(found)?.flatten();
         if own.is_some()

@@ -131,6 +131,7 @@ fn all_objects(
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
         say(&[text]);
     }
+    sources.begin();
     let bounds = Bounds {
         threads: cores(),
         bases_len_max: sources.bases_len_max(),

@@ -68,6 +68,7 @@ pub(super) fn print(
     let result = match single {
         Single::Exists => {
             let mut said = Vec::new();
+            sources.begin();
             let exists = sources.store.exists(&one.id, &mut said);
             say(&said);
             let mut exists = heard(&mut one.reader, exists)? == Some(true);
@@ -110,6 +111,7 @@ fn not_valid(name: &BStr) -> Reply {
 
 impl One<'_> {
     fn find(&mut self, id: &ObjectId) -> Result<Option<Location>, Failure> {
+        self.sources.begin();
         let found = self.reader.find(id);
         Ok(heard(&mut self.reader, found)?.flatten())
     }
@@ -325,6 +327,7 @@ impl One<'_> {
     fn read_sound(&mut self, id: &ObjectId) -> Result<Option<(Kind, Vec<u8>)>, Failure> {
         let real = self.sources.objects.replaced(id)?;
         let mut contents = Vec::new();
+        self.sources.begin();
         let read = self.reader.read_sound(&real, &mut contents);
         match heard(&mut self.reader, read)?.flatten() {
             Some(info) => Ok(self

@@ -53,11 +53,8 @@ impl Sources {
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
         objects.listen();
-        let mut said = Vec::new();
-        let store = objects.store(&mut said);
-        say(&said);
         Ok(Self {
-            store,
+            store: objects.store(),
             compat: Compat::read(&repository),
             hex_len: repository.hash.len_in_hex(),
             repository,
@@ -68,6 +65,11 @@ impl Sources {
             mailmap: OnceCell::new(),
             account,
         })
+    }
+
+    /// Says what git says once, when the first object is asked for.
+    pub(super) fn begin(&self) {
+        say(&self.objects.take_alternates_said());
     }
 
     /// The id that `name` is, if it is one in full.

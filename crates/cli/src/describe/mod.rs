@@ -85,19 +85,34 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     };
     let mut mark = None;
     if asks_for_head {
+        say(&describer.take_said(), &mut reply);
         mark = match (dirty, broken) {
             (dirty, Some(broken)) => {
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
                 mark_or_broken(place, dirty, broken, &mut reply.stderr)
             }
-            (Some(dirty), None) => match look(place, &mut reply.stderr) {
-                Ok(is_dirty) => is_dirty.then_some(dirty),
-                Err(failed) => {
-                    reply.stderr.extend(failed.reply.stderr);
-                    reply.code = failed.reply.code;
-                    return Ok(reply);
+            (Some(dirty), None) => {
+                let mut stderr = Vec::new();
+                let looked = look(place, &mut stderr);
+                if let Err(failed) = &looked {
+                    stderr.extend_from_slice(&failed.reply.stderr);
                 }
-            },
+                if objects.has_said()[0] {
+                    stderr = without_lines(&stderr, &objects.alternates_said());
+                }
+                reply.stderr.extend(stderr);
+                match looked {
+                    Ok(is_dirty) => {
+                        // What there is to say once, was.
+                        objects.set_said([true, true]);
+                        is_dirty.then_some(dirty)
+                    }
+                    Err(failed) => {
+                        reply.code = failed.reply.code;
+                        return Ok(reply);
+                    }
+                }
+            }
             (None, None) => None,
         };
     } else if dirty.is_some() {
@@ -136,6 +151,14 @@ fn reply_of(contained: Contained) -> Reply {
         end(&error, &mut reply);
     }
     reply
+}
+
+/// `text` without the lines that are among `lines`.
+fn without_lines(text: &[u8], lines: &[String]) -> Vec<u8> {
+    let is_among = |line: &[u8]| lines.iter().any(|said| said.as_bytes() == line);
+    let kept = text.lines_with_terminator();
+    let kept = kept.filter(|line| !is_among(line.strip_suffix(b"\n").unwrap_or(line)));
+    kept.collect::<Vec<_>>().concat()
 }
 
 /// Adds `lines` to standard error.

@@ -30,6 +30,18 @@ pub(super) struct Wanted {
     pub(super) colors: bool,
 }
 
+/// Adds the lines of `said` that nobody said before: git finds what is wrong with objects for itself.
+fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
+    for line in said.lines_with_terminator() {
+        if !complaints
+            .lines_with_terminator()
+            .any(|known| known == line)
+        {
+            complaints.extend_from_slice(line);
+        }
+    }
+}
+
 impl Wanted {
     /// Asks git; what it says on standard error is added to `complaints`. A missing summary of submodules adds to them,
     /// and no more.
@@ -109,7 +121,7 @@ impl Wanted {
             staged.unwrap_or_default(),
             &rules.staged_without,
         )?;
-        complaints.extend(staged.complaints);
+        add_new(complaints, &staged.complaints);
         let mut patches = Patches {
             has_header,
             staged: staged.text,
@@ -122,7 +134,7 @@ impl Wanted {
             // Of what is in conflict, our side is compared: git's status does not combine.
             let git = git.configured(&rules.configuration);
             let unstaged = self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
-            complaints.extend(unstaged.complaints);
+            add_new(complaints, &unstaged.complaints);
             patches.unstaged = Some(unstaged.text);
             patches.code = unstaged.code;
         }
@@ -152,6 +164,8 @@ impl Wanted {
         let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
         // To ask for copies that are configured is to ask for them among all files.
         arguments.extend(["-c", "diff.renames=true"]);
+        // What there is to say of that was said before.
+        arguments.extend(["-c", "advice.graftFileDeprecated=false"]);
         arguments.push("diff");
         arguments.extend(what);
         arguments.extend(["--no-ext-diff", "--no-relative"]);

@@ -99,6 +99,8 @@ impl Session {
             .map(|text| text.as_str().into())
             .collect();
         if head_id(&head).is_some() {
+            let said = self.objects.alternates_said().into_iter();
+            notices.extend(said.map(BString::from));
             notices.extend_from_slice(self.objects.history().notices());
         }
         let sparse = self.collapsed(&mut notices)?;

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
@@ -50,6 +51,8 @@ pub struct History {
     is_shallow: bool,
     /// What git says on stderr where it reads the grafts, each line whole.
     notices: Vec<BString>,
+    /// Whether that was said where commits were read.
+    is_noted: AtomicBool,
     /// A line of the `shallow` file that is no id, which matters once a commit is read.
     bad_shallow_line: Option<BString>,
     /// The two commits of a pair, and how many commits only each of them has.
@@ -171,6 +174,24 @@ impl History {
     /// What git says on stderr where it reads the grafts, each line whole.
     pub fn notices(&self) -> &[BString] {
         &self.notices
+    }
+
+    /// The same, where it was not said since: git reads the grafts with the first commit.
+    pub(super) fn take_notices(&self) -> &[BString] {
+        match self.notices.is_empty() || self.is_noted.swap(true, Ordering::Relaxed) {
+            true => &[],
+            false => &self.notices,
+        }
+    }
+
+    /// Whether [`Self::notices`] were said where commits were read.
+    pub(super) fn is_noted(&self) -> bool {
+        self.is_noted.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether they were.
+    pub(super) fn set_noted(&self, is_noted: bool) {
+        self.is_noted.store(is_noted, Ordering::Relaxed);
     }
 
     /// An error if commits cannot be read, since it is not known which have parents.

@@ -9,6 +9,7 @@ impl Objects {
     /// The objects whose ids start with the hexadecimal `digits`, four of them or more, in order. What was added
     /// meanwhile is looked for where nothing is found.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
+        let mut is_again = false;
         let found = self.readers.ask(|reader| {
             let mut said = Vec::new();
             let store = reader.store();
@@ -16,11 +17,16 @@ impl Objects {
             if found.is_empty() {
                 said.clear();
                 store.list(&mut said)?;
+                is_again = true;
                 found = store.with_prefix(digits, &mut said)?;
             }
             self.readers.hear(said);
             Ok((!found.is_empty()).then_some(found))
         });
+        if is_again {
+            // git looks for the alternates once more.
+            self.readers.hear(self.readers.opening_said());
+        }
         Ok(found?.unwrap_or_default())
     }
 

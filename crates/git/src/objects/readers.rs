@@ -18,7 +18,15 @@ pub(super) struct Readers {
     state: Mutex<State>,
     /// What git would say meanwhile, if anybody wants to know.
     said: Mutex<Option<Vec<String>>>,
+    opening: Mutex<Opening>,
     had_trouble: AtomicBool,
+}
+
+/// What git says where it looks for the alternates, which is when the first object is asked for.
+#[derive(Debug, Default)]
+struct Opening {
+    said: Vec<String>,
+    is_heard: bool,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +49,7 @@ impl Readers {
             places,
             state: Mutex::default(),
             said: Mutex::default(),
+            opening: Mutex::default(),
             had_trouble: AtomicBool::default(),
         }
     }
@@ -81,11 +90,46 @@ impl Readers {
         }
     }
 
-    /// The store. Adds to `said` what git says while it is opened, line by line.
-    pub(super) fn store(&self, said: &mut Vec<String>) -> Arc<ObjectStore> {
-        let store = self.state.lock().store(&self.places, said).clone();
-        self.note(said);
+    /// The store.
+    pub(super) fn store(&self) -> Arc<ObjectStore> {
+        self.opened(&mut self.state.lock()).clone()
+    }
+
+    fn opened<'s>(&self, state: &'s mut State) -> &'s Arc<ObjectStore> {
+        let mut said = Vec::new();
+        let is_new = state.store.is_none();
+        let store = state.store(&self.places, &mut said);
+        if is_new {
+            self.note(&said);
+            self.opening.lock().said = said;
+        }
         store
+    }
+
+    /// What git says where it looks for the alternates; nothing where objects were not asked for.
+    pub(super) fn opening_said(&self) -> Vec<String> {
+        self.opening.lock().said.clone()
+    }
+
+    /// Keeps that, if it was not heard before: somebody asks for an object.
+    pub(super) fn hear_opening(&self) {
+        if !self.had_trouble() {
+            return;
+        }
+        let mut opening = self.opening.lock();
+        if !std::mem::replace(&mut opening.is_heard, true) {
+            self.hear(opening.said.clone());
+        }
+    }
+
+    /// Whether it was heard.
+    pub(super) fn is_opening_heard(&self) -> bool {
+        self.opening.lock().is_heard
+    }
+
+    /// Notes whether it was.
+    pub(super) fn set_opening_heard(&self, is_heard: bool) {
+        self.opening.lock().is_heard = is_heard;
     }
 
     /// Asks a reader. Where that fails, or finds nothing and there are other alternates now, all is opened anew, once,
@@ -106,6 +150,7 @@ impl Readers {
             reader = self.take();
             answer = question(&mut reader);
         }
+        self.hear_opening();
         match answer {
             Ok(found) => {
                 self.hear(reader.take_said());
@@ -131,6 +176,7 @@ impl Readers {
         question: impl FnOnce(&mut Reader) -> Vec<Option<T>>,
     ) -> Vec<Option<T>> {
         let mut reader = self.take();
+        self.hear_opening();
         let answers = question(&mut reader);
         let said = reader.take_said();
         if said.is_empty() && answers.iter().all(Option::is_some) {
@@ -148,6 +194,7 @@ impl Readers {
         question: impl FnOnce(&mut Reader) -> Option<T>,
     ) -> Option<T> {
         let mut reader = self.take();
+        self.hear_opening();
         let answer = question(&mut reader);
         let answer = answer.filter(|_| reader.take_said().is_empty());
         match answer {
@@ -175,10 +222,7 @@ impl Readers {
         if let Some(reader) = state.free.pop() {
             return reader;
         }
-        let mut said = Vec::new();
-        let store = state.store(&self.places, &mut said);
-        self.note(&said);
-        let mut reader = Reader::new(store);
+        let mut reader = Reader::new(self.opened(&mut state));
         drop(state);
         reader.limit_bases(BASES_LEN_MAX);
         reader

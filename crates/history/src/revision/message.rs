@@ -80,6 +80,10 @@ impl Resolver<'_> {
             None => true,
         };
         let (mut commits, mut buf) = (Vec::new(), Vec::new());
+        // What is said once is not to be lost.
+        self.objects.store();
+        let said = self.objects.take_alternates_said();
+        self.said.extend(said.into_iter().map(BString::from));
         for (name, id) in tips {
             self.hear();
             let kind = self.objects.kind(id)?;
