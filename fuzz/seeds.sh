@@ -77,6 +77,25 @@ A body.'
     { printf "$byte"'\000\120'; cat .git/logs/HEAD; } | seed reflog $kind
     git rev-parse HEAD | with_kind | seed loose_ref $kind
     with_kind <.git/HEAD | seed loose_ref $kind-symbolic
+    {
+        git rev-list --parents --max-count=2 main
+        printf '# comment\n\nno ids\n\377'
+        git rev-parse HEAD HEAD~1
+    } | with_kind | seed history $kind
+    git commit-graph write --reachable
+    with_kind <.git/objects/info/commit-graph | seed commit_graph $kind
+    git rev-parse --verify -q main^2 >"$dir/tip"
+    git commit-graph write --stdin-commits --split=replace <"$dir/tip"
+    git rev-parse HEAD >"$dir/tip"
+    git commit-graph write --stdin-commits --split=no-merge <"$dir/tip"
+    graphs=$(sed 's|.*|.git/objects/info/commit-graphs/graph-&.graph|' .git/objects/info/commit-graphs/commit-graph-chain)
+    {
+        printf "\\$(printf %03o $((2 + $([ $kind = sha1 ] && echo 0 || echo 1))))"
+        for graph in $graphs; do
+            if [ "$graph" = "$(echo "$graphs" | head -1)" ]; then part "$graph"; else cat "$graph"; fi
+        done
+    } | seed commit_graph $kind-chain
+    rm -r .git/objects/info/commit-graph*
     git pack-refs --all
     with_kind <.git/packed-refs | seed packed_refs $kind
     sed 1d .git/packed-refs | sort -rk2 | grep -v '^^' | with_kind | seed packed_refs $kind-unsorted
@@ -122,6 +141,21 @@ A body.'
     fi
 done
 
+# The ids of two repositories with the same objects, and a tag, a commit and a tree of one of them.
+for pair in 'sha1 sha256 \000' 'sha256 sha1 \001'; do
+    set -- $pair
+    for object in 'tag v1' 'commit v1^{commit}' 'tree v1^{tree}'; do
+        {
+            printf "$3"
+            for name in v1 'v1^{commit}' 'v1^{commit}~1' 'v1^{tree}' v1:a v1:a-b v1:a.b v1:c; do
+                echo "$(git -C "$dir/$1" rev-parse -q --verify "$name") $(git -C "$dir/$2" rev-parse -q --verify "$name")"
+            done
+            printf '\377'
+            git -C "$dir/$1" cat-file $object
+        } | seed other_ids "$1-${object% *}"
+    done
+done
+
 printf '\000\377\0\0\0\200\0\0\0\003\0\0\0\003\0\0\0\003\0\0\0\0\0\0\0\007\0\0\0\0\0\0\0\001\0\0\0\0' | seed ewah literal
 
 texts cache_tree '\000\000-1 2\nb\000-1 0\naa\000-1 1\nc\000-1 0\n'
@@ -132,6 +166,22 @@ texts config_parameters "'a.b'='it'\\\\''s' 'a.c'= 'a.D=x=y'\3771\377A.B\377x\37
     "'x.Y.z'='1'\377\377\377\377v!"
 texts config_value 10 ' -0x10' 010k 9223372036854775807 -9223372036854775808 yes off 2g 0x
 texts gitfile 'gitdir: ../.git/worktrees/a\n' 'gitdir: /a b\r\n\n' '../..\n' /a/b
+texts date '\001\377last monday' '\001UTC0\3772023-11-10T10:00:05.5Z' '\002CET-1CEST,M3.5.0,M10.5.0/3\377july 15' \
+    '\001\377Fri, 10 Nov 2023 10:00:00 +0100' '\001\37732767 weeks ago' '\001\377noon 3 days ago' '\003\3771699999999' \
+    '\001\37720231110T1000' '\001\3775pm yesterday' '\001\377@1700000000 -0530' '\001\37712/6/92' '\001\3779223372036854775807:1'
+texts time_zone '\001\002\003\004\005\006\007\010CET-1CEST,M3.5.0,M10.5.0/3' '\100\0\200\0\300\0\377\377<+0330>-3:30' \
+    '\0\1\0\2\0\3\0\4AAA3BBB,J60/0,J61/0' '\0\1\0\2\0\3\0\4AEST-10AEDT,M10.1.0,M4.1.0/3' '\0\1\0\2\0\3\0\4AAA-3BBB,59/-10,60/167'
+for zone in Europe/Berlin Australia/Sydney UTC; do
+    [ -f "/usr/share/zoneinfo/$zone" ] || continue
+    { printf '\100\0\200\0\300\0\377\377'; cat "/usr/share/zoneinfo/$zone"; } | seed time_zone "$(basename "$zone")"
+done
+texts regular_expression 'a+b*\377xaab' '^(a|bc)*$\377abcbc' '[[:alpha:]_-]{2,3}\377a-b' '\\bword\\>\377a word' '[^]a-c]\377]d' 'a.?(b|)\377ab' \
+    'a{1,}{2}\377aaa' '((a*)*)*b\377aaaaaaaaaaaac' 'plain text\377some plain text' '\\(a\\)\\.\377(a).'
+texts revision '\0HEAD~1^2' '\0main@{1}' '\0HEAD^{/first}' '\0:/second' '\0v2^{commit}~1:dir/file' '\1HEAD:link' '\0@{-1}' '\0@{u}' \
+    '\0HEAD@{last monday}' '\0v1-1-gabcdef' '\0v2^{}' '\4HEAD:no/such' '\0:0:dir/file' '\0main-worktree/HEAD' '\0worktrees/linked/HEAD' \
+    '\2side^!' '\0HEAD^0^{tree}:./dir' '\0origin' '\0HEAD@{99999999999}' '\0@' '\20main@{push}'
+texts mailmap '\0A <a@x>\nB <b@x> <c@x>\n# no\n<d@x> E <c@X>\n\377author a <c@x> 1 +0\ncommitter e <A@x> 2 +0\n\ntext <c@x>' \
+    '\1N <n@x> <o@x>\n\377O <o@x>' '\0<p@x> <q@x>\n\377tagger q <q@x>\n'
 texts refspec 'refs/heads/a\377+refs/heads/*:refs/remotes/o/*\377^refs/heads/b*' 'HEAD\377@:refs/x' \
     'refs/heads/abc\377refs/heads/a*c:refs/x/*/y\377refs/heads/*:refs/heads/*\377^refs/heads/ab'
 texts wildmatch '\001a/**/b*[!c-e]?\377a/x/y/bad' '\003**/[[:alpha:]]*\\*\377x/A1*' '\000*a*b*c\377xaybzc' \

@@ -11,6 +11,7 @@ mod contents;
 mod index;
 mod input;
 pub mod mutation;
+mod names;
 mod objects;
 mod patterns;
 mod protocols;
@@ -43,6 +44,7 @@ targets! {
     protocols: gitstatusd filter_process;
     contents: line_endings ident path_quoting todo;
     state: state_file state_blocks;
+    names: date time_zone regular_expression revision mailmap history other_ids commit_graph;
     stores: pack_entries pack_index multi_pack_index loose_object delta alternates;
 }
 

@@ -23,13 +23,13 @@ const THRESHOLD: u64 = 16;
 const FANOUT_LEN: usize = 256 * 4;
 
 /// A repository's folder of objects, and others beside it.
-struct Folders {
+pub(crate) struct Folders {
     top: tempfile::TempDir,
     hash: HashKind,
 }
 
 impl Folders {
-    fn new(hash: HashKind) -> Self {
+    pub(crate) fn new(hash: HashKind) -> Self {
         let memory = Path::new("/dev/shm");
         let top = match memory.is_dir() {
             true => tempfile::tempdir_in(memory),
@@ -41,11 +41,11 @@ impl Folders {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.top.path().join(name)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, bytes).expect("a file");

@@ -11,7 +11,7 @@ use crate::convert::conversation::{Conversation, Outcome};
 use crate::convert::shell::Input;
 use crate::convert::{eol, ident};
 use crate::environment::Environment;
-use crate::objects::Tag;
+use crate::objects::{Compat, History, Tag};
 use crate::operation::{todo, under_way};
 use crate::refs::packed::Packed;
 use crate::refs::{Raw, loose, name, reflog};
@@ -188,6 +188,23 @@ pub fn tree_entry(data: &[u8], hash: Kind) -> Result<Option<TreeRecord>, &'stati
 pub fn tag(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind, BString, u64)> {
     let tag = Tag::parse(content, hash).ok()?;
     Some((tag.target, tag.target_kind, tag.name, tag.time_s))
+}
+
+/// The commits whose parents grafts and a shallow boundary change, with the new ones, and whether the boundary is bad.
+pub fn history(
+    grafts: &[u8],
+    shallow: &[u8],
+    hash: Kind,
+) -> (Vec<(ObjectId, Vec<ObjectId>)>, bool) {
+    let history = History::of_lines(grafts, shallow, hash);
+    let changed = history.all_changed();
+    let changed = changed.map(|(commit, parents)| (*commit, parents.to_vec()));
+    (changed.collect(), history.check().is_err())
+}
+
+/// Which ids objects have beside their own, as `objects/loose-object-idx` says.
+pub fn compat(contents: &[u8], own: Kind, other: Kind) -> Compat {
+    Compat::parse(contents, own, other)
 }
 
 /// What remains of a conversation with a filter.

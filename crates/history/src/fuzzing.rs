@@ -4,6 +4,7 @@ use bstr::{BStr, BString};
 
 use crate::branch::refspec::{self, Refspec};
 use crate::revision::date;
+use crate::revision::regex::Regex;
 use crate::revision::zone::Zone;
 
 /// Where the remote's reference `name` is kept by the refspecs that are valid, and how many are.
@@ -15,9 +16,48 @@ pub fn tracked(refspecs: &[&BStr], name: &BStr) -> (Option<BString>, usize) {
     (refspec::track(&valid, name), valid.len())
 }
 
-/// The time that `text` means to git at the time `now_s`, and on a day of which `today_s` is a part, where clocks go as the
-/// time zone file `zone` says.
-pub fn date(text: &[u8], zone: &[u8], now_s: i64, today_s: i64) -> Option<i64> {
-    let zone = Zone::parse(zone).unwrap_or_default();
-    date::parse_at(text, &zone, now_s, today_s)
+/// A time zone: a file of one (tzfile(5)), or a string (tzset(3)).
+pub struct Clocks(Zone);
+
+impl Clocks {
+    /// Those of a file.
+    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+        Zone::parse(bytes).map(Self)
+    }
+
+    /// Those of a string.
+    pub fn of_string(text: &[u8]) -> Option<Self> {
+        Zone::of_string(text).map(Self)
+    }
+
+    /// UTC.
+    pub fn utc() -> Self {
+        Self(Zone::default())
+    }
+
+    /// How far they are from UTC at a time, in seconds, and whether it is daylight saving time.
+    pub fn at(&self, time_s: i64) -> (i64, bool) {
+        (self.0.offset_s(time_s), self.0.is_dst(time_s))
+    }
+
+    /// When they show that many seconds since the start of 1970, and when they would with or without daylight saving.
+    pub fn utc_of(&self, local_s: i64) -> [i64; 3] {
+        let as_if = |is_dst| self.0.utc_of_local_as(local_s, is_dst);
+        [self.0.utc_of_local(local_s), as_if(false), as_if(true)]
+    }
+
+    /// The time that `text` means to git at the time `now_s`, on the day of which `today_s` is a part.
+    pub fn date(&self, text: &[u8], now_s: i64, today_s: i64) -> Option<i64> {
+        date::parse_at(text, &self.0, now_s, today_s)
+    }
+}
+
+/// A time as git prints it, as a day and in full.
+pub fn shown_date(time_s: i64, zone: i32) -> [String; 2] {
+    [date::short(time_s, zone), date::rfc2822(time_s, zone)]
+}
+
+/// Whether a regular expression matches; `None` if it is none.
+pub fn regex(pattern: &[u8], text: &[u8]) -> Option<bool> {
+    Some(Regex::parse(pattern)?.is_match(text))
 }

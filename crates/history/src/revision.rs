@@ -5,7 +5,7 @@ mod message;
 mod names;
 mod reflog;
 mod refname;
-mod regex;
+pub(crate) mod regex;
 mod short;
 pub mod staged;
 mod tree;

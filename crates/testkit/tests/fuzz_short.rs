@@ -22,13 +22,15 @@ use vigil_fuzz::{TARGETS, Target};
 const CHANGED: usize = 8000;
 /// How many of those whose inputs are written to files, which takes time.
 const CHANGED_IN_FILES: usize = 400;
-const IN_FILES: [&str; 6] = [
+const IN_FILES: [&str; 8] = [
     "pack_entries",
     "pack_index",
     "multi_pack_index",
     "loose_object",
     "delta",
     "alternates",
+    "commit_graph",
+    "revision",
 ];
 /// Inputs do not grow much beyond this.
 const LEN_MAX: usize = 2048;

@@ -28,8 +28,13 @@ impl Compat {
         let path = repository.object_dir.join("loose-object-idx");
         // What cannot be read names nothing.
         let contents = vigil_stamp::file::read(&path).unwrap_or_default();
+        Some(Self::parse(&contents, repository.hash, kind))
+    }
+
+    /// Parses the file of a repository with ids of the kind `own_kind`, and others of `kind`.
+    pub(crate) fn parse(contents: &[u8], own_kind: HashKind, kind: HashKind) -> Self {
         let mut compat = Self {
-            own_kind: repository.hash,
+            own_kind,
             kind,
             own: HashMap::new(),
             other: HashMap::new(),
@@ -38,14 +43,14 @@ impl Compat {
             let ids = line.split_once_str(" ").and_then(|(own, other)| {
                 let own = ObjectId::from_hex(own).ok()?;
                 let other = ObjectId::from_hex(other).ok()?;
-                (own.kind() == repository.hash && other.kind() == kind).then_some((own, other))
+                (own.kind() == own_kind && other.kind() == kind).then_some((own, other))
             });
             if let Some((own, other)) = ids {
                 compat.own.insert(other, own);
                 compat.other.insert(own, other);
             }
         }
-        Some(compat)
+        compat
     }
 
     /// `name`, if it begins with an id of the other kind, with the own id of that object.

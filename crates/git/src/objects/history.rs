@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
-use gix_hash::{ObjectId, oid};
+use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 use vigil_linux::{Errno, errno};
 
@@ -125,21 +125,28 @@ impl History {
             }
         };
         self.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
+        self.take_grafts(&mut lines, repo.hash);
+        Ok(())
+    }
+
+    fn take_grafts(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
         while let Some(line) = lines.next() {
-            self.graft(line, repo);
+            self.graft(line, hash);
             lines.pass_rest();
         }
-        Ok(())
     }
 
     /// Reads the boundaries of a shallow history. A file that cannot be read is none.
     fn read_shallow(&mut self, path: &Path, repo: &Repository) {
-        let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) else {
-            return;
-        };
+        if let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) {
+            self.take_shallow(&mut lines, repo.hash);
+        }
+    }
+
+    fn take_shallow(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
         self.is_shallow = true;
         while let Some(line) = lines.next() {
-            let hex = line.get(..repo.hash.len_in_hex());
+            let hex = line.get(..hash.len_in_hex());
             let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
                 self.bad_shallow_line = Some(line.into());
                 break;
@@ -148,13 +155,22 @@ impl History {
         }
     }
 
+    /// The changes by grafts and by a boundary in memory.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn of_lines(grafts: &[u8], shallow: &[u8], hash: Kind) -> Self {
+        let mut history = Self::default();
+        history.take_grafts(&mut Lines::new(grafts, u64::MAX, GRAFT_LEN_MAX), hash);
+        history.take_shallow(&mut Lines::new(shallow, u64::MAX, SHALLOW_LEN_MAX), hash);
+        history
+    }
+
     /// Takes one line of the grafts.
-    fn graft(&mut self, line: &[u8], repo: &Repository) {
+    fn graft(&mut self, line: &[u8], hash: Kind) {
         let line = white_space::trim_end(line);
         if line.is_empty() || line.starts_with(b"#") {
             return;
         }
-        let complaint = match parse_graft(line, repo) {
+        let complaint = match parse_graft(line, hash) {
             None => "bad",
             Some((commit, parents)) => match self.parents.entry(commit) {
                 Entry::Vacant(slot) => {
@@ -207,6 +223,13 @@ impl History {
         self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
     }
 
+    /// The commits whose parents are not those that they name.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn all_changed(&self) -> impl Iterator<Item = (&ObjectId, &[ObjectId])> {
+        let all = self.parents.iter();
+        all.map(|(commit, parents)| (commit, parents.as_slice()))
+    }
+
     /// The parents of `commit`, if they are not those that it names.
     pub(super) fn parents(&self, commit: &oid) -> Option<&[ObjectId]> {
         self.parents.get(commit).map(Vec::as_slice)
@@ -256,13 +279,13 @@ const GRAFT_LEN_MAX: usize = 1 << 20;
 const SHALLOW_LEN_MAX: usize = 1023;
 
 /// The lines of a file, each read when it is asked for.
-struct Lines {
-    file: BufReader<Take<File>>,
+struct Lines<R> {
+    file: BufReader<Take<R>>,
     line: Vec<u8>,
     len_max: usize,
 }
 
-impl Lines {
+impl Lines<File> {
     /// Begins to read the file `path`, of each line `len_max` bytes at once.
     fn open(path: &Path, len_max: usize) -> io::Result<Self> {
         let file = vigil_stamp::file::open(path)?;
@@ -274,11 +297,18 @@ impl Lines {
             true => u64::MAX,
             false => vigil_stamp::file::DEVICE_LEN_MAX,
         };
-        Ok(Self {
+        Ok(Self::new(file, len, len_max))
+    }
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines in the first `len` bytes of `file`.
+    fn new(file: R, len: u64, len_max: usize) -> Self {
+        Self {
             file: BufReader::new(file.take(len)),
             line: Vec::new(),
             len_max,
-        })
+        }
     }
 
     /// What is next of a line, with its end if that is there; nothing at the end, and where reading fails.
@@ -296,12 +326,10 @@ impl Lines {
 }
 
 /// A commit and its parents' ids; a bad line is nothing.
-fn parse_graft(line: &[u8], repo: &Repository) -> Option<(ObjectId, Vec<ObjectId>)> {
-    let mut ids = line.split(|byte| white_space::is_space(*byte)).map(|hex| {
-        ObjectId::from_hex(hex)
-            .ok()
-            .filter(|id| id.kind() == repo.hash)
-    });
+fn parse_graft(line: &[u8], hash: Kind) -> Option<(ObjectId, Vec<ObjectId>)> {
+    let mut ids = line
+        .split(|byte| white_space::is_space(*byte))
+        .map(|hex| ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash));
     let commit = ids.next()??;
     Some((commit, ids.collect::<Option<_>>()?))
 }

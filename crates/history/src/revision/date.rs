@@ -30,14 +30,14 @@ pub(crate) fn parse_at(text: &[u8], zone: &Zone, now_s: i64, today_s: i64) -> Op
 }
 
 /// `2005-04-07`.
-pub(super) fn short(time_s: i64, zone: i32) -> String {
+pub(crate) fn short(time_s: i64, zone: i32) -> String {
     let fields = shown(time_s, zone);
     let [year, month, day] = fields.date();
     format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// `Thu, 7 Apr 2005 22:13:13 +0200`.
-pub(super) fn rfc2822(time_s: i64, zone: i32) -> String {
+pub(crate) fn rfc2822(time_s: i64, zone: i32) -> String {
     let fields = shown(time_s, zone);
     let [year, month, day] = fields.date();
     let month = usize::try_from(month.saturating_sub(1)).unwrap_or(0);

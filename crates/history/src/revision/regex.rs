@@ -54,13 +54,13 @@ enum Step {
 
 /// A regular expression.
 #[derive(Debug)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     steps: Vec<Step>,
 }
 
 impl Regex {
     /// `None` if the C library would refuse it, or for what is not known here.
-    pub(super) fn parse(pattern: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(pattern: &[u8]) -> Option<Self> {
         let mut parser = Parser {
             rest: pattern,
             depth: 0,
@@ -154,7 +154,7 @@ impl Regex {
     }
 
     /// Whether any part of `text` matches.
-    pub(super) fn is_match(&self, text: &[u8]) -> bool {
+    pub(crate) fn is_match(&self, text: &[u8]) -> bool {
         let mut current: Vec<usize> = Vec::new();
         let mut next: Vec<usize> = Vec::new();
         // At which place a step was last added, counted from 1.

@@ -47,10 +47,8 @@ impl Zone {
             return Self::default();
         }
         let path: PathBuf = Path::new(ZONES).join(path_of(name));
-        Self::read(&path).unwrap_or_else(|| Self {
-            rule: Rule::parse(name),
-            ..Self::default()
-        })
+        let zone = Self::read(&path).or_else(|| Self::of_string(name));
+        zone.unwrap_or_default()
     }
 
     fn read(path: &Path) -> Option<Self> {
@@ -101,25 +99,33 @@ impl Zone {
         change.map_or(self.first, |(_, offset)| *offset)
     }
 
+    /// The zone that a string says (tzset(3)).
+    pub(crate) fn of_string(text: &[u8]) -> Option<Self> {
+        Some(Self {
+            rule: Some(Rule::parse(text)?),
+            ..Self::default()
+        })
+    }
+
     /// The difference to UTC, in seconds, at `time_s`.
-    pub(super) fn offset_s(&self, time_s: i64) -> i64 {
+    pub(crate) fn offset_s(&self, time_s: i64) -> i64 {
         self.offset(time_s).seconds
     }
 
     /// Whether it is daylight saving time at `time_s`.
-    pub(super) fn is_dst(&self, time_s: i64) -> bool {
+    pub(crate) fn is_dst(&self, time_s: i64) -> bool {
         self.offset(time_s).is_dst
     }
 
     /// The time at which clocks show `local_s`, seconds since 1970 as if the clocks were on UTC.
-    pub(super) fn utc_of_local(&self, local_s: i64) -> i64 {
+    pub(crate) fn utc_of_local(&self, local_s: i64) -> i64 {
         let guess = local_s.saturating_sub(self.offset_s(local_s));
         local_s.saturating_sub(self.offset_s(guess))
     }
 
     /// The time at which clocks would show `local_s` if daylight saving time held, or did not: by the next time at which
     /// that is so.
-    pub(super) fn utc_of_local_as(&self, local_s: i64, is_dst: bool) -> i64 {
+    pub(crate) fn utc_of_local_as(&self, local_s: i64, is_dst: bool) -> i64 {
         let guess = self.utc_of_local(local_s);
         let steps = (0..=DST_SEARCH_S / DST_STEP_S).map(|step| step.saturating_mul(DST_STEP_S));
         let mut times =
