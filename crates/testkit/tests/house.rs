@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Attribute, ImplItem, Item, Meta, Token, UseTree};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -193,34 +196,255 @@ fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
     }
 }
 
-#[test]
-fn the_engine_neither_prints_nor_reads_its_surroundings() {
-    let root = root();
-    let mut files = Vec::new();
-    for room in BELOW_THE_DOORS.map(|room| format!("crates/{room}/src")) {
-        sources(&root.join(&room), &mut files);
+/// What code may not do where nothing is printed and the surroundings are not read.
+const FORBIDDEN_MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
+const FORBIDDEN_PATHS: [&str; 4] = [
+    "std::env",
+    "process::exit",
+    "process::abort",
+    "UnixListener",
+];
+
+/// Reads the source of a crate from its root on: what is only for tests is left out.
+#[derive(Default)]
+struct Source {
+    /// What was found of what is forbidden.
+    found: Vec<String>,
+    /// The modules that have files of their own, and whether they are for tests alone.
+    modules: Vec<(String, bool)>,
+    /// In how many inline modules the place is.
+    inside: Vec<String>,
+}
+
+/// Whether a condition holds in tests alone.
+fn is_for_tests(condition: &Meta) -> bool {
+    match condition {
+        Meta::Path(path) => path.is_ident("test"),
+        Meta::List(list) => {
+            let parse = Punctuated::<Meta, Token![,]>::parse_terminated;
+            let parts = list.parse_args_with(parse).unwrap_or_default();
+            (list.path.is_ident("all") && parts.iter().any(is_for_tests))
+                || (list.path.is_ident("any") && parts.iter().all(is_for_tests))
+        }
+        Meta::NameValue(_) => false,
     }
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let is_test = file.components().any(|part| {
-            let part = part.as_os_str().to_string_lossy();
-            part.contains("test") || part == "oracle.rs"
-        });
-        for forbidden in [
-            "println!",
-            "print!(",
-            "std::env::",
-            "process::exit",
-            "UnixListener",
-        ] {
-            assert!(
-                is_test || !code.contains(forbidden),
-                "{forbidden} in {}",
-                file.display()
-            );
+}
+
+fn are_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg")
+                && attribute
+                    .parse_args::<Meta>()
+                    .is_ok_and(|meta| is_for_tests(&meta))
+    })
+}
+
+fn attributes_of(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+impl Source {
+    fn read(text: &str) -> Self {
+        let mut source = Self::default();
+        let file = syn::parse_file(text).unwrap();
+        if !are_for_tests(&file.attrs) {
+            source.visit_file(&file);
+        }
+        source
+    }
+
+    /// Notes a path of names, if it is forbidden.
+    fn judge(&mut self, names: &[String]) {
+        let path = format!("::{}::", names.join("::"));
+        let forbidden = FORBIDDEN_PATHS.iter();
+        let found = forbidden.filter(|forbidden| path.contains(&format!("::{forbidden}::")));
+        self.found.extend(found.map(ToString::to_string));
+    }
+
+    /// Notes what a tree of imports has that is forbidden.
+    fn judge_imports(&mut self, tree: &UseTree, above: &[String]) {
+        let with = |name: String| [above, &[name]].concat();
+        match tree {
+            UseTree::Path(path) => {
+                self.judge_imports(&path.tree, &with(path.ident.to_string()));
+            }
+            UseTree::Name(name) => self.judge(&with(name.ident.to_string())),
+            UseTree::Rename(rename) => self.judge(&with(rename.ident.to_string())),
+            UseTree::Glob(_) => self.judge(above),
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.judge_imports(tree, above);
+                }
+            }
         }
     }
+}
+
+impl<'ast> Visit<'ast> for Source {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let is_test = are_for_tests(attributes_of(item));
+        if let Item::Mod(module) = item {
+            let name = module.ident.to_string();
+            assert!(
+                !module.attrs.iter().any(|attr| attr.path().is_ident("path")),
+                "where {name} is, this test does not see"
+            );
+            if module.content.is_none() {
+                let path = [self.inside.as_slice(), &[name]].concat().join("/");
+                self.modules.push((path, is_test));
+                return;
+            }
+            self.inside.push(name);
+        }
+        if !is_test {
+            visit::visit_item(self, item);
+        }
+        if matches!(item, Item::Mod(_)) {
+            self.inside.pop();
+        }
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
+        let attributes: &[Attribute] = match item {
+            ImplItem::Const(item) => &item.attrs,
+            ImplItem::Fn(item) => &item.attrs,
+            _ => &[],
+        };
+        if !are_for_tests(attributes) {
+            visit::visit_impl_item(self, item);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
+        self.judge(&names);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.judge_imports(&item.tree, &[]);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let name = call.path.segments.last().unwrap().ident.to_string();
+        if FORBIDDEN_MACROS.contains(&name.as_str()) {
+            self.found.push(format!("{name}!"));
+        }
+        // What stands in it is no syntax tree.
+        let tokens: String = call.tokens.to_string().split_whitespace().collect();
+        for macro_name in FORBIDDEN_MACROS {
+            if tokens.contains(&format!("{macro_name}!(")) {
+                self.found.push(format!("{macro_name}!"));
+            }
+        }
+        for path in FORBIDDEN_PATHS {
+            if tokens.contains(path) {
+                self.found.push(path.to_owned());
+            }
+        }
+        visit::visit_macro(self, call);
+    }
+}
+
+/// Checks the module in `file`, whose modules are in `folder`, and those below it. Adds each file that is read, and each
+/// that is for tests alone, with what is in a folder of that name, to `known`.
+fn check_module(file: &Path, folder: &Path, known: &mut BTreeSet<PathBuf>) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let source = Source::read(&text);
+    let found = source.found;
+    assert!(found.is_empty(), "{found:?} in {}", file.display());
+    known.insert(file.to_owned());
+    for (name, is_test) in source.modules {
+        let below = folder.join(&name);
+        let beside = folder.join(format!("{name}.rs"));
+        let inside = below.join("mod.rs");
+        let file = if beside.exists() { beside } else { inside };
+        assert!(file.exists(), "{} is nowhere", file.display());
+        if is_test {
+            known.insert(file);
+            if below.is_dir() {
+                let mut tests = Vec::new();
+                sources(&below, &mut tests);
+                known.extend(tests);
+            }
+        } else {
+            check_module(&file, &below, known);
+        }
+    }
+}
+
+#[test]
+fn the_engine_neither_prints_nor_reads_its_surroundings() {
+    for room in BELOW_THE_DOORS.map(|room| format!("crates/{room}/src")) {
+        let room = root().join(room);
+        let mut known = BTreeSet::new();
+        check_module(&room.join("lib.rs"), &room, &mut known);
+        let mut files = Vec::new();
+        sources(&room, &mut files);
+        for file in files {
+            assert!(known.contains(&file), "{} is of no module", file.display());
+        }
+    }
+}
+
+#[test]
+fn what_is_forbidden_is_found_wherever_it_stands() {
+    let found = |text: &str| Source::read(text).found;
+    for text in [
+        "#[cfg(test)] mod tests { fn f() { println!(); } } fn g() { println!(); }",
+        "#[cfg(test)] use std::env; fn g() { std::env::var(\"A\"); }",
+        "#[cfg(test)] mod tests; fn g() { eprintln!(\"a\"); }",
+        "fn g() { vec![std::env::args()]; }",
+        "fn g() { format!(\"{}\", { print!(\"\"); 1 }); }",
+        "use std::{env, fs};",
+        "use std::process::{self, exit};",
+        "fn g() { std::process::exit(1) }",
+        "impl A { #[cfg(test)] fn a() { dbg!(1); } fn b() { dbg!(1); } }",
+        "mod inline { mod deep { use std::os::unix::net::UnixListener; } }",
+        "#[cfg(not(test))] fn g() { println!(); }",
+        "#[cfg(any(test, feature = \"a\"))] fn g() { println!(); }",
+        "const A: &str = \"#[cfg(test)] mod tests {\"; fn g() { println!(); }",
+    ] {
+        assert_eq!(found(text).len(), 1, "{text}");
+    }
+    for text in [
+        "fn f() {} #[cfg(test)] mod tests { fn f() { println!(); std::env::var(\"A\"); } }",
+        "#[cfg(all(test, unix))] fn f() { println!(); }",
+        "#[test] fn f() { println!(); }",
+        "//! println!() and std::env::var\n const A: &str = \"println!()\";",
+        "use crate::environment; fn f() { environment::get(); writeln!(a); }",
+        "#![cfg(test)] fn f() { println!(); }",
+    ] {
+        assert_eq!(found(text), Vec::<String>::new(), "{text}");
+    }
+    let modules = Source::read("mod a; #[cfg(test)] mod b; mod c { mod d; }").modules;
+    let expected = [("a", false), ("b", true), ("c/d", false)];
+    assert_eq!(
+        modules,
+        expected.map(|(name, is_test)| (name.to_owned(), is_test))
+    );
 }
 
 #[test]
