@@ -448,6 +448,22 @@ fn what_is_forbidden_is_found_wherever_it_stands() {
 }
 
 #[test]
+fn the_least_compiler_is_the_one_that_is_used() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let toolchain = std::fs::read_to_string(root().join("rust-toolchain.toml")).unwrap();
+    let value = |text: &str, key: &str| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key))
+            .unwrap();
+        line.trim_matches([' ', '=', '"']).to_owned()
+    };
+    let least = value(&manifest, "rust-version");
+    let used = value(&toolchain, "channel");
+    assert_eq!(used.rsplit_once('.').unwrap().0, least);
+}
+
+#[test]
 fn every_invariant_names_a_test_that_exists() {
     let root = root();
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
