@@ -2,35 +2,30 @@
 # the tests need beside that is installed where that is allowed.
 
 CARGO ?= cargo
-# What is built for: musl, with which a program starts in half the time, wherever its part of Rust is or can be fetched.
-MUSL := $(shell uname -m)-unknown-linux-musl
-ifndef CARGO_BUILD_TARGET
-CARGO_BUILD_TARGET := $(shell if rustup target add $(MUSL) >&2; then echo $(MUSL); else rustc --print host-tuple; fi)
-endif
+# The C library is linked into the program, where there is an archive of it: it runs wherever it is copied to, and none
+# has to be found when it starts. Only what is built for a target by name can be so, since what runs during the build
+# loads libraries.
+CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple)
 export CARGO_BUILD_TARGET
+ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a)),)
+RUSTFLAGS ?= -Ctarget-feature=+crt-static
+export RUSTFLAGS
+endif
 # Where cargo puts what it builds for that.
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
 # How much the long testers do.
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 
-.PHONY: run build target test test-tools test-plugins test-repositories test-git random random-objects fuzz bench docs
+.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
 	target/release/vigil status
 
-# The program is copied: the kernel maps a file in pieces as large as those it was written in, and with the linker's small
-# ones a short run takes a fifth to a third longer.
 build:
 	$(CARGO) build --release --locked -p vigil
-	mkdir -p target/release
-	cp $(BUILT)/release/vigil target/release/vigil.copy
-	mv target/release/vigil.copy target/release/vigil
-
-# The name of what is built for.
-target:
-	@echo $(CARGO_BUILD_TARGET)
+	install -D $(BUILT)/release/vigil target/release/vigil
 
 test: test-tools
 	$(CARGO) build --locked -p vigil
@@ -70,6 +65,10 @@ fuzz:
 
 bench: build
 	$(CARGO) run --release --locked -p vigil-bench -- all
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps

@@ -1,8 +1,6 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
 //! say.
 
-#![cfg_attr(not(test), no_main)]
-
 mod called;
 mod cat_file;
 mod config_parameter;
@@ -24,6 +22,7 @@ mod why;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::process::ExitCode;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::config;
@@ -34,12 +33,8 @@ use reply::Reply;
 use say::{say, write};
 use whole_files::of_whole_files;
 
-#[cfg(not(test))]
-vigil_linux::start_with!(run);
-
-#[cfg(test)]
-fn main() {
-    run(std::env::args_os().collect());
+fn main() -> ExitCode {
+    run(std::env::args_os().collect()).into()
 }
 
 /// Runs the command of the command line `arguments`, and returns the exit code.

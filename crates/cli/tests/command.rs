@@ -56,15 +56,18 @@ fn vigil_tells_of_itself() {
     assert_eq!(outcome(&[]), (1, stdout, stderr));
 }
 
-/// Whether an ELF program names another one that is to load it (PT_INTERP, elf(5)).
-fn asks_for_a_loader(program: &[u8]) -> bool {
-    const PT_INTERP: [u8; 4] = 3_u32.to_ne_bytes();
+/// The segments of an ELF program (elf(5)): type, flags, and where in the file each begins and how long it is.
+fn segments(program: &[u8]) -> Vec<(u32, u32, usize, usize)> {
     let headers_at = u64::from_ne_bytes(bytes_at(program, 0x20));
     let size = usize::from(u16::from_ne_bytes(bytes_at(program, 0x36)));
     let count = usize::from(u16::from_ne_bytes(bytes_at(program, 0x38)));
     let headers = program.split_at(headers_at.try_into().unwrap()).1;
-    let mut headers = headers.chunks(size).take(count);
-    headers.any(|header| header.starts_with(&PT_INTERP))
+    let segment = |header: &[u8]| {
+        let place = |at| u64::from_ne_bytes(bytes_at(header, at)).try_into().unwrap();
+        let word = |at| u32::from_ne_bytes(bytes_at(header, at));
+        (word(0), word(4), place(8), place(32))
+    };
+    headers.chunks(size).take(count).map(segment).collect()
 }
 
 fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
@@ -74,10 +77,47 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 /// To load libraries takes longer than a short run.
 #[test]
 fn the_program_needs_no_libraries_of_the_system() {
-    let output = Command::new("cc").arg("-print-file-name=libc.a").output();
-    let has_archive = output.is_ok_and(|output| output.stdout.starts_with(b"/"));
+    const PT_INTERP: u32 = 3;
     let program = std::fs::read(VIGIL).unwrap();
-    assert_eq!(asks_for_a_loader(&program), !has_archive);
+    let mut segments = segments(&program).into_iter();
+    assert_eq!(segments.any(|(kind, ..)| kind == PT_INTERP), !cfg!(target_feature = "crt-static"));
+}
+
+/// It may be loaded anywhere, and is bound before it begins: nothing that is run can be written, nor can the tables by which
+/// functions are found.
+#[test]
+fn the_program_is_hardened() {
+    const ET_DYN: u16 = 3;
+    const PT_DYNAMIC: u32 = 2;
+    const PT_GNU_RELRO: u32 = 0x6474_e552;
+    const DT_TEXTREL: u64 = 22;
+    const DT_FLAGS: u64 = 30;
+    const DT_FLAGS_1: u64 = 0x6fff_fffb;
+    let program = std::fs::read(VIGIL).unwrap();
+    assert_eq!(u16::from_ne_bytes(bytes_at(&program, 0x10)), ET_DYN);
+    let segments = segments(&program);
+    assert!(segments.iter().any(|(kind, ..)| *kind == PT_GNU_RELRO));
+    // Executable and writable.
+    assert!(segments.iter().all(|(_, flags, ..)| flags & 3 != 3));
+    let dynamic = segments.iter().find(|(kind, ..)| *kind == PT_DYNAMIC);
+    let (_, _, start, len) = *dynamic.unwrap();
+    let number = |at| u64::from_ne_bytes(bytes_at(&program, at));
+    let entries = (start..start + len).step_by(16);
+    let entries: Vec<(u64, u64)> = entries.map(|at| (number(at), number(at + 8))).collect();
+    let flags = |tag| {
+        entries
+            .iter()
+            .find(|entry| entry.0 == tag)
+            .map(|entry| entry.1)
+    };
+    assert_eq!(flags(DT_TEXTREL), None);
+    let (text_relocations, bind_now) = (4, 8);
+    assert_eq!(
+        flags(DT_FLAGS).unwrap() & (text_relocations | bind_now),
+        bind_now
+    );
+    let (now, is_pie) = (1, 0x0800_0000);
+    assert_eq!(flags(DT_FLAGS_1).unwrap() & (now | is_pie), now | is_pie);
 }
 
 #[test]

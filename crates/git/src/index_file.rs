@@ -11,12 +11,11 @@ use std::sync::Arc;
 use bstr::BStr;
 use gix_hash::{Kind, ObjectId};
 use rustix::buffer::spare_capacity;
-use vigil_linux::memory::prefer_huge_pages;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{
     CacheTree, EXTENSION_HEADER_LEN, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link,
-    ParseError, ParsedIndex, Prepare, Promise, Take,
+    ParseError, ParsedIndex, Promise, Take,
 };
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked};
@@ -80,15 +79,6 @@ impl Error {
     }
 }
 
-/// Large indexes are read into huge pages: faults for small ones would cost as much as the parsing.
-struct HugePages;
-
-impl Prepare for HugePages {
-    fn prepare<T>(&self, memory: &mut [std::mem::MaybeUninit<T>]) {
-        prefer_huge_pages(memory);
-    }
-}
-
 /// An index and the files it was read from.
 #[derive(Clone, Debug)]
 pub struct LoadedIndex {
@@ -123,7 +113,7 @@ pub fn load_tree(
     };
     let (mut parsed, entries, stat) = reader.read(path, &own, Own::Nothing)?;
     let mut file = reader.seen(&parsed, &stat);
-    let builder = |_| Builder::new(hash.len_in_bytes(), blocks());
+    let builder = |_| Builder::new(hash.len_in_bytes(), InMemory::default());
     let is_split = parsed.link.is_some();
     let tree = match entries {
         Own::Tree(builder) if !is_split => Some(builder),
@@ -140,7 +130,7 @@ pub fn load_tree(
     let tree = match (tree, &parsed.link) {
         (Some(tree), _) => tree.finish(),
         (None, Some(link)) => reader.join(&parsed, link, &mut file, builder)?.finish(),
-        (None, None) => Builder::build(&parsed.index, blocks()),
+        (None, None) => Builder::build(&parsed.index, InMemory::default()),
     };
     Ok(Some(LoadedTree {
         tracked: Tracked::new(hash, Arc::new(tree)),
@@ -164,8 +154,10 @@ impl Take for Own {
             Self::Flat(flat) => flat.take(path, entry),
             Self::Nothing(promise) => {
                 *self = match path.is_empty() {
-                    true => Self::Flat(flat(*promise)),
-                    false => Self::Tree(Builder::new(entry.id.as_slice().len(), blocks())),
+                    true => Self::Flat(Flat::new(*promise)),
+                    false => {
+                        Self::Tree(Builder::new(entry.id.as_slice().len(), InMemory::default()))
+                    }
                 };
                 self.take(path, entry);
             }
@@ -195,20 +187,11 @@ pub fn load(
     let index = match &parsed.link {
         None => parsed.index,
         Some(link) => {
-            let flat = reader.join(&parsed, link, &mut file, flat)?;
+            let flat = reader.join(&parsed, link, &mut file, Flat::new)?;
             parsed.with(flat).index
         }
     };
     Ok(LoadedIndex { index, file })
-}
-
-/// Where a tree is built.
-fn blocks() -> InMemory {
-    InMemory::new(prefer_huge_pages)
-}
-
-fn flat(promise: Promise) -> Flat {
-    Flat::new(promise, &HugePages)
 }
 
 impl IndexFile {
@@ -292,7 +275,7 @@ impl<'a> Reader<'a> {
     }
 
     fn read_flat(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
-        let (parsed, flat, stat) = self.read(path, file, flat)?;
+        let (parsed, flat, stat) = self.read(path, file, Flat::new)?;
         Ok((parsed.with(flat), stat))
     }
 

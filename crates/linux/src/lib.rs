@@ -10,12 +10,8 @@ pub mod filesystem;
 pub mod inotify;
 pub mod lock;
 pub mod map;
-pub mod memory;
-#[cfg(any(target_env = "musl", test))]
-mod musl;
 pub mod process;
 pub mod signals;
-pub mod start;
 pub mod stat;
 
 pub use rustix::io::Errno;

@@ -16,7 +16,7 @@ pub use self::entries::Index;
 pub use self::entry::{Entry, EntryFlags};
 pub use self::parse::{
     EXTENSION_HEADER_LEN, Extension, Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex,
-    Prepare, Promise, Take,
+    Promise, Take,
 };
 pub use self::sparse::FlatEntry;
 pub use self::split::{Join, Link};

@@ -1,7 +1,5 @@
 //! From the bytes of an index file to entries, in one pass.
 
-use std::mem::MaybeUninit;
-
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
@@ -108,12 +106,6 @@ const EXTENDED_KNOWN: u32 = EntryFlags::SKIP_WORKTREE | EntryFlags::INTENT_TO_AD
 /// shorter than 64 bytes, and no path longer than 4,096 can exist.
 const PATHS_GROWTH_MAX: usize = 64;
 
-/// Prepares memory that is about to be filled, as by asking for huge pages.
-pub trait Prepare {
-    /// Called once for each block of memory, before anything is in it.
-    fn prepare<T>(&self, memory: &mut [MaybeUninit<T>]);
-}
-
 /// Takes the entries of an index, in its order.
 pub trait Take {
     /// Takes the entry of `path`.
@@ -137,14 +129,12 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Room for what is promised; `memory` is asked about the blocks that are to hold it.
-    pub fn new(promise: Promise, memory: &impl Prepare) -> Self {
+    /// Room for what is promised.
+    pub fn new(promise: Promise) -> Self {
         let (mut entries, mut paths) = (Vec::new(), Vec::new());
         // For what a damaged file promises there may be no room; what comes finds its own.
         let _ = entries.try_reserve_exact(promise.entries);
         let _ = paths.try_reserve_exact(promise.paths_len);
-        memory.prepare(entries.spare_capacity_mut());
-        memory.prepare(paths.spare_capacity_mut());
         Self { entries, paths }
     }
 }
@@ -163,20 +153,12 @@ impl Take for Flat {
     }
 }
 
-/// Leaves memory as it comes.
-pub(super) struct NoPreparation;
-
-impl Prepare for NoPreparation {
-    fn prepare<T>(&self, _memory: &mut [MaybeUninit<T>]) {}
-}
-
 impl Index {
     /// Reads the bytes of an index file whose ids are of the kind `hash`.
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
-        let flat = |promise| Flat::new(promise, &NoPreparation);
-        let (parsed, flat) = parse_whole(bytes, hash, flat)?;
+        let (parsed, flat) = parse_whole(bytes, hash, Flat::new)?;
         Ok(parsed.with(flat))
     }
 }
@@ -355,8 +337,7 @@ impl ParsedIndex {
         let Some(link) = &self.link else {
             return Ok(self.index);
         };
-        let flat = |promise| Flat::new(promise, &NoPreparation);
-        let join = |promise| Join::new(&self.index, link, promise, flat);
+        let join = |promise| Join::new(&self.index, link, promise, Flat::new);
         let (_, joined) = parse_whole(shared, self.index.hash, join)?;
         let flat = joined.finish()?;
         Ok(self.with(flat).index)

@@ -7,7 +7,6 @@ use super::{
     CacheTree, EntryFlags, Flat, FlatEntry, HEADER_LEN, Index, IndexParser, ParseError, ParsedIndex,
 };
 use crate::facts::RecordedStat;
-use crate::index::parse::NoPreparation;
 use crate::mode::FileMode;
 
 const SHA1: Kind = Kind::Sha1;
@@ -52,8 +51,7 @@ fn listing(index: &Index) -> Vec<(String, u8, u8)> {
 /// As `Index::parse`, with `piece_len` further bytes at a time.
 fn parse_in_pieces(bytes: &[u8], hash: Kind, piece_len: usize) -> Result<ParsedIndex, ParseError> {
     let header_len = HEADER_LEN;
-    let flat = |promise| Flat::new(promise, &NoPreparation);
-    let mut parser = IndexParser::new(bytes, bytes.len(), hash, flat)?;
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, Flat::new)?;
     let (mut used, mut end) = (header_len, header_len);
     while parser.wants_entries() {
         end = (end + piece_len).min(bytes.len());

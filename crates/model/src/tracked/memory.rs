@@ -1,7 +1,6 @@
 //! Blocks in memory.
 
 use std::collections::BTreeMap;
-use std::mem::MaybeUninit;
 
 use bstr::BStr;
 
@@ -17,8 +16,6 @@ const DOUBLINGS_MAX: usize = 3;
 #[derive(Debug, Default)]
 struct Arena {
     chunks: Vec<Vec<u8>>,
-    /// Is told of memory for much, which is about to be filled.
-    prepare: Option<fn(&mut [MaybeUninit<u8>])>,
 }
 
 /// Where a block lies.
@@ -52,17 +49,13 @@ impl Arena {
     /// Adds a chunk that has room for `len` bytes.
     fn add_chunk(&mut self, len: usize) {
         // The first is small, for the many small trees.
-        let mut chunk = match self.chunks.len().checked_sub(1) {
+        let chunk = match self.chunks.len().checked_sub(1) {
             None => Vec::with_capacity(len),
             Some(doublings) => {
                 let usual = CHUNK_LEN << doublings.min(DOUBLINGS_MAX);
                 Vec::with_capacity(usual.max(len))
             }
         };
-        // The second may stay almost empty.
-        if let Some(prepare) = self.prepare.filter(|_| self.chunks.len() > 1) {
-            prepare(chunk.spare_capacity_mut());
-        }
         self.chunks.push(chunk);
     }
 
@@ -106,13 +99,6 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// Without blocks yet; `prepare` is told of the memory for a large tree.
-    pub fn new(prepare: fn(&mut [MaybeUninit<u8>])) -> Self {
-        let mut memory = Self::default();
-        memory.arena.prepare = Some(prepare);
-        memory
-    }
-
     pub(super) fn put_directory(&mut self, number: DirNumber, block: &[u8]) {
         let place = self.arena.store(block);
         set(&mut self.directories, number, place);

@@ -254,7 +254,7 @@ fn other_facts_are_not_other_names() {
 
 #[test]
 fn many_blocks_stay_as_they_were_put() {
-    let mut memory = InMemory::new(|memory| assert!(memory.len() >= 8 << 20));
+    let mut memory = InMemory::default();
     let block = |number: u32| vec![number as u8; 700_000 + number as usize];
     for number in 0..40 {
         memory.put_directory(number, &block(number));
