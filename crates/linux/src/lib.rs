@@ -10,6 +10,7 @@ pub mod filesystem;
 pub mod inotify;
 pub mod lock;
 pub mod map;
+pub mod memory;
 pub mod process;
 pub mod signals;
 pub mod stat;

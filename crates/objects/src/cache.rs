@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use gix_object::Kind;
+use vigil_linux::memory::populate;
 
 /// A pack's number, and where in it an object begins.
 pub(super) type Key = (u32, u64);
@@ -59,6 +60,8 @@ impl Kinds {
 pub(super) struct Cache {
     places: HashMap<Key, Place, BuildHasherDefault<Mixer>>,
     bytes: Vec<u8>,
+    /// Up to where there are pages behind the room for `bytes`.
+    populated: usize,
     /// How much `bytes` may take.
     len_max: usize,
     /// The contents in `bytes`, in the order in which they were written.
@@ -97,12 +100,17 @@ const ENTRY_PART: usize = 256;
 /// takes none.
 const SMALL_LEN_MAX: usize = 512 << 10;
 
+/// For so many bytes pages are set aside at once: a fault for each page takes a part of nearly every answer, and all of
+/// them at once, or huge pages, keep one answer waiting for long.
+const POPULATED_LEN: usize = 256 << 10;
+
 impl Cache {
     /// Room for `len_max` bytes.
     pub(super) fn new(len_max: usize) -> Self {
         Self {
             places: HashMap::default(),
             bytes: Vec::new(),
+            populated: 0,
             len_max,
             entries: VecDeque::new(),
             first: 0,
@@ -243,6 +251,9 @@ impl Cache {
             bytes.extend_from_slice(&self.bytes);
             self.bytes = bytes;
         }
+        if end > self.populated {
+            self.populate(end);
+        }
         if start == self.bytes.len() {
             self.bytes.extend_from_slice(contents);
             return;
@@ -252,6 +263,20 @@ impl Cache {
         }
         if let Some(room) = self.bytes.get_mut(start..end) {
             room.copy_from_slice(contents);
+        }
+    }
+
+    /// Has memory at hand up to `end` and a little more, if all room is set aside.
+    fn populate(&mut self, end: usize) {
+        let len = self.bytes.len();
+        if self.bytes.capacity() < self.len_max {
+            return;
+        }
+        let populated = self.populated.max(len);
+        self.populated = end.next_multiple_of(POPULATED_LEN).min(self.len_max);
+        let room = self.bytes.spare_capacity_mut();
+        if let Some(room) = room.get_mut(populated - len..self.populated.saturating_sub(len)) {
+            populate(room);
         }
     }
 
