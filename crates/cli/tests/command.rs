@@ -80,7 +80,10 @@ fn the_program_needs_no_libraries_of_the_system() {
     const PT_INTERP: u32 = 3;
     let program = std::fs::read(VIGIL).unwrap();
     let mut segments = segments(&program).into_iter();
-    assert_eq!(segments.any(|(kind, ..)| kind == PT_INTERP), !cfg!(target_feature = "crt-static"));
+    assert_eq!(
+        segments.any(|(kind, ..)| kind == PT_INTERP),
+        !cfg!(target_feature = "crt-static")
+    );
 }
 
 /// It may be loaded anywhere, and is bound before it begins: nothing that is run can be written, nor can the tables by which
