@@ -156,7 +156,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
     }
 }
 
-/// As [`say`], by a pager if the command line asks for one.
+/// As [`say()`], by a pager if the command line asks for one.
 fn say_paged(reply: Reply, environment: &Environment) -> u8 {
     match pager::begin_anywhere(environment) {
         Ok(()) => say(&reply),
