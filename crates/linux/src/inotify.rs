@@ -6,6 +6,8 @@
 //! the process lets go of it or ends: those of sockets that are in no file system (unix(7), "Abstract sockets"), since they
 //! need no folder, and nothing is left of them.
 
+pub mod queue;
+
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};

@@ -1,0 +1,78 @@
+//! What is to be looked at again.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice};
+
+/// How many paths are kept apart: who has to look at more looks at all.
+const PATHS_MAX: usize = 20_000;
+
+/// What changed, or may have, in one tree. Paths are from its top.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Nothing is known any more: all is to be looked at.
+    pub everything: bool,
+    /// Files, links and other entries that came, went or changed.
+    pub paths: BTreeSet<BString>,
+    /// Folders that came, went or changed, with all that is below them.
+    pub folders: BTreeSet<BString>,
+}
+
+impl Changes {
+    /// Nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Takes in that all may have changed.
+    pub fn add_everything(&mut self) {
+        *self = Self {
+            everything: true,
+            ..Self::default()
+        };
+    }
+
+    /// Takes in that the entry at `path` changed.
+    pub fn add_path(&mut self, path: BString) {
+        if !self.everything {
+            self.paths.insert(path);
+            self.bound();
+        }
+    }
+
+    /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
+    pub fn add_folder(&mut self, path: BString) {
+        if path.is_empty() {
+            self.add_everything();
+        } else if !self.everything {
+            self.folders.insert(path);
+            self.bound();
+        }
+    }
+
+    /// Takes in `later` changes.
+    pub fn add(&mut self, later: Self) {
+        if later.everything {
+            self.add_everything();
+        } else if !self.everything {
+            self.paths.extend(later.paths);
+            self.folders.extend(later.folders);
+            self.bound();
+        }
+    }
+
+    /// Whether `path` may have changed.
+    pub fn concern(&self, path: &BStr) -> bool {
+        let is_below = |folder: &BString| {
+            path.strip_prefix(folder.as_bytes())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.everything || self.paths.contains(path) || self.folders.iter().any(is_below)
+    }
+
+    fn bound(&mut self) {
+        if self.paths.len().saturating_add(self.folders.len()) > PATHS_MAX {
+            self.add_everything();
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The watched folders of several trees, as nodes, and what events do to them.
+//!
+//! A watch descriptor leads to nodes, never to a path: a folder that is renamed takes its node along, with all below. So a
+//! path is only made when something is to be said of it, and it is the one that holds at that event of the queue.
+//!
+//! This is all that there is to decide; it makes no system calls, and so it can be driven step by step.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::inotify::queue::ReadFlags;
+use vigil_model::path::join;
+
+use crate::changes::Changes;
+
+/// A tree of folders that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TreeId(u32);
+
+/// A node's place in the list of all.
+type NodeId = u32;
+
+/// A folder that is watched, or that is on the way to one.
+#[derive(Debug)]
+struct Node {
+    tree: TreeId,
+    parent: Option<NodeId>,
+    name: BString,
+    /// Its watch; none where it could not be had.
+    wd: Option<i32>,
+    /// The age of the tree when it was watched last.
+    age: u32,
+    below: BTreeMap<BString, NodeId>,
+}
+
+#[derive(Debug)]
+struct Tree {
+    root: NodeId,
+    changes: Changes,
+    /// How often events were lost: a node that was not watched again since may be of a folder that is gone.
+    age: u32,
+}
+
+/// What happened to a folder, or to an entry of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard<'e> {
+    /// The watch descriptor.
+    pub wd: i32,
+    /// What the kernel says of it.
+    pub flags: ReadFlags,
+    /// What both halves of a rename have in common.
+    pub cookie: u32,
+    /// The entry.
+    pub name: Option<&'e BStr>,
+}
+
+/// All trees.
+#[derive(Debug, Default)]
+pub(crate) struct Forest {
+    nodes: HashMap<NodeId, Node>,
+    next_node: NodeId,
+    next_tree: u32,
+    trees: HashMap<TreeId, Tree>,
+    /// A folder has one watch, and may be in several trees, or by a mount at several places of one.
+    by_watch: HashMap<i32, Vec<NodeId>>,
+    /// Folders that were renamed away and have not come up again, by cookie.
+    moved: Vec<(u32, NodeId)>,
+    /// Watches that nothing is at any more.
+    unused: Vec<i32>,
+}
+
+impl Forest {
+    /// Begins a tree, of which nothing is known.
+    pub(crate) fn begin(&mut self) -> TreeId {
+        let tree = TreeId(self.next_tree);
+        self.next_tree = self.next_tree.wrapping_add(1);
+        let root = self.add_node(tree, None, BString::default());
+        let mut changes = Changes::default();
+        changes.add_everything();
+        let age = 0;
+        self.trees.insert(tree, Tree { root, changes, age });
+        tree
+    }
+
+    /// Forgets a tree and its folders.
+    pub(crate) fn forget(&mut self, tree: TreeId) {
+        if let Some(tree) = self.trees.remove(&tree) {
+            self.drop_below(tree.root);
+        }
+    }
+
+    /// Notes that the folder at `path` in `tree` has the watch `wd`. To be called before the folder is looked at, and before
+    /// events are heard that came after the watch was set.
+    pub(crate) fn watched(&mut self, tree: TreeId, path: &BStr, wd: i32) {
+        let Some(id) = self.node_at(tree, path) else {
+            return;
+        };
+        let Some(node) = self.nodes.get_mut(&id) else {
+            return;
+        };
+        node.age = self.trees.get(&tree).map_or(0, |tree| tree.age);
+        let before = node.wd.replace(wd);
+        if before == Some(wd) {
+            return;
+        }
+        if let Some(before) = before {
+            self.let_go(before, id);
+        }
+        self.by_watch.entry(wd).or_default().push(id);
+        // It may have been given up a moment ago, for another place.
+        self.unused.retain(|unused| *unused != wd);
+    }
+
+    /// Takes in what was heard.
+    pub(crate) fn hear(&mut self, event: Heard<'_>) {
+        if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+            self.doubt_everything();
+            for tree in self.trees.values_mut() {
+                tree.age = tree.age.wrapping_add(1);
+            }
+            return;
+        }
+        let nodes = self.by_watch.get(&event.wd).cloned().unwrap_or_default();
+        if event.flags.contains(ReadFlags::IGNORED) {
+            self.by_watch.remove(&event.wd);
+        }
+        for id in nodes {
+            match event.name {
+                Some(name) => self.hear_of_entry(id, name, &event),
+                None => self.hear_of_folder(id, &event),
+            }
+        }
+    }
+
+    /// To be called when all was heard that was queued: a folder that was renamed away and has not come up is outside, and
+    /// what happens there concerns nobody.
+    pub(crate) fn settle(&mut self) {
+        for (_, id) in std::mem::take(&mut self.moved) {
+            self.drop_below(id);
+        }
+    }
+
+    /// To be called when all of a tree was looked at, each folder after it was watched: what was not met is gone.
+    pub(crate) fn looked_at_all(&mut self, tree: TreeId) {
+        let Some((root, age)) = self.trees.get(&tree).map(|tree| (tree.root, tree.age)) else {
+            return;
+        };
+        let mut met = vec![root];
+        let mut at = 0;
+        while let Some(id) = met.get(at) {
+            let below = self.nodes.get(id).map(|node| &node.below);
+            met.extend(below.into_iter().flatten().map(|(_, sub)| *sub));
+            at = at.saturating_add(1);
+        }
+        // Those further down come first: a node without a watch is there for what is below.
+        for id in met.into_iter().skip(1).rev() {
+            let Some(node) = self.nodes.get(&id) else {
+                continue;
+            };
+            let is_old = node.wd.is_none() || node.age != age;
+            if !is_old || !node.below.is_empty() {
+                continue;
+            }
+            let (parent, name) = (node.parent, node.name.clone());
+            if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+                parent.below.remove(&name);
+            }
+            self.drop_below(id);
+        }
+    }
+
+    /// The watches that nobody needs any more.
+    pub(crate) fn take_unused(&mut self) -> Vec<i32> {
+        std::mem::take(&mut self.unused)
+    }
+
+    /// What changed in `tree` since this was asked last.
+    pub(crate) fn take_changes(&mut self, tree: TreeId) -> Changes {
+        let known = self.trees.get_mut(&tree);
+        known.map_or_else(
+            || {
+                let mut all = Changes::default();
+                all.add_everything();
+                all
+            },
+            |tree| std::mem::take(&mut tree.changes),
+        )
+    }
+
+    /// Nothing is known any more of any tree, as after events were lost.
+    pub(crate) fn doubt_everything(&mut self) {
+        for tree in self.trees.values_mut() {
+            tree.changes.add_everything();
+        }
+    }
+
+    /// How many folders are watched.
+    pub(crate) fn watches(&self) -> usize {
+        self.by_watch.len()
+    }
+
+    fn hear_of_folder(&mut self, id: NodeId, event: &Heard<'_>) {
+        let Some(node) = self.nodes.get_mut(&id) else {
+            return;
+        };
+        let is_root = node.parent.is_none();
+        if event.flags.contains(ReadFlags::IGNORED) {
+            node.wd = None;
+        } else if event.flags.contains(ReadFlags::MOVE_SELF) && !is_root {
+            // The folder above tells where it went, unless nobody listens there.
+            let above = node.parent.and_then(|above| self.nodes.get(&above));
+            if above.is_some_and(|above| above.wd.is_some()) {
+                return;
+            }
+        }
+        self.note_folder(id);
+    }
+
+    fn hear_of_entry(&mut self, id: NodeId, name: &BStr, event: &Heard<'_>) {
+        let flags = event.flags;
+        let Some(node) = self.nodes.get(&id) else {
+            return;
+        };
+        let tree = node.tree;
+        let child = node.below.get(name).copied();
+        let path = self.path_of(id).map(|path| join(path.as_bstr(), name));
+        let appears = flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        let goes = flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
+        if let Some(child) = child
+            && (appears || goes)
+        {
+            if let Some(node) = self.nodes.get_mut(&id) {
+                node.below.remove(name);
+            }
+            if flags.contains(ReadFlags::MOVED_FROM) {
+                if let Some(child) = self.nodes.get_mut(&child) {
+                    child.parent = None;
+                }
+                self.moved.push((event.cookie, child));
+            } else {
+                self.drop_below(child);
+            }
+        }
+        if flags.contains(ReadFlags::MOVED_TO) {
+            let of_tree = |forest: &Self, at: NodeId| {
+                let node = forest.nodes.get(&at);
+                node.is_some_and(|node| node.tree == tree)
+            };
+            let found = self
+                .moved
+                .iter()
+                .position(|(cookie, at)| *cookie == event.cookie && of_tree(self, *at));
+            if let Some(found) = found {
+                let (_, moved) = self.moved.swap_remove(found);
+                if let Some(node) = self.nodes.get_mut(&moved) {
+                    node.parent = Some(id);
+                    node.name = name.to_owned();
+                }
+                if let Some(node) = self.nodes.get_mut(&id) {
+                    node.below.insert(name.to_owned(), moved);
+                }
+            }
+        }
+        let Some(path) = path else {
+            return;
+        };
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            match flags.contains(ReadFlags::ISDIR) || child.is_some() {
+                true => tree.changes.add_folder(path),
+                false => tree.changes.add_path(path),
+            }
+        }
+    }
+
+    fn note_folder(&mut self, id: NodeId) {
+        let Some(path) = self.path_of(id) else {
+            return;
+        };
+        let tree = self.nodes.get(&id).map(|node| node.tree);
+        if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
+            tree.changes.add_folder(path);
+        }
+    }
+
+    /// The path of a node; none where it is in no tree, as after it was renamed away.
+    fn path_of(&self, id: NodeId) -> Option<BString> {
+        let mut names = Vec::new();
+        let mut node = self.nodes.get(&id)?;
+        let root = self.trees.get(&node.tree)?.root;
+        let mut at = id;
+        while let Some(parent) = node.parent {
+            names.push(node.name.as_bstr());
+            at = parent;
+            node = self.nodes.get(&parent)?;
+        }
+        names.reverse();
+        (at == root).then(|| bstr::join("/", names).into())
+    }
+
+    /// The node at `path`, which is made with those on the way if there is none.
+    fn node_at(&mut self, tree: TreeId, path: &BStr) -> Option<NodeId> {
+        let mut at = self.trees.get(&tree)?.root;
+        if path.is_empty() {
+            return Some(at);
+        }
+        for name in path.split_str("/") {
+            let name = name.as_bstr();
+            let below = self.nodes.get(&at)?.below.get(name).copied();
+            at = match below {
+                Some(below) => below,
+                None => {
+                    let id = self.add_node(tree, Some(at), name.to_owned());
+                    self.nodes.get_mut(&at)?.below.insert(name.to_owned(), id);
+                    id
+                }
+            };
+        }
+        Some(at)
+    }
+
+    fn add_node(&mut self, tree: TreeId, parent: Option<NodeId>, name: BString) -> NodeId {
+        while self.nodes.contains_key(&self.next_node) {
+            self.next_node = self.next_node.wrapping_add(1);
+        }
+        let id = self.next_node;
+        self.next_node = id.wrapping_add(1);
+        let node = Node {
+            tree,
+            parent,
+            name,
+            wd: None,
+            age: 0,
+            below: BTreeMap::new(),
+        };
+        self.nodes.insert(id, node);
+        id
+    }
+
+    /// Forgets a node that hangs on nothing any more, and all below.
+    fn drop_below(&mut self, id: NodeId) {
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let Some(node) = self.nodes.remove(&id) else {
+                continue;
+            };
+            pending.extend(node.below.into_values());
+            if let Some(wd) = node.wd {
+                self.let_go(wd, id);
+            }
+        }
+    }
+
+    /// The node `id` has the watch `wd` no longer.
+    fn let_go(&mut self, wd: i32, id: NodeId) {
+        let Some(nodes) = self.by_watch.get_mut(&wd) else {
+            return;
+        };
+        nodes.retain(|node| *node != id);
+        if nodes.is_empty() {
+            self.by_watch.remove(&wd);
+            self.unused.push(wd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

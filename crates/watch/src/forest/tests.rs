@@ -1,0 +1,419 @@
+//! A kernel and a disk in memory, driven step by step, and one who believes what the forest says.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::*;
+
+/// Numbers that look random, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    File(u32),
+    Folder(u32),
+}
+
+/// Folders by inode, what is queued, and which folder has which watch. The folder 0 is the top of the tree, and 1 is one
+/// beside it that nobody watches.
+#[derive(Default)]
+struct Kernel {
+    folders: BTreeMap<u32, BTreeMap<String, Entry>>,
+    watches: BTreeMap<u32, i32>,
+    queue: VecDeque<(i32, ReadFlags, u32, Option<String>)>,
+    next: u32,
+    watches_max: usize,
+}
+
+impl Kernel {
+    fn new() -> Self {
+        let mut kernel = Self {
+            next: 2,
+            watches_max: usize::MAX,
+            ..Self::default()
+        };
+        kernel.folders.insert(0, BTreeMap::new());
+        kernel.folders.insert(1, BTreeMap::new());
+        kernel
+    }
+
+    fn tell(&mut self, folder: u32, flags: ReadFlags, cookie: u32, name: &str) {
+        if let Some(&wd) = self.watches.get(&folder) {
+            self.queue.push_back((wd, flags, cookie, Some(name.into())));
+        }
+    }
+
+    fn tell_self(&mut self, folder: u32, flags: ReadFlags) {
+        if let Some(&wd) = self.watches.get(&folder) {
+            self.queue.push_back((wd, flags, 0, None));
+        }
+    }
+
+    fn watch(&mut self, folder: u32) -> Option<i32> {
+        if let Some(wd) = self.watches.get(&folder) {
+            return Some(*wd);
+        }
+        if self.watches.len() >= self.watches_max {
+            return None;
+        }
+        self.next += 1;
+        let wd = self.next as i32;
+        self.watches.insert(folder, wd);
+        Some(wd)
+    }
+
+    fn unwatch(&mut self, wd: i32) {
+        let before = self.watches.len();
+        self.watches.retain(|_, watch| *watch != wd);
+        if self.watches.len() < before {
+            self.queue.push_back((wd, ReadFlags::IGNORED, 0, None));
+        }
+    }
+
+    fn is_below(&self, inode: u32, above: u32) -> bool {
+        inode == above
+            || self.folders[&above].values().any(|entry| match entry {
+                Entry::Folder(sub) => self.is_below(inode, *sub),
+                Entry::File(_) => false,
+            })
+    }
+
+    /// One operation, wherever it leads.
+    fn operate(&mut self, random: &mut Random) {
+        let inodes: Vec<u32> = self.folders.keys().copied().collect();
+        let folder = inodes[random.below(inodes.len())];
+        let name = format!("n{}", random.below(4));
+        self.next += 1;
+        let fresh = self.next;
+        let there = self.folders[&folder].get(&name).cloned();
+        match (random.below(10), there) {
+            (0..=2, None) => {
+                self.entries(folder)
+                    .insert(name.clone(), Entry::Folder(fresh));
+                self.folders.insert(fresh, BTreeMap::new());
+                self.tell(folder, ReadFlags::CREATE | ReadFlags::ISDIR, 0, &name);
+            }
+            (3..=6, None | Some(Entry::File(_))) => {
+                let is_new = there_is_none(&self.folders[&folder], &name);
+                self.entries(folder)
+                    .insert(name.clone(), Entry::File(fresh));
+                let flags = match is_new {
+                    true => ReadFlags::CREATE,
+                    false => ReadFlags::MODIFY,
+                };
+                self.tell(folder, flags, 0, &name);
+            }
+            (7, Some(Entry::File(_))) => {
+                self.entries(folder).remove(&name);
+                self.tell(folder, ReadFlags::DELETE, 0, &name);
+            }
+            (7, Some(Entry::Folder(inode))) if self.folders[&inode].is_empty() => {
+                self.entries(folder).remove(&name);
+                self.folders.remove(&inode);
+                self.tell_self(inode, ReadFlags::DELETE_SELF);
+                self.tell_self(inode, ReadFlags::IGNORED);
+                self.watches.remove(&inode);
+                self.tell(folder, ReadFlags::DELETE | ReadFlags::ISDIR, 0, &name);
+            }
+            (8..=9, Some(entry)) => self.rename(folder, &name, entry, random),
+            _ => {}
+        }
+    }
+
+    fn rename(&mut self, from: u32, name: &str, entry: Entry, random: &mut Random) {
+        let inodes: Vec<u32> = self.folders.keys().copied().collect();
+        let to = inodes[random.below(inodes.len())];
+        let new = format!("n{}", random.below(4));
+        if let Entry::Folder(inode) = entry
+            && self.is_below(to, inode)
+        {
+            return;
+        }
+        let is_folder = matches!(entry, Entry::Folder(_));
+        match self.folders[&to].get(&new) {
+            None => {}
+            Some(Entry::File(_)) if !is_folder && (from, name) != (to, new.as_str()) => {}
+            Some(_) => return,
+        }
+        self.entries(from).remove(name);
+        self.entries(to).insert(new.clone(), entry.clone());
+        self.next += 1;
+        let cookie = self.next;
+        let kind = if is_folder {
+            ReadFlags::ISDIR
+        } else {
+            ReadFlags::empty()
+        };
+        self.tell(from, ReadFlags::MOVED_FROM | kind, cookie, name);
+        self.tell(to, ReadFlags::MOVED_TO | kind, cookie, &new);
+        if let Entry::Folder(inode) = entry {
+            self.tell_self(inode, ReadFlags::MOVE_SELF);
+        }
+    }
+
+    fn entries(&mut self, folder: u32) -> &mut BTreeMap<String, Entry> {
+        self.folders.get_mut(&folder).unwrap()
+    }
+
+    /// The folder at `path`.
+    fn at(&self, path: &str) -> Option<u32> {
+        let mut names = path.split('/').filter(|name| !name.is_empty());
+        names.try_fold(0, |folder, name| match self.folders[&folder].get(name) {
+            Some(Entry::Folder(inode)) => Some(*inode),
+            _ => None,
+        })
+    }
+}
+
+fn there_is_none(entries: &BTreeMap<String, Entry>, name: &str) -> bool {
+    !entries.contains_key(name)
+}
+
+fn below(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        _ => format!("{path}/{name}"),
+    }
+}
+
+/// What somebody knows of the tree: files with their versions, and folders.
+#[derive(Debug, Default)]
+struct View {
+    known: BTreeMap<String, Option<u32>>,
+    /// Folders that could not be watched: they are looked at again each time, with all below.
+    unwatched: BTreeSet<String>,
+}
+
+impl View {
+    /// Looks at the folder `path` and all below, each folder after it is watched. Meanwhile others go on.
+    fn look(
+        &mut self,
+        path: &str,
+        kernel: &mut Kernel,
+        forest: &mut Forest,
+        tree: TreeId,
+        random: &mut Random,
+        is_busy: bool,
+    ) {
+        let prefix = format!("{path}/");
+        let is_below = |known: &str| path.is_empty() || known == path || known.starts_with(&prefix);
+        self.known.retain(|known, _| !is_below(known));
+        self.unwatched.retain(|known| !is_below(known));
+        let mut pending = vec![path.to_owned()];
+        while let Some(path) = pending.pop() {
+            let Some(folder) = kernel.at(&path) else {
+                // It may be a file by now.
+                self.look_at_entry(&path, kernel);
+                continue;
+            };
+            match kernel.watch(folder) {
+                Some(wd) => forest.watched(tree, path.as_str().into(), wd),
+                None => {
+                    self.unwatched.insert(path.clone());
+                }
+            }
+            if is_busy && random.below(4) == 0 {
+                kernel.operate(random);
+            }
+            // It is open, wherever it is by now.
+            let Some(entries) = kernel.folders.get(&folder).cloned() else {
+                continue;
+            };
+            if !path.is_empty() {
+                self.known.insert(path.clone(), None);
+            }
+            for (name, entry) in entries {
+                let path = below(&path, &name);
+                match entry {
+                    Entry::File(version) => {
+                        self.known.insert(path, Some(version));
+                    }
+                    Entry::Folder(_) => pending.push(path),
+                }
+            }
+        }
+    }
+
+    fn look_at_entry(&mut self, path: &str, kernel: &Kernel) {
+        self.known.remove(path);
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let entry = kernel
+            .at(above)
+            .and_then(|folder| kernel.folders[&folder].get(name));
+        if let Some(Entry::File(version)) = entry {
+            self.known.insert(path.to_owned(), Some(*version));
+        }
+    }
+
+    /// What is true.
+    fn of(kernel: &Kernel) -> BTreeMap<String, Option<u32>> {
+        let mut all = BTreeMap::new();
+        let mut pending = vec![(String::new(), 0)];
+        while let Some((path, folder)) = pending.pop() {
+            for (name, entry) in &kernel.folders[&folder] {
+                let path = below(&path, name);
+                match entry {
+                    Entry::File(version) => {
+                        all.insert(path, Some(*version));
+                    }
+                    Entry::Folder(inode) => {
+                        all.insert(path.clone(), None);
+                        pending.push((path, *inode));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+fn listen(kernel: &mut Kernel, forest: &mut Forest) {
+    while let Some((wd, flags, cookie, name)) = kernel.queue.pop_front() {
+        let name = name.as_deref().map(|name| name.as_bytes().as_bstr());
+        forest.hear(Heard {
+            wd,
+            flags,
+            cookie,
+            name,
+        });
+    }
+    forest.settle();
+    for wd in forest.take_unused() {
+        kernel.unwatch(wd);
+    }
+}
+
+/// Asks: hears all, and looks at what is named and at nothing else.
+fn ask(
+    view: &mut View,
+    kernel: &mut Kernel,
+    forest: &mut Forest,
+    tree: TreeId,
+    random: &mut Random,
+    is_busy: bool,
+) {
+    listen(kernel, forest);
+    let mut changes = forest.take_changes(tree);
+    for path in view.unwatched.clone() {
+        changes.add_folder(path.into());
+    }
+    if changes.everything {
+        view.look("", kernel, forest, tree, random, is_busy);
+        forest.looked_at_all(tree);
+        for wd in forest.take_unused() {
+            kernel.unwatch(wd);
+        }
+        return;
+    }
+    for path in &changes.paths {
+        view.look_at_entry(&path.to_string(), kernel);
+    }
+    for folder in &changes.folders {
+        view.look(&folder.to_string(), kernel, forest, tree, random, is_busy);
+    }
+}
+
+/// `fault` comes between operations, now and then.
+fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Random)) {
+    for seed in seeds {
+        let mut random = Random(seed);
+        let (mut kernel, mut forest) = (Kernel::new(), Forest::default());
+        let tree = forest.begin();
+        let mut view = View::default();
+        for step in 0..60 {
+            for _ in 0..random.below(6) {
+                kernel.operate(&mut random);
+            }
+            if random.below(8) == 0 {
+                fault(&mut kernel, &mut random);
+            }
+            // Somebody else may ask meanwhile, and hear for all.
+            if random.below(3) == 0 {
+                listen(&mut kernel, &mut forest);
+            }
+            // What changes while it looks is in the next answer.
+            let is_busy = random.below(2) == 0;
+            ask(
+                &mut view,
+                &mut kernel,
+                &mut forest,
+                tree,
+                &mut random,
+                is_busy,
+            );
+            if is_busy {
+                ask(
+                    &mut view,
+                    &mut kernel,
+                    &mut forest,
+                    tree,
+                    &mut random,
+                    false,
+                );
+            }
+            let truth = View::of(&kernel);
+            assert_eq!(view.known, truth, "seed {seed}, step {step}");
+            // No node is left of what is gone.
+            let folders = truth.values().filter(|version| version.is_none()).count() + 1;
+            assert!(forest.nodes.len() <= folders, "seed {seed}, step {step}");
+        }
+        forest.forget(tree);
+        for wd in forest.take_unused() {
+            kernel.unwatch(wd);
+        }
+        assert_eq!(
+            (forest.watches(), kernel.watches.len()),
+            (0, 0),
+            "seed {seed}"
+        );
+        assert!(forest.nodes.is_empty());
+    }
+}
+
+#[test]
+fn whoever_looks_at_what_is_named_knows_all() {
+    play(0..400, |_, _| ());
+}
+
+#[test]
+fn lost_events_are_made_good() {
+    play(1000..1300, |kernel, random| {
+        let kept = random.below(kernel.queue.len() + 1);
+        kernel.queue.truncate(kept);
+        kernel
+            .queue
+            .push_back((-1, ReadFlags::QUEUE_OVERFLOW, 0, None));
+    });
+}
+
+#[test]
+fn events_that_come_twice_do_no_harm() {
+    play(2000..2200, |kernel, _| {
+        let twice: Vec<_> = kernel
+            .queue
+            .iter()
+            .filter(|event| !event.1.contains(ReadFlags::ISDIR))
+            .cloned()
+            .collect();
+        kernel.queue.extend(twice);
+    });
+}
+
+#[test]
+fn watches_that_run_out_and_come_back_cost_looks_and_no_truth() {
+    play(3000..3300, |kernel, random| {
+        kernel.watches_max = match random.below(3) {
+            0 => usize::MAX,
+            _ => random.below(8),
+        };
+    });
+}
