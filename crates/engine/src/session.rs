@@ -27,6 +27,7 @@ mod submodules;
 mod surroundings;
 mod unstaged;
 pub mod verify;
+mod watched;
 pub mod why;
 
 use std::path::Path;
@@ -48,6 +49,7 @@ use self::index::IndexState;
 use self::prompt_memory::PromptMemory;
 pub use self::repository_watch::Still;
 use self::repository_watch::Stillness;
+use self::watched::WatchedTree;
 use crate::checked_out::head_id;
 use crate::state::{Compared, HeadTree, State};
 use crate::status::{Status, StatusRequest};
@@ -69,6 +71,7 @@ use vigil_rules::pathspec::{self, Pathspec};
 use vigil_scan::{Findings, Scan, ScanMemory};
 use vigil_stamp::now;
 use vigil_stamp::trust;
+use vigil_watch::Watcher;
 
 /// One working copy and what is known of it.
 pub struct Session {
@@ -92,6 +95,8 @@ pub struct Session {
     tags: TagIndex,
     prompt: PromptMemory,
     stillness: Stillness,
+    /// The working tree, if the kernel tells of changes in it.
+    watched: Option<WatchedTree>,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
@@ -154,6 +159,7 @@ impl Session {
             tags: TagIndex::default(),
             prompt: PromptMemory::default(),
             stillness: Stillness::default(),
+            watched: None,
             is_kept,
             stderr,
         })
@@ -167,6 +173,11 @@ impl Session {
     pub fn fetch_missing(&mut self) -> Result<(), SessionError> {
         self.objects = Objects::open_fetching(&self.repository, &self.refs)?;
         Ok(())
+    }
+
+    /// From now on looks only at what `watcher` hears of, where all was looked at once. For a session that is kept.
+    pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
+        self.watched = self.is_kept.then(|| WatchedTree::new(watcher));
     }
 
     /// The repository.

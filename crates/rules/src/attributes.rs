@@ -28,6 +28,7 @@ use self::source::{Loaded, Source};
 pub use self::value::Value;
 use self::vocabulary::Vocabulary;
 use crate::messages::{Messages, bytes};
+use vigil_stamp::{SeenFile, Stamp};
 
 const FILE_NAME: &str = ".gitattributes";
 
@@ -140,6 +141,18 @@ impl Attributes {
             directories: RwLock::default(),
             vocabularies: RwLock::default(),
         }
+    }
+
+    /// The files outside of the tree, as they are now. One that cannot be looked at counts as missing.
+    pub fn outer_files(&self) -> Vec<SeenFile> {
+        let sources = std::iter::once(&self.info).chain(&self.fallbacks);
+        let paths = sources.filter_map(|source| source.file.clone());
+        paths
+            .map(|path| SeenFile {
+                stamp: Stamp::of(&path).ok().flatten(),
+                path,
+            })
+            .collect()
     }
 
     /// Makes later lookups see files and index as they are now. Costs nothing by itself: each file is looked at

@@ -97,8 +97,13 @@ impl Place<'_> {
     }
 }
 
-/// Looks at the file at `at` of its directory, and says how it differs.
+/// Looks at the file at `at` of its directory, and says how it differs; and if it may change without an event in its
+/// directory, that it `is_heard` no more.
 #[inline]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the state of one step of the walk"
+)]
 pub(super) fn check(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
@@ -107,6 +112,7 @@ pub(super) fn check(
     file: &TrackedFile<'_>,
     comparisons: &mut Comparisons,
     unknown: &mut Vec<Unseen>,
+    is_heard: &mut bool,
 ) -> Result<Option<Observed>, ContentError> {
     if file.is_left_out() && (!scan.looks_at_present_skipped_files || file.is_collapsed())
         || file.is_vouched_for() && !file.is_side()
@@ -126,17 +132,32 @@ pub(super) fn check(
             return Ok(None);
         }
     };
+    // By another name it may be written elsewhere, and an odd name is not in this directory.
+    *is_heard = !(stat.nlink > 1 && !stat.is_dir() || is_odd(file.name()));
     match scan.system.by_facts(file, &stat, &|| place.path()) {
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),
         Err(Difference::InContents(mode)) => {
-            let is_same = is_unchanged(scan, scan_started_at, place, at, file, &stat, comparisons)?;
+            let is_same = is_unchanged(
+                scan,
+                scan_started_at,
+                place,
+                at,
+                file,
+                &stat,
+                comparisons,
+                is_heard,
+            )?;
             Ok((!is_same).then_some(Observed::Present(mode)))
         }
     }
 }
 
 #[cold]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the state of one step of the walk"
+)]
 fn is_unchanged(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
@@ -145,6 +166,7 @@ fn is_unchanged(
     file: &TrackedFile<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
+    is_heard: &mut bool,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
     let (path, id) = (place.path(), file.id());
@@ -189,8 +211,10 @@ fn is_unchanged(
     };
     // What could not be read, and what is complained of, is looked at again each time.
     let Some(is_unchanged) = is_unchanged else {
+        *is_heard = false;
         return Ok(false);
     };
+    *is_heard &= (stat.is_symlink() || conversion.is_some()) && scan.system.told() == told;
     if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
         && (stat.is_symlink() || conversion.is_some())
         && scan.system.told() == told

@@ -1,6 +1,6 @@
 //! A part of the working tree, for a scan that need not look at all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::tracked::{DirNumber, ROOT, Tracked};
@@ -10,6 +10,8 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 #[derive(Debug, Default)]
 pub struct Focus {
     dirs: BTreeMap<DirNumber, Vec<usize>>,
+    /// Directories that are in with all below.
+    whole: BTreeSet<DirNumber>,
 }
 
 impl Focus {
@@ -30,11 +32,92 @@ impl Focus {
         for path in untracked {
             focus.add(files, path.as_bstr());
         }
-        for places in focus.dirs.values_mut() {
+        focus.finish();
+        focus
+    }
+
+    /// Takes in what may be at `path`: a tracked file, with all its sides, or something beside them.
+    pub(super) fn add_entry(&mut self, files: &Tracked, path: &BStr) {
+        let (dir, _) = self.add(files, above(path));
+        let name = vigil_model::path::file_name(path);
+        let directory = files.directory(dir);
+        if let Some(sub) = directory.find_subdir(name) {
+            self.add_whole(sub.number);
+        }
+        let at = directory.position(name);
+        let sides = directory.files_from(at);
+        let places = sides.take_while(|(_, file)| file.name() == name);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        self.dirs.entry(dir).or_default().extend(places);
+    }
+
+    /// Takes in the folder at `path` with all below, and the entry that it is.
+    pub(super) fn add_tree(&mut self, files: &Tracked, path: &BStr) {
+        match path.is_empty() {
+            true => self.add_whole(ROOT),
+            false => self.add_entry(files, path),
+        }
+    }
+
+    /// Takes in what is in the folder at `path` beside its tracked files, or that it is no more.
+    pub(super) fn add_folder(&mut self, files: &Tracked, path: &BStr) {
+        self.add(files, path);
+    }
+
+    fn add_whole(&mut self, number: DirNumber) {
+        self.dirs.entry(number).or_default();
+        self.whole.insert(number);
+    }
+
+    /// To be called once all is taken in.
+    pub(super) fn finish(&mut self) {
+        for places in self.dirs.values_mut() {
             places.sort_unstable();
             places.dedup();
         }
-        focus
+    }
+
+    /// Whether nothing is to be looked at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.dirs.is_empty()
+    }
+
+    /// Whether all of the directory `number`, and below, is to be looked at.
+    pub(super) fn has_whole(&self, number: DirNumber) -> bool {
+        self.whole.contains(&number)
+    }
+
+    /// Whether the innermost tracked directory that holds `path`, or that is there itself, is in.
+    pub(super) fn has_folder_of(&self, files: &Tracked, path: &BStr) -> bool {
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let mut dir = ROOT;
+        for name in path.split_str("/").filter(|name| !name.is_empty()) {
+            if self.has_whole(dir) {
+                return true;
+            }
+            match files.directory(dir).find_subdir(name) {
+                Some(sub) => dir = sub.number,
+                None => break,
+            }
+        }
+        self.has(dir) || self.has_whole(dir)
+    }
+
+    /// Whether the tracked file at `path` is to be looked at.
+    pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
+        let mut dir = ROOT;
+        for name in above(path).split_str("/").filter(|name| !name.is_empty()) {
+            if self.has_whole(dir) {
+                return true;
+            }
+            match files.directory(dir).find_subdir(name) {
+                Some(sub) => dir = sub.number,
+                None => return true,
+            }
+        }
+        let name = vigil_model::path::file_name(path);
+        let at = files.directory(dir).position(name);
+        self.has_whole(dir) || self.files(dir).binary_search(&at).is_ok()
     }
 
     /// Takes in the innermost tracked directory that holds `path`, and returns it and the places of its files.
@@ -63,4 +146,10 @@ impl Focus {
             .map(Vec::as_slice)
             .unwrap_or_default()
     }
+}
+
+/// The folder in which `path` is, without a slash at its end.
+fn above(path: &BStr) -> &BStr {
+    let len = vigil_model::path::directory_len(path).saturating_sub(1);
+    path.get(..len).unwrap_or_default().into()
 }

@@ -12,6 +12,7 @@ mod entries;
 mod filter;
 mod focus;
 mod folded_names;
+mod known;
 mod open;
 mod others;
 mod pool;
@@ -23,6 +24,7 @@ mod system;
 mod tests;
 mod untracked;
 mod walk;
+mod watch;
 
 use std::path::Path;
 
@@ -35,7 +37,9 @@ use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
 pub use filter::{DirMatch, PathFilter};
 pub use focus::Focus;
+pub use known::Known;
 pub use system::{ContentError, Difference, IgnoreScope, ListedDirectory, RulesFile, System};
+pub use watch::{Unheard, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
@@ -71,6 +75,8 @@ pub struct Scan<'a> {
     pub threads_max: Option<usize>,
     /// What earlier scans remember.
     pub memory: Option<&'a ScanMemory>,
+    /// Who hears of changes from now on in each folder that is looked at. Only with [`Self::memory`], and without a filter.
+    pub watch: Option<&'a dyn Watch>,
     /// Where it is counted how many tracked files were looked at.
     pub progress: Option<&'a Progress>,
 }
@@ -95,7 +101,7 @@ pub enum Observed {
 }
 
 /// What a scan found. Lists are in byte order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Records that differ, by number; of a path in conflict the first side, whether it differs or not.
     pub tracked: Vec<(u32, Observed)>,
@@ -109,6 +115,8 @@ pub struct Findings {
     pub warnings: Vec<BString>,
     /// The recorded files that could not be looked at.
     pub unknown: Vec<Unseen>,
+    /// What is to be looked at again for each question, where there is one who hears of changes.
+    pub unheard: Unheard,
 }
 
 /// A path at which the kernel let nothing be seen.

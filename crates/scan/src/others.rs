@@ -1,7 +1,7 @@
 //! What stands beside the tracked files of a directory: untracked and ignored paths, and where the walk goes on.
 
 use std::cmp::Ordering;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -9,6 +9,7 @@ use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::tracked::DirNumber;
 
+use super::Findings;
 use super::cache::{DirMemory, Listed, Others};
 use super::entries::is_nested_on_any_side;
 use super::open::OpenDir;
@@ -17,6 +18,7 @@ use super::position::Here;
 use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
+use rustix::fs::{Mode, OFlags, openat};
 use vigil_stamp::Stamp;
 
 impl Walk<'_> {
@@ -46,7 +48,7 @@ impl Walk<'_> {
             && listed.rules_above == rules_above.digest()
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
-            && self.holds(listed.others(), dir.fd())
+            && self.holds(listed.others(), here.path, dir.fd(), &mut worker.findings)
         {
             let rules = listed.rules(rules_above, self.scan.system, here.path);
             self.push_subdirs(
@@ -91,6 +93,14 @@ impl Walk<'_> {
         worker.findings.warnings.append(&mut found.warnings);
         worker.findings.unlisted.append(&mut found.unlisted);
         worker.hidden.append(&mut found.hidden);
+        if self.scan.watch.is_some() {
+            if found.is_unheard {
+                worker.findings.unheard.folders.push(path.to_owned());
+            }
+            if rules_file == RulesFile::Unproven || found.has_unproven_rules {
+                worker.findings.unheard.trees.push(path.to_owned());
+            }
+        }
         let names = |paths: Vec<BString>| -> Vec<BString> {
             let start = match path.len() {
                 0 => 0,
@@ -120,7 +130,27 @@ impl Walk<'_> {
     }
 
     /// Whether all that remembered findings rest on is still as it was.
-    fn holds(&self, others: &Others, dir: BorrowedFd<'_>) -> bool {
+    fn holds(
+        &self,
+        others: &Others,
+        path: &BStr,
+        dir: BorrowedFd<'_>,
+        findings: &mut Findings,
+    ) -> bool {
+        if let Some(watch) = self.scan.watch {
+            for witness in &others.witnesses {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let name = witness.path.as_bytes();
+                // What is no directory is in one that is.
+                let Ok(folder) = openat(dir, name, flags, Mode::empty()) else {
+                    continue;
+                };
+                let below = vigil_model::path::join(path, witness.path.as_bstr());
+                if !watch.watch(below.as_bstr(), folder.as_fd()) {
+                    findings.unheard.folders.push(path.to_owned());
+                }
+            }
+        }
         let file_holds = others.rules_file.is_none_or(|stamp| {
             stat_at(dir, self.scan.system.rules_file_name())
                 .is_ok_and(|stat| Stamp::from(&stat) == stamp)

@@ -11,6 +11,8 @@ pub(super) struct Spot {
     first: u32,
     /// The path, without a slash at its end.
     pub(super) path: BString,
+    /// Whether all of it is looked at, where only a part of the tree is.
+    pub(super) is_whole: bool,
 }
 
 impl Spot {
@@ -20,6 +22,7 @@ impl Spot {
             number: ROOT,
             first: 0,
             path: BString::default(),
+            is_whole: false,
         }
     }
 }
@@ -30,6 +33,7 @@ pub(super) struct Here<'t> {
     pub(super) path: &'t BStr,
     pub(super) number: DirNumber,
     first: u32,
+    pub(super) is_whole: bool,
 }
 
 impl<'t> Here<'t> {
@@ -39,6 +43,7 @@ impl<'t> Here<'t> {
             path: spot.path.as_bstr(),
             number: spot.number,
             first: spot.first,
+            is_whole: spot.is_whole,
         }
     }
 
@@ -49,6 +54,7 @@ impl<'t> Here<'t> {
             path: spot.path.as_bstr(),
             number: spot.number,
             first: spot.first,
+            is_whole: spot.is_whole,
         }
     }
 
@@ -58,6 +64,7 @@ impl<'t> Here<'t> {
             number: sub.number,
             first: self.first.saturating_add(sub.before),
             path: vigil_model::path::join(self.path, sub.name()),
+            is_whole: self.is_whole,
         }
     }
 

@@ -186,6 +186,7 @@ impl List {
             untracked_enough: usize::MAX,
             threads_max: Some(2),
             memory,
+            watch: None,
             progress: None,
         }
         .run()

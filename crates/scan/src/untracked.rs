@@ -49,6 +49,10 @@ pub(super) struct Found {
     pub(super) witnesses: Vec<Witness>,
     /// False where it rests on something that no witness can stand for.
     pub(super) can_be_remembered: bool,
+    /// It rests on something of whose change nothing is heard.
+    pub(super) is_unheard: bool,
+    /// It rests on rules whose change is not heard of.
+    pub(super) has_unproven_rules: bool,
     /// The length of the path of the tracked directory, with its slash.
     base_len: usize,
 }
@@ -66,6 +70,7 @@ impl Found {
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
         self.can_be_remembered = false;
+        self.is_unheard = true;
     }
 }
 
@@ -282,6 +287,7 @@ impl<'a> Walk<'a> {
             if matches!(treatment, Treatment::Settled(_)) {
                 // A repository's folder can change without any mtime that is watched here.
                 found.can_be_remembered = false;
+                found.is_unheard = true;
             }
             treatment
         });
@@ -365,9 +371,15 @@ impl<'a> Walk<'a> {
                     found.unlisted.push(Unseen::of(path.as_bstr(), error));
                 }
                 found.can_be_remembered = false;
+                found.is_unheard = true;
                 return Kind::Nothing;
             }
         };
+        if let Some(watch) = self.scan.watch
+            && !watch.watch(path.as_bstr(), fd.fd())
+        {
+            found.is_unheard = true;
+        }
         self.witness_dir(fd.fd(), path.as_bstr(), found);
         let mut listing = Listing::new();
         if let Err(error) = listing.read(fd.fd()) {
@@ -390,7 +402,10 @@ impl<'a> Walk<'a> {
                 let file = vigil_model::path::join(path.as_bstr(), name.as_bstr());
                 self.witness(file.as_bstr(), stamp, found);
             }
-            RulesFile::Unproven => found.can_be_remembered = false,
+            RulesFile::Unproven => {
+                found.can_be_remembered = false;
+                found.has_unproven_rules = true;
+            }
         }
         // However deep the tree is, the number of directories that are open above is bounded.
         let kept = self.may_keep_open().then_some(fd);
@@ -404,6 +419,7 @@ impl<'a> Walk<'a> {
             if self.is_own(path.as_bstr()) {
                 // What is no repository now may become one without a change to this directory.
                 found.can_be_remembered = false;
+                found.is_unheard = true;
             }
             greatest = greatest.max(self.treat(
                 entry.kind,

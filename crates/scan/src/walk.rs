@@ -25,7 +25,7 @@ use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{Here, Spot};
 use super::system::IgnoreScope;
 use super::untracked::UntrackedDir;
-use super::{Findings, Observed, Scan, ScanError, Unseen};
+use super::{Findings, Focus, Observed, Scan, ScanError, Unseen};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::now;
 
@@ -97,7 +97,7 @@ impl Scan<'_> {
     /// Looks at the disk and says how it differs from the index.
     pub fn run(&self) -> Result<Findings, ScanError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top =
+        let top_fd =
             rustix::fs::openat(CWD, self.work_tree, flags, Mode::empty()).map_err(|source| {
                 ScanError::WorkTree {
                     path: self.work_tree.to_path_buf(),
@@ -107,7 +107,7 @@ impl Scan<'_> {
         let wants_others = self.untracked != UntrackedMode::No;
         let walk = Walk {
             scan: self,
-            top,
+            top: top_fd,
             folded: (self.ignore_case && wants_others)
                 .then(|| FoldedNames::new(self.tracked_files)),
             started_at: now(),
@@ -123,8 +123,10 @@ impl Scan<'_> {
             progress.begin(entries);
         }
         let pool = Pool::new(self.threads_max);
+        let mut top = Spot::top();
+        top.is_whole = self.focus.is_some_and(|focus| focus.has_whole(ROOT));
         let first = Task::Dir {
-            spot: Spot::top(),
+            spot: top,
             parent: None,
             rules: self.system.rules_at_top(),
             is_excluded: false,
@@ -145,9 +147,14 @@ impl Scan<'_> {
             all.unlisted.extend(worker.findings.unlisted);
             all.warnings.extend(worker.findings.warnings);
             all.unknown.extend(worker.findings.unknown);
+            all.unheard.add(worker.findings.unheard);
             hidden.extend(worker.hidden);
         }
         if !hidden.is_empty() {
+            if self.watch.is_some() {
+                // What is hidden depends on more than its own folder.
+                all.unheard.trees.push(BString::default());
+            }
             let is_shown = |path: &BString| !hidden.iter().any(|dir| path.starts_with(dir));
             all.untracked.retain(is_shown);
             all.ignored.retain(is_shown);
@@ -283,6 +290,9 @@ impl<'a> Walk<'a> {
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
+                if is_link {
+                    self.note_unheard_tree(path, worker);
+                }
                 self.report_below(spot, observed, is_link, &mut worker.findings);
                 return Ok(());
             }
@@ -294,6 +304,11 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
+        if let Some(watch) = self.scan.watch
+            && !watch.watch(path, dir.fd())
+        {
+            self.note_unheard_tree(path, worker);
+        }
         let here = Here::met(spot, self.scan.tracked_files, &self.budget);
         let wants_others = may_list
             && !self.wants_no_more_untracked()
@@ -338,9 +353,21 @@ impl<'a> Walk<'a> {
         self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
     }
 
+    /// The part that is looked at of a directory that is not looked at as a whole.
+    fn focus_in(&self, here: &Here<'_>) -> Option<&Focus> {
+        self.scan.focus.filter(|_| !here.is_whole)
+    }
+
+    /// Notes that nothing in the directory at `path` and below is heard of.
+    fn note_unheard_tree(&self, path: &BStr, worker: &mut Worker) {
+        if self.scan.watch.is_some() {
+            worker.findings.unheard.trees.push(path.to_owned());
+        }
+    }
+
     /// How many tracked files directly in a directory are to be looked at.
     fn files_len(&self, here: &Here<'_>) -> usize {
-        match self.scan.focus {
+        match self.focus_in(here) {
             None => here.directory.files_len(),
             Some(focus) => focus.files(here.number).len(),
         }
@@ -354,7 +381,8 @@ impl<'a> Walk<'a> {
         range: Range<usize>,
         findings: &mut Findings,
     ) -> Result<(), ScanError> {
-        let places = match self.scan.focus {
+        let focus = self.focus_in(here);
+        let places = match focus {
             None => range.clone(),
             Some(_) => 0..usize::MAX,
         };
@@ -367,8 +395,7 @@ impl<'a> Walk<'a> {
         if !comparisons.are_empty()
             && let Some(mut memory) = memory()
         {
-            let is_partial =
-                self.scan.focus.is_some() || self.wants_no_more_tracked() || result.is_err();
+            let is_partial = focus.is_some() || self.wants_no_more_tracked() || result.is_err();
             memory.remember_compared(&places, comparisons.remembered(is_partial));
         }
         result
@@ -387,7 +414,7 @@ impl<'a> Walk<'a> {
             progress.add(range.len());
         }
         let directory = &here.directory;
-        if let Some(focus) = self.scan.focus {
+        if let Some(focus) = self.focus_in(here) {
             let places = focus.files(here.number).get(range).unwrap_or_default();
             let files = places
                 .iter()
@@ -419,7 +446,8 @@ impl<'a> Walk<'a> {
                 file,
                 dir_path: here.path,
             };
-            if let Some(observed) = check(
+            let mut is_heard = true;
+            let observed = check(
                 self.scan,
                 self.started_at,
                 &place,
@@ -427,7 +455,12 @@ impl<'a> Walk<'a> {
                 &file,
                 comparisons,
                 &mut findings.unknown,
-            )? {
+                &mut is_heard,
+            )?;
+            if !is_heard && self.scan.watch.is_some() {
+                findings.unheard.files.push(here.entry_number(at));
+            }
+            if let Some(observed) = observed {
                 self.found_tracked(here, at, &file, observed, findings);
             }
         }
@@ -535,13 +568,16 @@ impl<'a> Walk<'a> {
         let excluded: BTreeSet<_> = excluded_subdirs.iter().copied().collect();
         // The last one pushed is the first one walked.
         for sub in here.directory.subdirs().rev() {
-            if self.scan.focus.is_some_and(|focus| !focus.has(sub.number))
+            let focus = self.focus_in(here);
+            if focus.is_some_and(|focus| !focus.has(sub.number))
                 || lacks_some && self.stands_for_nothing(sub.number)
             {
                 continue;
             }
+            let mut spot = here.below(&sub);
+            spot.is_whole |= focus.is_some_and(|focus| focus.has_whole(sub.number));
             local.push(Task::Dir {
-                spot: here.below(&sub),
+                spot,
                 parent: parent.cloned(),
                 rules: rules.clone(),
                 is_excluded: is_excluded || excluded.contains(&sub.number),

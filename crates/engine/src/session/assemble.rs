@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
-use vigil_linux::stat::lstat_path;
+use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::config_value;
 use vigil_model::mode::FileMode;
 
@@ -16,12 +16,13 @@ use super::changes::{add_unmerged, merge};
 use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
 use super::surroundings::PathQuestion;
+use super::watched::Grounds;
 use super::*;
 use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
 use vigil_git::advice::Advice;
 use vigil_history::branch::BranchStatus;
-use vigil_scan::{Focus, PathFilter};
+use vigil_scan::{Focus, PathFilter, ScanError, Watch};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -396,26 +397,52 @@ impl Session {
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
         };
-        let findings = Scan {
-            work_tree: &top,
-            tracked_files: &state.tracked,
-            ignore_case: self.settings.ignore_case,
-            looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
-            lacks_sparse_directories: state.lacks_sparse_directories(),
-            system: &system,
-            filter: (!pathspec.is_empty()).then_some(&filter),
-            focus: part.focus.as_ref(),
-            tracked: part.tracked_enough > 0,
-            untracked: request.untracked,
-            ignored: request.ignored,
-            tracked_enough: part.tracked_enough,
-            untracked_enough: part.untracked_enough,
-            threads_max: request.threads_max.or(self.settings.threads_max),
-            memory: state.memory.as_ref().filter(|_| pathspec.is_empty()),
-            progress: request.progress.as_deref(),
-        }
-        .run()?;
-        Ok(findings)
+        let is_watched = self.watched.is_some()
+            && pathspec.is_empty()
+            && state.written_sparse.is_none()
+            && SourceTree::of(&self.repository).is_none();
+        let lacks_sparse_directories = state.lacks_sparse_directories();
+        let state = &*state;
+        let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>| {
+            Scan {
+                work_tree: &top,
+                tracked_files: &state.tracked,
+                ignore_case: self.settings.ignore_case,
+                looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
+                lacks_sparse_directories,
+                system: &system,
+                filter: (!pathspec.is_empty()).then_some(&filter),
+                focus,
+                tracked: watch.is_some() || part.tracked_enough > 0,
+                untracked: request.untracked,
+                ignored: request.ignored,
+                // What is kept is kept whole.
+                tracked_enough: watch.map_or(part.tracked_enough, |_| usize::MAX),
+                untracked_enough: watch.map_or(part.untracked_enough, |_| usize::MAX),
+                threads_max: request.threads_max.or(self.settings.threads_max),
+                memory: state.memory.as_ref().filter(|_| pathspec.is_empty()),
+                watch,
+                progress: request.progress.as_deref(),
+            }
+            .run()
+        };
+        let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
+            return Ok(scan(part.focus.as_ref(), None)?);
+        };
+        let stat = stat_path(&top).map_err(|source| ScanError::WorkTree {
+            path: top.clone(),
+            source,
+        })?;
+        let grounds = Grounds {
+            question: vigil_scan::question::number(request.untracked, request.ignored),
+            index: state.serial,
+            rules: system.ignore_rules.digest(),
+            top: (stat.dev, stat.ino),
+        };
+        let attributes = || self.attributes.outer_files();
+        watched.findings(grounds, attributes, &state.tracked, |focus, watch| {
+            Ok(scan(focus, Some(watch))?)
+        })
     }
 }
 

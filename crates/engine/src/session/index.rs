@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
@@ -50,6 +51,8 @@ pub(super) struct IndexState {
     moved: Option<Moved>,
     /// Something beside them is not in the state on disk.
     pub(super) is_moved: bool,
+    /// Another one for each index that was read.
+    pub(super) serial: u64,
 }
 
 /// HEAD against the index, as long as neither moves.
@@ -75,6 +78,12 @@ pub(super) struct WrittenSparse {
 /// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
 /// disk, and a thread costs less than that.
 const LARGE_INDEX_LEN: u64 = 4 << 20;
+
+/// A number that no index had before.
+fn next_serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 impl IndexState {
     /// The whole index, which is read now if it was not before.
@@ -238,6 +247,7 @@ impl Session {
             staged: None,
             recorded_staged: None,
             head_tree: None,
+            serial: next_serial(),
             moved: None,
             is_moved: true,
         };
@@ -279,6 +289,7 @@ impl Session {
             staged: None,
             recorded_staged: None,
             head_tree: None,
+            serial: next_serial(),
             moved: None,
             is_moved: true,
         }
@@ -297,6 +308,7 @@ impl Session {
             staged: None,
             recorded_staged: state.staged(),
             head_tree: None,
+            serial: next_serial(),
             moved: Some(Moved::default()),
             is_moved: false,
         })

@@ -266,6 +266,10 @@ impl Session {
 
     /// The part of the working tree in which there were as many changed or untracked paths as are enough.
     fn part_of_last_time(&self, enough: Enough) -> Option<Part> {
+        if self.watched.is_some() {
+            // All is known, or all is looked at.
+            return None;
+        }
         let state = self.index.as_ref()?;
         let of = |paths: &[BString], enough| {
             let is_enough = enough > 0 && paths.len() >= enough;

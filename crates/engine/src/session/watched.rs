@@ -1,0 +1,164 @@
+//! What is known of the working tree, kept true by what the kernel tells: only what changed is looked at again.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use vigil_model::timestamp::Timestamp;
+use vigil_model::tracked::Tracked;
+use vigil_scan::{Findings, Focus, Known, Watch};
+use vigil_stamp::SeenFile;
+use vigil_watch::{Changes, TreeId, Watcher};
+
+use super::SessionError;
+
+/// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
+const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
+
+/// How many questions are kept: those of prompts, of git's status and of one or two with options.
+const QUESTIONS_MAX: usize = 4;
+
+/// A watched working tree.
+pub(super) struct WatchedTree {
+    watcher: Arc<Watcher>,
+    tree: TreeId,
+    kept: Vec<Kept>,
+}
+
+/// What findings rest on beside the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grounds {
+    /// The number of the question.
+    pub(super) question: u32,
+    /// Which index it is.
+    pub(super) index: u64,
+    /// The digest of the ignore rules from outside the tree.
+    pub(super) rules: u128,
+    /// Which directory the top is: device and inode.
+    pub(super) top: (u64, u64),
+}
+
+/// The findings for one question.
+struct Kept {
+    grounds: Grounds,
+    /// Attributes from outside the tree, as they were at a time.
+    attributes: Vec<SeenFile>,
+    seen_at: Timestamp,
+    known: Known,
+    /// What changed since.
+    pending: Changes,
+}
+
+impl WatchedTree {
+    /// A tree of which nothing is known.
+    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
+        let tree = watcher.begin();
+        Self {
+            watcher,
+            tree,
+            kept: Vec::new(),
+        }
+    }
+
+    /// What differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
+    pub(super) fn findings(
+        &mut self,
+        grounds: Grounds,
+        attributes: impl Fn() -> Vec<SeenFile>,
+        tracked: &Tracked,
+        scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, SessionError>,
+    ) -> Result<Findings, SessionError> {
+        self.hear();
+        let watcher = self.watcher.clone();
+        let listener = Listener {
+            watcher: &watcher,
+            tree: self.tree,
+        };
+        if let Some(mut kept) = self.take(&grounds) {
+            let changes = std::mem::take(&mut kept.pending);
+            let focus = kept.known.focus(tracked, &changes.paths, &changes.folders);
+            let is_kept = match focus {
+                None => true,
+                Some(focus) => {
+                    let later = scan(Some(&focus), &listener)?;
+                    kept.known.take_in(tracked, &focus, later)
+                }
+            };
+            if is_kept {
+                let findings = kept.known.findings().clone();
+                self.kept.push(kept);
+                return Ok(findings);
+            }
+        }
+        let seen_at = vigil_stamp::now();
+        let attributes = attributes();
+        let findings = scan(None, &listener)?;
+        self.watcher.looked_at_all(self.tree);
+        if let Some(known) = Known::new(findings.clone()) {
+            let surplus = self
+                .kept
+                .len()
+                .saturating_add(1)
+                .saturating_sub(QUESTIONS_MAX);
+            self.kept.drain(..surplus);
+            self.kept.push(Kept {
+                grounds,
+                attributes,
+                seen_at,
+                known,
+                pending: Changes::default(),
+            });
+        }
+        Ok(findings)
+    }
+
+    /// Takes in what changed, for each question.
+    fn hear(&mut self) {
+        let mut changes = self.watcher.changes(self.tree);
+        let governs = |path: &BString| {
+            let name = vigil_model::path::file_name(path.as_ref());
+            GOVERNING.iter().any(|governing| name == *governing)
+        };
+        if changes.paths.iter().any(governs) {
+            changes.add_everything();
+        }
+        for kept in &mut self.kept {
+            kept.pending.add(changes.clone());
+        }
+        self.kept.retain(|kept| !kept.pending.everything);
+    }
+
+    /// Takes out what is known on `grounds`; what is known of the same question on others is forgotten.
+    fn take(&mut self, grounds: &Grounds) -> Option<Kept> {
+        let question = grounds.question;
+        let at = self
+            .kept
+            .iter()
+            .position(|kept| kept.grounds.question == question)?;
+        let kept = self.kept.remove(at);
+        let holds = kept.grounds == *grounds
+            && kept
+                .attributes
+                .iter()
+                .all(|file| file.is_current(kept.seen_at));
+        holds.then_some(kept)
+    }
+}
+
+impl Drop for WatchedTree {
+    fn drop(&mut self) {
+        self.watcher.forget(self.tree);
+    }
+}
+
+/// Hears of the folders of one tree.
+struct Listener<'w> {
+    watcher: &'w Watcher,
+    tree: TreeId,
+}
+
+impl Watch for Listener<'_> {
+    fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> bool {
+        self.watcher.watch(self.tree, path, folder).is_ok()
+    }
+}

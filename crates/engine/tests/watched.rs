@@ -1,0 +1,236 @@
+//! A session that hears of changes from the kernel: asked at once after each operation, it answers as one that looks at
+//! everything.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "all of this file is tests"
+)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use vigil_engine::prompt::PromptRequest;
+use vigil_engine::session::Session;
+use vigil_engine::status::StatusRequest;
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::discover;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_watch::Watcher;
+
+/// Numbers that look random, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+
+    fn pick<'t>(&mut self, all: &[&'t str]) -> &'t str {
+        all[self.below(all.len())]
+    }
+}
+
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(sandbox.top()).unwrap();
+        fs::create_dir(sandbox.folder.path().join("outside")).unwrap();
+        sandbox.git(&["init", "-q"]);
+        for path in ["a", "d/a", "d/b", "d/e/a", "d/e/f/b", "g/h/a", "i/a"] {
+            let path = sandbox.top().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, format!("{}\n", path.display())).unwrap();
+        }
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "first"]);
+        sandbox
+    }
+
+    fn top(&self) -> PathBuf {
+        self.folder.path().join("top")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let output = Command::new("git")
+            .args([
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "-c",
+                "gc.auto=0",
+            ])
+            .args(arguments)
+            .current_dir(self.top())
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        // Some operations have nothing to do.
+        drop(output);
+    }
+
+    fn session(&self, watcher: Option<&Arc<Watcher>>) -> Session {
+        let home = self.folder.path().to_str().unwrap().into();
+        let environment = Environment::new(
+            [
+                ("HOME".into(), home),
+                ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+            ],
+            self.top(),
+        );
+        let repository = discover(&environment, &self.top()).unwrap();
+        let is_kept = watcher.is_some();
+        let mut session = Session::open(repository, is_kept, FilterStderr::Discard).unwrap();
+        session.leave_state();
+        if let Some(watcher) = watcher {
+            session.watch_by(watcher.clone());
+        }
+        session
+    }
+
+    /// A path that may be there.
+    fn path(&self, random: &mut Random) -> PathBuf {
+        let names = ["a", "b", "d", "e", "f", "g", "h", "i", "x.o"];
+        let mut path = self.top();
+        for _ in 0..=random.below(4) {
+            path.push(random.pick(&names));
+        }
+        path
+    }
+
+    fn operate(&self, random: &mut Random) -> String {
+        let path = self.path(random);
+        let other = self.path(random);
+        let outside = self
+            .folder
+            .path()
+            .join("outside")
+            .join(random.pick(&["m", "n"]));
+        let deed = random.below(24);
+        // What cannot be done is not done.
+        match deed {
+            0..=4 => {
+                let _ = fs::create_dir_all(path.parent().unwrap());
+                let _ = fs::write(&path, format!("{}\n", random.below(5)));
+            }
+            5..=6 => drop(fs::remove_file(&path)),
+            7 => drop(fs::remove_dir_all(&path)),
+            8 => drop(fs::create_dir_all(&path)),
+            9..=11 => drop(fs::rename(&path, &other)),
+            12 => drop(fs::rename(&path, &outside)),
+            13 => drop(fs::rename(&outside, &path)),
+            14 => drop(symlink(random.pick(&["a", "d", "../i", "nowhere"]), &path)),
+            15 => {
+                let modes = [0o644, 0o755];
+                if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
+                    let mode = fs::Permissions::from_mode(modes[random.below(2)]);
+                    let _ = fs::set_permissions(&path, mode);
+                }
+            }
+            16 => {
+                let folder = path.parent().unwrap();
+                let text = random.pick(&["*.o\n", "a\n!b\n", "/e/\n", "", "*\n"]);
+                let _ = fs::write(folder.join(".gitignore"), text);
+            }
+            17 => {
+                let text = random.pick(&["* text=auto eol=crlf\n", "* -text\n", ""]);
+                let _ = fs::write(path.parent().unwrap().join(".gitattributes"), text);
+            }
+            18 => {
+                let info = self.top().join(".git/info/exclude");
+                let _ = fs::write(info, random.pick(&["i\n", "*.o\n", ""]));
+            }
+            19 => {
+                // It may then be written by a name that nobody listens to. That it got another name is not told by itself.
+                let _ = fs::remove_file(&outside);
+                let _ = fs::hard_link(&path, &outside);
+                if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
+                    let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o644));
+                }
+                let _ = fs::write(&outside, format!("{}\n", random.below(100)));
+            }
+            20 => self.git(&["add", "-A"]),
+            21 => self.git(&["commit", "-qam", "next"]),
+            22 => self.git(&["reset", "-q", "--hard"]),
+            _ => {
+                if path.is_dir() && path != self.top() {
+                    self.git(&["init", "-q", path.to_str().unwrap()]);
+                }
+            }
+        }
+        format!("{deed} {} {}", path.display(), other.display())
+    }
+}
+
+/// What both are asked.
+fn answers(session: &mut Session, question: usize) -> String {
+    let request = |untracked, ignored| StatusRequest {
+        untracked,
+        ignored,
+        ..StatusRequest::default()
+    };
+    let request = match question {
+        0 => {
+            let prompt = session.prompt(&PromptRequest::EVERYTHING, None);
+            return format!("{:?}", prompt.map(|prompt| prompt.counts));
+        }
+        1 => request(UntrackedMode::All, IgnoredMode::No),
+        2 => request(UntrackedMode::Normal, IgnoredMode::Traditional),
+        3 => request(UntrackedMode::No, IgnoredMode::No),
+        _ => request(UntrackedMode::Normal, IgnoredMode::No),
+    };
+    match session.status(&request) {
+        Ok(status) => format!(
+            "{:#?} {:#?} {:#?} {:?}",
+            status.changes, status.untracked, status.ignored, status.warnings
+        ),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn play(seeds: std::ops::Range<u64>, steps: usize) {
+    let watcher = Arc::new(Watcher::new().unwrap());
+    for seed in seeds {
+        let mut random = Random(seed);
+        let sandbox = Sandbox::new();
+        let mut watched = sandbox.session(Some(&watcher));
+        let mut done = Vec::new();
+        for step in 0..steps {
+            for _ in 0..=random.below(2) {
+                done.push(sandbox.operate(&mut random));
+            }
+            let question = random.below(8);
+            if !watched.is_fresh(None) {
+                watched = sandbox.session(Some(&watcher));
+            }
+            let answer = answers(&mut watched, question);
+            let truth = answers(&mut sandbox.session(None), question);
+            assert_eq!(answer, truth, "seed {seed}, step {step}: {done:#?}");
+        }
+    }
+    assert_eq!(watcher.watches(), 0);
+}
+
+#[test]
+fn a_watched_session_answers_as_one_that_looks_at_everything() {
+    let seeds = std::env::var("VIGIL_WATCHED_SEEDS").ok();
+    let count = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
+    play(0..count, 60);
+}

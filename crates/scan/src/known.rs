@@ -1,0 +1,100 @@
+//! What a scan found, kept true by looking again at what changed and at nothing else.
+
+use bstr::{BStr, BString};
+use vigil_model::tracked::Tracked;
+
+use super::{Findings, Focus};
+
+/// The findings of a whole scan, and what became of them. It holds for one index, one question and one set of rules.
+#[derive(Debug)]
+pub struct Known(Findings);
+
+impl Known {
+    /// Of a scan that looked at everything. `None` where some of it could not be looked at, or is complained of: that is
+    /// said for each question anew.
+    pub fn new(findings: Findings) -> Option<Self> {
+        Self::can_be_kept(&findings).then_some(Self(findings))
+    }
+
+    fn can_be_kept(findings: &Findings) -> bool {
+        findings.unlisted.is_empty()
+            && findings.unknown.is_empty()
+            && findings.warnings.is_empty()
+            && !findings.unheard.trees.iter().any(|path| path.is_empty())
+    }
+
+    /// The findings.
+    pub fn findings(&self) -> &Findings {
+        &self.0
+    }
+
+    /// What is to be looked at where the entries `paths` and the folders `folders`, with all below, may have changed. `None`
+    /// where nothing is.
+    pub fn focus<'p>(
+        &self,
+        tracked: &Tracked,
+        paths: impl IntoIterator<Item = &'p BString>,
+        folders: impl IntoIterator<Item = &'p BString>,
+    ) -> Option<Focus> {
+        let mut focus = Focus::default();
+        for path in paths {
+            focus.add_entry(tracked, path.as_ref());
+        }
+        for folder in folders {
+            focus.add_tree(tracked, folder.as_ref());
+        }
+        let unheard = &self.0.unheard;
+        for number in &unheard.files {
+            if let Some(entry) = tracked.entry(*number) {
+                focus.add_entry(tracked, entry.path.as_ref());
+            }
+        }
+        for folder in &unheard.folders {
+            focus.add_folder(tracked, folder.as_ref());
+        }
+        for folder in &unheard.trees {
+            focus.add_tree(tracked, folder.as_ref());
+        }
+        focus.finish();
+        (!focus.is_empty()).then_some(focus)
+    }
+
+    /// Takes in what a scan of `focus` found; whether what is known can be kept.
+    #[must_use]
+    pub fn take_in(&mut self, tracked: &Tracked, focus: &Focus, later: Findings) -> bool {
+        if !Self::can_be_kept(&later) {
+            return false;
+        }
+        let known = &mut self.0;
+        let has_file = |number: u32| {
+            let entry = tracked.entry(number);
+            entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
+        };
+        let has = |path: &BStr| focus.has_folder_of(tracked, path);
+        known.tracked.retain(|(number, _)| !has_file(*number));
+        known.untracked.retain(|path| !has(path.as_ref()));
+        known.ignored.retain(|path| !has(path.as_ref()));
+        known.unheard.files.retain(|number| !has_file(*number));
+        known.unheard.folders.retain(|path| !has(path.as_ref()));
+        known.unheard.trees.retain(|path| !has(path.as_ref()));
+        known.tracked.extend(later.tracked);
+        known.untracked.extend(later.untracked);
+        known.ignored.extend(later.ignored);
+        known.unheard.add(later.unheard);
+        known.tracked.sort_unstable_by_key(|&(number, _)| number);
+        // A folder that is gone says so of all below it, looked at or not.
+        known.tracked.dedup_by_key(|(number, _)| *number);
+        for paths in [
+            &mut known.untracked,
+            &mut known.ignored,
+            &mut known.unheard.folders,
+            &mut known.unheard.trees,
+        ] {
+            paths.sort_unstable();
+            paths.dedup();
+        }
+        known.unheard.files.sort_unstable();
+        known.unheard.files.dedup();
+        true
+    }
+}
