@@ -7,6 +7,8 @@ use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_path};
 use vigil_model::timestamp::{Granularity, Timestamp, is_racy_at};
 
+use crate::paths::is_missing;
+
 /// What tells one state of a file or directory from another without a look inside: any change of its contents
 /// moves at least one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ impl Stamp {
     pub fn of(path: &Path) -> Result<Option<Self>, Errno> {
         match stat_path(path) {
             Ok(stat) => Ok(Some(Self::from(&stat))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) if is_missing(error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -129,8 +131,9 @@ impl Stamp {
     }
 }
 
-/// A look at a file: what was there, and a time before it.
-#[derive(Clone, Copy, Debug)]
+/// A look at a file: a stamp, or that nothing was there, and a time before. Whoever reads a file, and must know later
+/// whether it is still that one, keeps this of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     stamp: Option<Stamp>,
     before: Timestamp,
@@ -161,12 +164,38 @@ impl Observation {
         self.stamp.is_some()
     }
 
+    /// Whether the same stamp later proves that nothing changed: a file that changed as it was looked at, or after,
+    /// may bear the same one again. That there is nothing proves itself.
+    pub fn is_proof(&self) -> bool {
+        !self.stamp.is_some_and(|stamp| stamp.is_racy(self.before))
+    }
+
+    /// Whether the file that is `now` there, if there is one, bears the same stamp: whatever that [proves](Self::is_proof).
+    pub fn is_same(&self, now: Option<&Stat>) -> bool {
+        now.map(Stamp::from) == self.stamp
+    }
+
     /// Whether what was read after this look is what `path` holds now. A stamp too young to tell says no.
+    ///
+    /// # Errors
+    /// What stat(2) says, but for a path that is not there.
     pub fn holds(&self, path: &Path) -> Result<bool, Errno> {
-        if self.stamp.is_some_and(|stamp| stamp.is_racy(self.before)) {
+        self.holds_by(|| stat_path(path))
+    }
+
+    /// As [`Self::holds`], of the file that `look` sees: by the same way as at first, be it along links or not.
+    ///
+    /// # Errors
+    /// What `look` says, but for a file that is not there.
+    pub fn holds_by(&self, look: impl FnOnce() -> Result<Stat, Errno>) -> Result<bool, Errno> {
+        if !self.is_proof() {
             return Ok(false);
         }
-        Ok(Stamp::of(path)? == self.stamp)
+        match look() {
+            Ok(stat) => Ok(self.is_same(Some(&stat))),
+            Err(error) if is_missing(error) => Ok(self.is_same(None)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -268,5 +297,34 @@ mod tests {
         assert!(!old.holds(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
         assert!(!old.holds(&path).unwrap());
+    }
+
+    #[test]
+    fn a_stamp_of_the_moment_of_the_look_or_later_proves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "1").unwrap();
+        let stat = stat_path(&path).unwrap();
+        let stamp = Stamp::from(&stat);
+        let mut before = stamp.mtime.max(stamp.ctime);
+        for (later_ns, is_proof) in [(0, false), (1, true)] {
+            before.ns += later_ns;
+            let seen = Observation::at(before, Some(&stat));
+            assert_eq!(seen.is_proof(), is_proof);
+            assert_eq!(Stamp::trusted(&stat, before).is_some(), is_proof);
+            assert!(seen.is_same(Some(&stat)) && !seen.is_same(None));
+            assert_eq!(seen.holds_by(|| Ok(stat)), Ok(is_proof));
+        }
+        let nothing = Observation::at(before, None);
+        assert!(nothing.is_proof() && nothing.is_same(None) && !nothing.is_same(Some(&stat)));
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_told_from_what_is_not_there() {
+        let absent = Observation::at(Timestamp::default(), None);
+        for missing in [Errno::NOENT, Errno::NOTDIR] {
+            assert_eq!(absent.holds_by(|| Err(missing)), Ok(true));
+        }
+        assert_eq!(absent.holds_by(|| Err(Errno::ACCESS)), Err(Errno::ACCESS));
     }
 }

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
-use vigil_stamp::{Stamp, now};
+use vigil_stamp::{Observation, now};
 
 /// The most bytes of one file that are read: far above any real configuration.
 const SIZE_MAX: u64 = 64 << 20;
@@ -19,9 +19,9 @@ const SIZE_MAX: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     path: PathBuf,
-    /// The error for a file that was not there, or could not be read.
-    stamp: Result<Stamp, Errno>,
-    /// The contents, where the stamp alone proves nothing: the file changed when it was read.
+    /// What it was when it was open; the error for a file that was not there, or could not be read.
+    seen: Result<Observation, Errno>,
+    /// The contents, where the look alone proves nothing: the file changed when it was read.
     contents: Option<Vec<u8>>,
     /// The contents were found unchanged when the file had long been at rest: from then on the stamp is proof.
     is_settled: Arc<AtomicBool>,
@@ -51,14 +51,14 @@ impl Source {
             let stat = stat_fd(file.as_fd())?;
             Ok((stat, read_all(file, &stat)?))
         });
-        let (stamp, bytes) = match outcome {
-            Ok((stat, bytes)) => (Ok(Stamp::from(&stat)), Ok(bytes)),
+        let (seen, bytes) = match outcome {
+            Ok((stat, bytes)) => (Ok(Observation::at(read_at, Some(&stat))), Ok(bytes)),
             Err(errno) => (Err(errno), Err(errno)),
         };
-        let is_proof = stamp.is_ok_and(|stamp| !stamp.is_racy(read_at));
+        let is_proof = seen.is_ok_and(|seen| seen.is_proof());
         let source = Self {
             path: path.to_owned(),
-            stamp,
+            seen,
             contents: (bytes.as_ref().ok().filter(|_| !is_proof)).map(|read| read.bytes.clone()),
             is_settled: Arc::default(),
         };
@@ -72,19 +72,19 @@ impl Source {
 
     /// Why it could not be read, if it could not.
     pub(crate) fn errno(&self) -> Option<Errno> {
-        self.stamp.err()
+        self.seen.err()
     }
 
     /// Whether the file is still what it was.
     pub(crate) fn is_fresh(&self) -> bool {
-        let (then, stat) = match (self.stamp, stat_path(&self.path)) {
+        let (then, stat) = match (self.seen, stat_path(&self.path)) {
             (Ok(then), Ok(stat)) => (then, stat),
             (Ok(_), Err(_)) => return false,
             (Err(_), Err(_)) => return true,
             // A file that cannot be read may have been there all along.
             (Err(_), Ok(_)) => return open(&self.path).is_err(),
         };
-        then == Stamp::from(&stat)
+        then.is_same(Some(&stat))
             && self
                 .contents
                 .as_ref()
@@ -99,7 +99,7 @@ impl Source {
         let is_same = open(&self.path)
             .and_then(|file| read_all(file, stat))
             .is_ok_and(|read| read.bytes == contents);
-        if is_same && Stamp::trusted(stat, looked_at).is_some() {
+        if is_same && Observation::at(looked_at, Some(stat)).is_proof() {
             self.is_settled.store(true, Ordering::Relaxed);
         }
         is_same
@@ -171,11 +171,14 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "one").unwrap();
         let (mut source, _) = Source::read(&path);
+        let stat = stat_path(&path).unwrap();
         let later = Timestamp {
-            s: stat_path(&path).unwrap().ctime_s + 10,
+            s: stat.ctime_s + 10,
             ns: 0,
         };
-        assert!(!source.stamp.unwrap().is_racy(later));
+        let at_rest = Observation::at(later, Some(&stat));
+        assert!(at_rest.is_proof());
+        source.seen = Ok(at_rest);
         source.contents = None;
         assert!(source.is_fresh());
         std::fs::remove_file(&path).unwrap();

@@ -28,10 +28,7 @@ impl IndexFile {
     /// The index at `path`, which is not there.
     pub(super) fn absent(path: &Path, read_at: Timestamp) -> Self {
         Self {
-            own: SeenFile {
-                path: path.to_owned(),
-                stamp: None,
-            },
+            own: SeenFile::absent(path.to_owned()),
             shared: None,
             is_sparse: false,
             notices: Vec::new(),

@@ -9,7 +9,6 @@ use vigil_model::timestamp::Timestamp;
 
 use super::Objects;
 use crate::index_file::SeenFile;
-use vigil_stamp::Stamp;
 
 /// With more files of packs, to look at each costs more than to read an object.
 const PACK_FILES_MAX: usize = 8;
@@ -32,11 +31,8 @@ impl Objects {
             return None;
         }
         let present = [packs].into_iter().chain(files);
-        let present = present.map(|path| unchanged(path, before));
-        let absent = SeenFile {
-            path: alternates,
-            stamp: None,
-        };
+        let present = present.map(|path| SeenFile::at_rest(path, before));
+        let absent = SeenFile::absent(alternates);
         [Some(absent)].into_iter().chain(present).collect()
     }
 
@@ -65,13 +61,6 @@ impl Objects {
         let (fan, rest) = hex.split_at_checked(2)?;
         Some(self.places().folder.join(fan).join(rest))
     }
-}
-
-/// The file or folder `path`, if it did not change since `before`.
-fn unchanged(path: PathBuf, before: Timestamp) -> Option<SeenFile> {
-    let stat = stat_path(&path).ok()?;
-    let stamp = Some(Stamp::trusted(&stat, before)?);
-    Some(SeenFile { path, stamp })
 }
 
 /// The packs in `folder` and their indexes, if they are few and nothing else is there.

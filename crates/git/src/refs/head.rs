@@ -12,7 +12,7 @@ use vigil_model::timestamp::Timestamp;
 use super::loose::{self, Loose};
 use super::raw::Raw;
 use super::{Refs, Store};
-use vigil_stamp::Stamp;
+use vigil_stamp::Observation;
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Head {
 #[derive(Debug)]
 pub(super) struct KnownHead {
     head: Head,
-    files: Vec<(PathBuf, Stamp)>,
+    files: Vec<(PathBuf, Observation)>,
 }
 
 impl KnownHead {
@@ -59,28 +59,28 @@ impl KnownHead {
 
     /// Where HEAD points, if the files are still the same.
     pub(super) fn get(&self) -> Option<&Head> {
-        let is_same = |(path, known): &(PathBuf, Stamp)| {
-            lstat_path(path).is_ok_and(|stat| Stamp::from(&stat) == *known)
+        let is_same = |(path, seen): &(PathBuf, Observation)| {
+            seen.holds_by(|| lstat_path(path)).unwrap_or(false)
         };
         self.files.iter().all(is_same).then_some(&self.head)
     }
 }
 
-/// Reads the reference `name` from its file, and adds that to `files`, with its stamp from before.
+/// Reads the reference `name` from its file, and adds that to `files`, as it was before.
 fn read_plain(
     refs: &Refs,
     name: &BStr,
     before: Timestamp,
-    files: &mut Vec<(PathBuf, Stamp)>,
+    files: &mut Vec<(PathBuf, Observation)>,
 ) -> Option<Raw> {
     let path = refs.folders().of(name).join(OsStr::from_bytes(name));
     // What a link leads to changes without it.
     let stat = lstat_path(&path).ok().filter(|stat| stat.is_file())?;
-    let stamp = Stamp::trusted(&stat, before)?;
+    let seen = Some(Observation::at(before, Some(&stat))).filter(Observation::is_proof)?;
     let Loose::Found(raw) = loose::read(&path, refs.hash) else {
         return None;
     };
-    files.push((path, stamp));
+    files.push((path, seen));
     Some(raw)
 }
 

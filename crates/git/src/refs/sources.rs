@@ -15,7 +15,7 @@ use super::error::Error;
 use super::loose;
 use vigil_stamp::file::open_folder;
 use vigil_stamp::quiet::watch;
-use vigil_stamp::{Observation, Stamp, now};
+use vigil_stamp::{Observation, now};
 
 /// Everything that references were read from. To be looked at before they are read: a change in between then shows.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub struct Sources {
 struct Folder {
     path: PathBuf,
     seen: Observation,
-    /// The files in it, which may be written in place; without a stamp where that proves nothing.
-    files: Vec<(CString, Option<Stamp>)>,
+    /// The files in it, which may be written in place; none where a look proves nothing.
+    files: Vec<(CString, Option<Observation>)>,
     /// Tells whether the files are still as they were when they were last looked at, where it can.
     watch: Option<DirectoryWatch>,
 }
@@ -111,12 +111,13 @@ impl Folder {
         let Ok(folder) = open_folder(&self.path) else {
             return;
         };
-        for (name, stamp) in &mut self.files {
+        for (name, seen) in &mut self.files {
             // What a link leads to changes without it.
-            *stamp = stat_at(folder.as_fd(), name)
+            *seen = stat_at(folder.as_fd(), name)
                 .ok()
                 .filter(|stat| !stat.is_symlink())
-                .and_then(|stat| Stamp::trusted(&stat, before));
+                .map(|stat| Observation::at(before, Some(&stat)))
+                .filter(Observation::is_proof);
         }
     }
 
@@ -127,7 +128,7 @@ impl Folder {
         if self.files.is_empty() || self.watch.as_ref().is_some_and(DirectoryWatch::is_quiet) {
             return true;
         }
-        if self.files.iter().any(|(_, stamp)| stamp.is_none()) {
+        if self.files.iter().any(|(_, seen)| seen.is_none()) {
             return false;
         }
         // Before the files are looked at, so that a change in between is heard of.
@@ -142,11 +143,9 @@ impl Folder {
             None => lstat_path(&self.path.join(OsStr::from_bytes(name.as_bytes()))),
         };
         let mut has_other_names = false;
-        let holds = self.files.iter().all(|(name, stamp)| {
-            look(name).is_ok_and(|stat| {
-                has_other_names |= stat.nlink > 1;
-                Some(Stamp::from(&stat)) == *stamp
-            })
+        let holds = self.files.iter().all(|(name, seen)| {
+            let look = || look(name).inspect(|stat| has_other_names |= stat.nlink > 1);
+            seen.is_some_and(|seen| seen.holds_by(look).unwrap_or(false))
         });
         // What is written by another name of a file is not heard of.
         self.watch = watch.filter(|_| holds && !has_other_names);
@@ -180,7 +179,7 @@ fn observe_at(before: Timestamp, path: &Path) -> Result<Observation, Error> {
 }
 
 /// The names of the files in `folder`, without it.
-fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Stamp>)> {
+fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Observation>)> {
     let own = folder.files.iter().filter_map(|name| {
         let name = file_name(name.as_ref());
         Some((CString::new(name.to_vec()).ok()?, None))

@@ -15,7 +15,8 @@ use super::blobs::IndexBlobs;
 use super::parse::{Reading, Rules};
 use crate::messages::{Complaints, bytes};
 use vigil_stamp::file::read_to_end;
-use vigil_stamp::{Stamp, now};
+use vigil_stamp::paths::is_missing;
+use vigil_stamp::{Observation, now};
 
 /// Files of this size in bytes, and larger ones, are ignored.
 const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
@@ -47,11 +48,11 @@ pub(super) struct Loaded {
 /// What the rules were made from.
 #[derive(Debug)]
 enum Seen {
-    /// A file; its stamp, if a later change must show there.
-    File(Option<Stamp>),
-    /// No usable file, for this reason; the blob's bytes if there was one.
+    /// A file.
+    File(Observation),
+    /// The blob's bytes if there was one, for want of a file: that none was there, or nothing of one that is of no use.
     Blob {
-        errno: Option<Errno>,
+        absent: Option<Observation>,
         blob: Option<Vec<u8>>,
     },
 }
@@ -73,18 +74,15 @@ impl Source {
 
     fn is_current(&self, earlier: &Loaded, blobs: &dyn IndexBlobs) -> bool {
         match &earlier.seen {
-            Seen::File(stamp) => {
-                stamp.is_some() && self.stat().ok().as_ref().map(Stamp::from) == *stamp
-            }
-            Seen::Blob { errno, blob } => {
-                let same_absence = match (&self.file, errno) {
-                    (None, None) => true,
-                    (Some(_), Some(Errno::NOENT | Errno::NOTDIR)) => self.stat().err() == *errno,
-                    _ => false,
-                };
-                same_absence && *blob == self.blob(blobs)
+            Seen::File(seen) => self.holds(*seen),
+            Seen::Blob { absent, blob } => {
+                absent.is_some_and(|absent| self.holds(absent)) && *blob == self.blob(blobs)
             }
         }
+    }
+
+    fn holds(&self, seen: Observation) -> bool {
+        seen.holds_by(|| self.stat()).unwrap_or(false)
     }
 
     fn stat(&self) -> Result<Stat, Errno> {
@@ -106,28 +104,28 @@ impl Source {
             origin: self.origin.as_ref(),
             macros: self.macros,
         };
-        let errno = match self
-            .file
-            .as_deref()
-            .map(|path| self.read_file(path, complaints))
-        {
-            Some(Ok((Some(bytes), seen))) => {
+        let before = now();
+        let file = match &self.file {
+            Some(path) => self.read_file(path, complaints),
+            None => Err(Errno::NOENT),
+        };
+        let absent = match file {
+            Ok((Some(bytes), stat)) => {
+                let seen = Seen::File(Observation::at(before, Some(&stat)));
                 return (Rules::from_file(&bytes, reading, complaints), seen);
             }
             // Too large: git takes the blob instead, if there is one.
-            Some(Ok((None, _))) => Some(Errno::FBIG),
-            Some(Err(errno)) => {
-                if !matches!(errno, Errno::NOENT | Errno::NOTDIR) {
-                    complaints.warning(bytes!(
-                        "unable to access '",
-                        self.origin,
-                        "': ",
-                        errno::text(errno)
-                    ));
-                }
-                Some(errno)
+            Ok((None, _)) => None,
+            Err(errno) if is_missing(errno) => Some(Observation::at(before, None)),
+            Err(errno) => {
+                complaints.warning(bytes!(
+                    "unable to access '",
+                    self.origin,
+                    "': ",
+                    errno::text(errno)
+                ));
+                None
             }
-            None => None,
         };
         let blob = self.blob(blobs);
         let rules = match &blob {
@@ -142,16 +140,15 @@ impl Source {
             Some(bytes) => Rules::from_blob(bytes, reading, complaints),
             None => Rules::default(),
         };
-        (rules, Seen::Blob { errno, blob })
+        (rules, Seen::Blob { absent, blob })
     }
 
-    /// The file's bytes, or none if it is too large.
+    /// The file's bytes, or none if it is too large, and what it was when it was open.
     fn read_file(
         &self,
         path: &Path,
         complaints: &mut Complaints,
-    ) -> Result<(Option<Vec<u8>>, Seen), Errno> {
-        let observed_at = now();
+    ) -> Result<(Option<Vec<u8>>, Stat), Errno> {
         // A FIFO must not hold us up.
         let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         if !self.follow {
@@ -159,20 +156,19 @@ impl Source {
         }
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         let stat = stat_fd(file.as_fd())?;
-        let seen = Seen::File(Stamp::trusted(&stat, observed_at));
         if stat.size >= FILE_SIZE_MAX {
             complaints.warning(bytes!(
                 "ignoring overly large gitattributes file '",
                 self.origin,
                 "'"
             ));
-            return Ok((None, seen));
+            return Ok((None, stat));
         }
         // What cannot be read, as a directory, has no lines, as in git.
         let bytes = match stat.is_file() {
             true => read_to_end(file, Some(stat.size), FILE_SIZE_MAX).unwrap_or_default(),
             false => Vec::new(),
         };
-        Ok((Some(bytes), seen))
+        Ok((Some(bytes), stat))
     }
 }
