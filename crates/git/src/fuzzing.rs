@@ -17,7 +17,7 @@ use crate::refs::packed::Packed;
 use crate::refs::{Raw, loose, name, reflog};
 use crate::reftable::Value;
 use crate::reftable::table::Table;
-use crate::repository::{find, gitfile};
+use crate::repository::{git_dir, gitfile};
 use crate::staged::tree::TreeEntry;
 use vigil_model::config_value;
 use vigil_rules::messages::Messages;
@@ -65,7 +65,7 @@ pub fn gitfile(contents: &[u8]) -> Option<&[u8]> {
 
 /// The folder that a `commondir` file of these `contents` names from `git_dir`.
 pub fn common_dir(git_dir: &Path, contents: &[u8]) -> Option<PathBuf> {
-    find::common_dir_file(git_dir, |_| Ok(contents.to_vec())).ok()?
+    git_dir::common_dir_file(git_dir, |_| Ok(contents.to_vec())).ok()?
 }
 
 /// A `packed-refs` file.

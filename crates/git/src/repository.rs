@@ -1,18 +1,16 @@
-//! Finding a repository, and what is known of it: folders, formats, configuration (git's setup rules).
+//! Finding a repository, and what is known of it: folders, formats, configuration (git's setup rules). The order in which
+//! all that is found out stands in `setup.rs`, and nowhere else: every door opens a repository by [`Setup`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use vigil_linux::errno;
-
-use super::config::load::Reader;
 use crate::environment::Environment;
-use vigil_stamp::paths::bytes_of;
 
-mod checks;
 mod error;
-pub(crate) mod find;
+mod find;
 mod format;
+pub(crate) mod git_dir;
 pub(crate) mod gitfile;
+mod layout;
 mod local_variables;
 mod opened;
 mod ownership;
@@ -29,44 +27,30 @@ pub use self::find::Location;
 pub use self::local_variables::LOCAL_VARIABLES;
 pub use self::opened::Repository;
 pub use self::ref_format::RefFormat;
+pub use self::setup::Setup;
 pub use self::submodule::{submodule, submodule_references};
 
 /// Finds the repository for `start` as git does, by the environment's `GIT_*` variables or by walking up.
 pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, Error> {
-    let start = physical(start)?;
-    let mut reader = Reader::new(environment);
-    reader.check_early()?;
-    let location = find::find(&mut reader, &start, None)?;
-    setup::open(reader, &location, &start)
+    Setup::discover(environment, start)?.open()
 }
 
 /// Finds only where the repository for `start` is, without reading its configuration.
 ///
-/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder (or a file that names one),
-/// and nothing is searched, whatever `GIT_DIR` says; such a repository works in `core.worktree`, or in the directory
-/// that holds it.
-///
-/// At `still` there is a repository, whose folder is what it was.
+/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder ([`Setup::named`]). At `still`
+/// there is a repository, whose folder is what it was.
 pub fn discover_git_dir(
     environment: &Environment,
     start: &Path,
     from_dotgit: bool,
     still: Option<&Location>,
 ) -> Result<Option<Location>, Error> {
-    let mut reader = Reader::new(environment);
-    let found = if from_dotgit {
-        find::explicit(&mut reader, Path::new("/"), &bytes_of(start).to_owned()).map(|name| {
-            Location {
-                kind: find::Kind::Alone,
-                name,
-                directory: PathBuf::from("/"),
-            }
-        })
-    } else {
-        physical(start).and_then(|start| find::find(&mut reader, &start, still))
+    let found = match from_dotgit {
+        true => Setup::named(environment, start),
+        false => Setup::locate(environment, start, still),
     };
     match found {
-        Ok(location) => Ok(Some(location)),
+        Ok(setup) => Ok(Some(setup.into_location())),
         Err(Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
@@ -74,16 +58,5 @@ pub fn discover_git_dir(
 
 /// Opens the repository that was found at `location`, as seen from where the search ended.
 pub fn open(environment: &Environment, location: &Location) -> Result<Repository, Error> {
-    setup::open(Reader::new(environment), location, &location.directory)
-}
-
-/// The directory without symbolic links, as the kernel names a working directory.
-fn physical(start: &Path) -> Result<PathBuf, Error> {
-    std::fs::canonicalize(start).map_err(|error| {
-        let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-        Error::NotFound(format!(
-            "Unable to read current working directory: {}",
-            errno::text(errno)
-        ))
-    })
+    Setup::at(environment, location).open()
 }

@@ -3,19 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
-use rustix::io::retry_on_intr;
+use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, errno};
 
 use super::error::Error;
+use super::git_dir::is_git_directory;
 use super::gitfile::{self, read_gitfile};
 use super::ownership;
+use super::paths::absolute;
 use crate::config::load::Reader;
-use crate::config::source::Source;
 use crate::config::value::environment_boolean;
 use crate::environment::Environment;
-use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
+use vigil_stamp::paths::{bytes_of, path_of, real_path};
 
 /// Where a repository was found: enough to open it, and equal for all directories from which it is found alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,18 +49,6 @@ pub(super) enum Kind {
     Bare,
     /// Named by the caller, without a directory to work in.
     Alone,
-}
-
-/// `name` below `directory` without `.` components, and without `..` at least where that is a link.
-pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
-    let path = directory.join(path_of(name));
-    let has_parent = path
-        .components()
-        .any(|component| component == std::path::Component::ParentDir);
-    has_parent
-        .then(|| std::fs::canonicalize(&path).ok())
-        .flatten()
-        .unwrap_or_else(|| path.components().collect())
 }
 
 /// Finds the repository for the physical directory `start`. At `still` there is one, whose folder is what it was.
@@ -243,91 +230,4 @@ fn ceiling(environment: &Environment, start: &Path) -> Option<usize> {
         }
     }
     longest
-}
-
-/// Whether `path` looks like a repository's folder. `cwd` is what `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` relate to.
-pub(super) fn is_git_directory(
-    environment: &Environment,
-    path: &Path,
-    cwd: &Path,
-) -> Result<bool, Error> {
-    if !is_head(&path.join("HEAD")) {
-        return Ok(false);
-    }
-    let common = match environment.get("GIT_COMMON_DIR") {
-        Some(name) => cwd.join(path_of(name)),
-        None => match common_dir_file(path, |file| Source::read_text(file).1)? {
-            Some(common) => common,
-            None => path.to_owned(),
-        },
-    };
-    let objects = match environment.get("GIT_OBJECT_DIRECTORY") {
-        Some(name) => cwd.join(path_of(name)),
-        None => common.join("objects"),
-    };
-    Ok([objects, common.join("refs")]
-        .iter()
-        .all(|folder| access(folder, Access::EXEC_OK).is_ok()))
-}
-
-/// The folder that the file `commondir` of `git_dir` names, if there is such a file.
-pub(crate) fn common_dir_file(
-    git_dir: &Path,
-    read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
-) -> Result<Option<PathBuf>, Error> {
-    let file = git_dir.join("commondir");
-    let contents = match read(&file) {
-        Ok(contents) if !contents.is_empty() => contents,
-        Err(errno) if is_missing(errno) => return Ok(None),
-        outcome => {
-            let why = outcome.err().map_or("Success".into(), errno::text);
-            return Err(Error::Refused(format!(
-                "failed to read {}: {why}",
-                file.display()
-            )));
-        }
-    };
-    let name = match contents.find_byte(0) {
-        Some(end) => contents.get(..end).unwrap_or_default(),
-        None => contents.trim_end_with(|c| matches!(c, '\n' | '\r')),
-    };
-    let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
-    let path = if name.first() == Some(&b'/') {
-        name
-    } else {
-        &joined
-    };
-    real_path(git_dir, path).map(Some).map_err(Error::Refused)
-}
-
-/// The first bytes of a file that is no symbolic link, at most as many as `buffer` holds.
-fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = openat(CWD, path, flags, Mode::empty())?;
-    let length = retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
-    Ok(buffer.get(..length).unwrap_or_default())
-}
-
-/// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
-fn is_head(path: &Path) -> bool {
-    let mut buffer = [0; 255];
-    let start = match read_start(path, &mut buffer) {
-        Ok(start) => start,
-        Err(Errno::LOOP) => {
-            return std::fs::read_link(path)
-                .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
-        }
-        Err(_) => return false,
-    };
-    if let Some(target) = start.strip_prefix(b"ref:")
-        && target
-            .trim_start_with(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
-            .starts_with(b"refs/")
-    {
-        return true;
-    }
-    const SHA1_DIGITS: usize = 40;
-    start
-        .get(..SHA1_DIGITS)
-        .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }

@@ -7,7 +7,7 @@ use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
 use super::error::Error;
-use super::find::is_git_directory;
+use super::git_dir::is_git_directory;
 use crate::config::load::Reader;
 use vigil_stamp::paths::{is_missing, path_of, real_path};
 

@@ -8,7 +8,6 @@ use gix_hash::Kind;
 use super::error::Error;
 use super::paths::join;
 use super::ref_format::RefFormat;
-use super::settings;
 use crate::config::Config;
 use crate::environment::Environment;
 use vigil_stamp::paths::bytes_of;
@@ -93,11 +92,6 @@ impl Repository {
             in_folder(&self.git_dir) || in_folder(&self.common_dir)
         };
         self.config.is_fresh_beside(is_own)
-    }
-
-    /// What `git status` takes from the configuration; to be read once and kept.
-    pub fn settings(&self) -> Result<settings::Settings, Error> {
-        Ok(settings::Settings::new(self)?)
     }
 
     /// git's name for `name` in the repository's folder, as messages have it.

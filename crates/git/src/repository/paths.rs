@@ -41,6 +41,18 @@ pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
     }
 }
 
+/// `name` below `directory` without `.` components, and without `..` at least where that is a link.
+pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
+    let path = directory.join(path_of(name));
+    let has_parent = path
+        .components()
+        .any(|component| component == std::path::Component::ParentDir);
+    has_parent
+        .then(|| std::fs::canonicalize(&path).ok())
+        .flatten()
+        .unwrap_or_else(|| path.components().collect())
+}
+
 /// Joins git's names of a folder and of something in it.
 pub(super) fn join(folder: &BStr, name: &str) -> BString {
     [folder.as_bytes(), b"/", name.as_bytes()].concat().into()

@@ -1,11 +1,12 @@
 //! What `git status` takes from the configuration, read once.
 
+mod checks;
+
 use std::path::PathBuf;
 
 use bstr::{BStr, ByteSlice};
 use vigil_model::verdict::StatRules;
 
-use super::checks;
 use super::opened::Repository;
 use crate::config::value::xdg_config;
 use crate::config::{BoolOrInt, Entry, Error};

@@ -1,309 +1,230 @@
-//! From where the repository was found to what works where: working tree, prefix, folders.
+//! How a repository is set up. Whoever opens one, by whatever door, goes through [`Setup`], from top to bottom:
 //!
-//! git does this by changing its working directory back and forth. Here the directory to which a name relates is always
-//! written down next to it. The cases are those of git's t1510.
+//! 1. **Where the search begins**: the caller's directory without symbolic links, and what is wrong with the user's own
+//!    configuration, which git says first ([`Setup::discover`]).
+//! 2. **The repository's folder**: by `GIT_DIR`, or by walking up (`find`). On the way a `.git` file is followed to the
+//!    folder that it names (`gitfile`), and a folder must look like a repository's, with the one that its `commondir`
+//!    names (`git_dir`).
+//! 3. **Whose it is**: what was come upon must be the user's, or allowed by him, before a line of its configuration is
+//!    read (`ownership`). What the caller names is not asked about.
+//! 4. **Format and layout**: which version and extensions the repository's own file has (`format`), and by that what is
+//!    the working tree, and where in it the caller stands (`layout`).
+//! 5. **Folders and files**: all absolute, but for the names that git has for them ([`Folders`]).
+//! 6. **Configuration**, all scopes; every file that was read or looked for in vain is remembered with it.
+//! 7. The **[`Repository`]** with all that; it is not changed again. What its values mean is read from there
+//!    ([`Settings`](super::settings::Settings)).
+//!
+//! Steps 1 to 3 end in a [`Location`], which a long-lived process keeps: with it, it begins at step 4 ([`Setup::at`]).
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use vigil_linux::errno;
 
 use super::error::Error;
-use super::find::{Kind, Location, absolute, common_dir_file};
+use super::find::{self, Kind, Location};
 use super::format::{Format, ref_format};
+use super::git_dir::common_name;
+use super::layout::Layout;
 use super::opened::Repository;
-use super::paths::{join, name_from, part_inside};
+use super::paths::{absolute, name_from};
+use super::ref_format::RefFormat;
 use crate::config::load::{Place, Reader};
-use crate::config::value::environment_boolean;
-use vigil_stamp::paths::{bytes_of, path_of, real_path};
+use crate::environment::Environment;
+use vigil_stamp::paths::{bytes_of, path_of};
 
-/// What was decided.
-struct Layout {
-    /// git's name for the repository's folder, absolute or relative to `directory`.
-    name: BString,
-    /// git's working directory when it is done with its setup, but for entering a working tree elsewhere.
-    directory: PathBuf,
-    work_tree: Option<PathBuf>,
-    prefix: BString,
-}
-
-struct Setup<'r, 'e> {
-    reader: &'r mut Reader<'e>,
+/// A repository that was found and may be used, to be opened.
+pub struct Setup<'e> {
+    reader: Reader<'e>,
+    location: Location,
     /// The caller's directory.
-    cwd: &'r Path,
-    format: Format,
-    is_bare: bool,
-    core_work_tree: Option<BString>,
-    /// The caller's directory is the working tree if nothing says otherwise.
-    has_implicit_work_tree: bool,
+    cwd: PathBuf,
 }
 
-/// Opens the repository at `location`, as seen from the physical directory `cwd`.
-pub(super) fn open(
-    mut reader: Reader<'_>,
-    location: &Location,
-    cwd: &Path,
-) -> Result<Repository, Error> {
-    let environment = reader.environment;
-    let has_implicit_work_tree = environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?;
-    let mut setup = Setup {
-        reader: &mut reader,
-        cwd,
-        format: Format::default(),
-        is_bare: false,
-        core_work_tree: None,
-        has_implicit_work_tree,
-    };
-    let layout = match location.kind {
-        Kind::Explicit => setup.explicit(location.name.as_bstr())?,
-        Kind::Discovered => setup.discovered(location)?,
-        Kind::Bare => setup.bare(location)?,
-        Kind::Alone => setup.alone(location)?,
-    };
-    let format = setup.format;
-    finish(reader, layout, &format, location)
-}
+impl<'e> Setup<'e> {
+    /// The repository for `start`, by the environment's `GIT_*` variables or by walking up, as every command of git
+    /// looks for it.
+    ///
+    /// # Errors
+    /// There is none, or it may not be used.
+    pub fn discover(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
+        let cwd = physical(start)?;
+        let mut reader = Reader::new(environment);
+        reader.check_early()?;
+        Self::search(reader, cwd, None)
+    }
 
-impl Setup<'_, '_> {
-    /// Reads the repository's format; `name` is relative to `directory`, where git works meanwhile.
-    fn read_format(&mut self, directory: &Path, name: &BStr) -> Result<(), Error> {
-        let common = common_name(self.reader, directory, name)?;
-        let (format, is_own) = Format::read(
-            self.reader,
-            directory,
+    /// As [`Self::discover`], for whoever asks again and again: the user's own configuration is left for step 6. At
+    /// `still` there is a repository, whose folder is what it was.
+    ///
+    /// # Errors
+    /// As for [`Self::discover`].
+    pub fn locate(
+        environment: &'e Environment,
+        start: &Path,
+        still: Option<&Location>,
+    ) -> Result<Self, Error> {
+        let cwd = physical(start)?;
+        Self::search(Reader::new(environment), cwd, still)
+    }
+
+    fn search(
+        mut reader: Reader<'e>,
+        cwd: PathBuf,
+        still: Option<&Location>,
+    ) -> Result<Self, Error> {
+        let location = find::find(&mut reader, &cwd, still)?;
+        Ok(Self {
+            reader,
+            location,
+            cwd,
+        })
+    }
+
+    /// The repository whose folder, or a file that names it, is `path`: nothing is searched, whatever `GIT_DIR` says. It
+    /// works in `core.worktree`, or in the directory that holds it.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn named(environment: &'e Environment, path: &Path) -> Result<Self, Error> {
+        let name = bytes_of(path).to_owned();
+        Self::explicit(environment, Kind::Alone, Path::new("/"), &name)
+    }
+
+    /// The repository in `directory`, a submodule's, where git runs itself with `GIT_DIR` set to `.git`.
+    pub(super) fn inside(environment: &'e Environment, directory: &Path) -> Result<Self, Error> {
+        Self::explicit(environment, Kind::Explicit, directory, &".git".into())
+    }
+
+    fn explicit(
+        environment: &'e Environment,
+        kind: Kind,
+        directory: &Path,
+        name: &BString,
+    ) -> Result<Self, Error> {
+        let mut reader = Reader::new(environment);
+        let name = find::explicit(&mut reader, directory, name)?;
+        let location = Location {
+            kind,
             name,
-            common.as_ref().map(|common| common.as_bstr()),
-        )?;
-        if is_own {
-            self.is_bare = format.is_bare.unwrap_or(self.is_bare);
-            if format.work_tree.is_some() {
-                self.core_work_tree.clone_from(&format.work_tree);
-            }
-        }
-        self.format = format;
-        Ok(())
-    }
-
-    fn names_work_tree(&self) -> bool {
-        self.reader.environment.get("GIT_WORK_TREE").is_some() || self.core_work_tree.is_some()
-    }
-
-    fn without_work_tree(&self, name: &BStr) -> Layout {
-        Layout {
-            name: name.to_owned(),
-            directory: self.cwd.to_owned(),
-            work_tree: None,
-            prefix: BString::default(),
-        }
-    }
-
-    /// The folder `name`, relative to the caller's directory, is the repository: nothing says that the working tree
-    /// is around it.
-    fn explicit(&mut self, name: &BStr) -> Result<Layout, Error> {
-        let cwd = self.cwd;
-        self.read_format(cwd, name)?;
-        let work_tree = if let Some(path) = self.reader.environment.get("GIT_WORK_TREE") {
-            real_path(cwd, path).map_err(Error::Refused)?
-        } else if self.is_bare {
-            if self.core_work_tree.is_some() {
-                return Err(Error::Explained {
-                    said: vec!["warning: core.bare and core.worktree do not make sense".into()],
-                    text: "unable to set up work tree using invalid config".into(),
-                });
-            }
-            return Ok(self.without_work_tree(name));
-        } else if let Some(path) = &self.core_work_tree {
-            configured_work_tree(cwd, name, path.as_bstr())?
-        } else if !self.has_implicit_work_tree {
-            return Ok(self.without_work_tree(name));
-        } else {
-            cwd.to_owned()
+            directory: directory.to_owned(),
         };
-        match part_inside(cwd, &work_tree) {
-            Some(inside) if !inside.is_empty() => {
-                let git_dir = real_path(cwd, name).map_err(Error::Refused)?;
-                Ok(Layout {
-                    name: bytes_of(&git_dir).to_owned(),
-                    prefix: join(inside, ""),
-                    directory: work_tree.clone(),
-                    work_tree: Some(work_tree),
-                })
-            }
-            _ => Ok(Layout {
-                name: name.to_owned(),
-                directory: cwd.to_owned(),
-                work_tree: Some(work_tree),
-                prefix: BString::default(),
-            }),
-        }
-    }
-
-    /// The working tree is the directory in which `.git` was found, unless something says otherwise.
-    fn discovered(&mut self, location: &Location) -> Result<Layout, Error> {
-        let name = location.name.as_bstr();
-        let top = location.directory.as_path();
-        self.read_format(top, name)?;
-        if self.names_work_tree() || self.is_bare {
-            let name = if top == self.cwd {
-                name.to_owned()
-            } else {
-                bytes_of(&real_path(top, name).map_err(Error::Refused)?).to_owned()
-            };
-            return if self.names_work_tree() {
-                self.explicit(name.as_bstr())
-            } else {
-                Ok(self.without_work_tree(name.as_bstr()))
-            };
-        }
-        let prefix = match part_inside(self.cwd, top) {
-            Some(inside) if !inside.is_empty() => join(inside, ""),
-            _ => BString::default(),
-        };
-        Ok(Layout {
-            name: name.to_owned(),
-            directory: top.to_owned(),
-            work_tree: Some(top.to_owned()),
-            prefix,
+        Ok(Self {
+            reader,
+            location,
+            cwd: directory.to_owned(),
         })
     }
 
-    /// The search ended inside a repository: there is a working tree only if one is named.
-    fn bare(&mut self, location: &Location) -> Result<Layout, Error> {
-        self.read_format(&location.directory, ".".into())?;
-        self.has_implicit_work_tree = false;
-        let name = if location.directory == self.cwd {
-            BStr::new(".")
-        } else {
-            bytes_of(&location.directory)
-        };
-        if self.names_work_tree() {
-            self.explicit(name)
-        } else {
-            Ok(self.without_work_tree(name))
+    /// The repository that was found at `location` before, as seen from where that search ended.
+    pub fn at(environment: &'e Environment, location: &Location) -> Self {
+        Self {
+            reader: Reader::new(environment),
+            location: location.clone(),
+            cwd: location.directory.clone(),
         }
     }
 
-    /// The repository is named, and the caller works nowhere.
-    fn alone(&mut self, location: &Location) -> Result<Layout, Error> {
-        let git_dir = location.git_dir();
-        let name = bytes_of(&git_dir);
-        self.read_format(Path::new("/"), name)?;
-        let work_tree = if self.is_bare {
-            None
-        } else if let Some(path) = &self.core_work_tree {
-            Some(configured_work_tree(&git_dir, name, path.as_bstr())?)
-        } else {
-            holder(self.reader, &git_dir)
-        };
-        Ok(Layout {
-            name: name.to_owned(),
-            directory: work_tree.clone().unwrap_or_else(|| git_dir.clone()),
-            work_tree,
-            prefix: BString::default(),
+    /// Where the repository is, without reading its configuration.
+    pub fn into_location(self) -> Location {
+        self.location
+    }
+
+    /// Opens the repository: steps 4 to 7.
+    ///
+    /// # Errors
+    /// What git says of its format, its working tree or the configuration.
+    pub fn open(self) -> Result<Repository, Error> {
+        let Self {
+            mut reader,
+            location,
+            cwd,
+        } = self;
+        let environment = reader.environment;
+        let (layout, format) = Layout::read(&mut reader, &location, &cwd)?;
+        let folders = Folders::of(&mut reader, &layout)?;
+        remember_gitfile(&mut reader, &location);
+        let ref_format = used_ref_format(environment, &format)?;
+        let config = reader.config(&Place {
+            directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
+            git_dir: folders.git_dir_name.as_bstr(),
+            common_dir: folders.common_dir_name.as_bstr(),
+            has_worktree_config: format.has_worktree_config,
+            ref_format: format.ref_format,
+        })?;
+        Ok(Repository {
+            git_dir: folders.git_dir,
+            git_dir_name: folders.git_dir_name,
+            common_dir: folders.common_dir,
+            work_tree: layout.work_tree,
+            prefix: layout.prefix,
+            index_path: folders.index_path,
+            object_dir: folders.object_dir,
+            hash: format.hash,
+            compat_hash: format.compat_hash,
+            ref_format,
+            config,
+            environment: environment.clone(),
+            outer: Vec::new(),
         })
     }
 }
 
-/// `core.worktree`, which relates to the repository's folder.
-fn configured_work_tree(cwd: &Path, git_dir: &BStr, path: &BStr) -> Result<PathBuf, Error> {
-    if path.first() == Some(&b'/') {
-        return real_path(cwd, path).map_err(Error::Refused);
-    }
-    std::fs::canonicalize(cwd.join(path_of(git_dir)).join(path_of(path)))
-        .and_then(|path| std::fs::read_dir(&path).map(|_| path))
-        .map_err(|error| {
-            let errno =
-                vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-            Error::Refused(format!("cannot chdir to '{path}': {}", errno::text(errno)))
+/// The folders and files that all the rest goes by.
+struct Folders {
+    git_dir: PathBuf,
+    git_dir_name: BString,
+    common_dir: PathBuf,
+    common_dir_name: BString,
+    object_dir: PathBuf,
+    index_path: PathBuf,
+}
+
+impl Folders {
+    fn of(reader: &mut Reader<'_>, layout: &Layout) -> Result<Self, Error> {
+        let environment = reader.environment;
+        // git works in the working tree in the end, and what is relative relates to that.
+        let directory = layout.work_tree.as_ref().unwrap_or(&layout.directory);
+        let git_dir = absolute(&layout.directory, layout.name.as_bstr());
+        let git_dir_name = if layout.name.first() == Some(&b'/') || *directory == layout.directory {
+            layout.name.clone()
+        } else {
+            name_from(&layout.directory.join(path_of(&layout.name)), directory)
+        };
+        let common_name = common_name(reader, directory, git_dir_name.as_bstr())?;
+        let common_dir = match &common_name {
+            Some(name) => absolute(directory, name.as_bstr()),
+            None => git_dir.clone(),
+        };
+        let object_dir = match environment.get("GIT_OBJECT_DIRECTORY") {
+            Some(name) => absolute(&layout.directory, name),
+            None => common_dir.join("objects"),
+        };
+        let index_path = match environment.get("GIT_INDEX_FILE") {
+            Some(name) => absolute(directory, name),
+            None => git_dir.join("index"),
+        };
+        Ok(Self {
+            git_dir,
+            common_dir_name: common_name.unwrap_or_else(|| git_dir_name.clone()),
+            git_dir_name,
+            common_dir,
+            object_dir,
+            index_path,
         })
-}
-
-/// The directory that holds the repository's folder; of a linked working tree, the one that holds its `.git` file.
-fn holder(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
-    if reader.bytes(&git_dir.join("commondir")).is_err() {
-        return git_dir.parent().map(Path::to_owned);
     }
-    let gitfile = reader.bytes(&git_dir.join("gitdir")).ok()?;
-    let gitfile = real_path(git_dir, gitfile.trim_end()).ok()?;
-    gitfile.parent().map(Path::to_owned)
 }
 
-/// git's name for the folder that all working trees share, if it is not `git_dir`. Names relate to `directory`.
-fn common_name(
-    reader: &mut Reader<'_>,
-    directory: &Path,
-    git_dir: &BStr,
-) -> Result<Option<BString>, Error> {
-    if let Some(name) = reader.environment.get("GIT_COMMON_DIR") {
-        return Ok(Some(name.to_owned()));
-    }
-    let git_dir = directory.join(path_of(git_dir));
-    let common = common_dir_file(&git_dir, |file| reader.text_bytes(file))?;
-    Ok(common.map(|path| bytes_of(&path).to_owned()))
-}
-
-/// Reads the configuration, and makes all folders absolute.
-fn finish(
-    mut reader: Reader<'_>,
-    layout: Layout,
-    format: &Format,
-    location: &Location,
-) -> Result<Repository, Error> {
-    let environment = reader.environment;
-    // git works in the working tree in the end, and what is relative relates to that.
-    let directory = layout.work_tree.as_ref().unwrap_or(&layout.directory);
-    let git_dir = absolute(&layout.directory, layout.name.as_bstr());
-    let name = if layout.name.first() == Some(&b'/') || *directory == layout.directory {
-        layout.name
-    } else {
-        name_from(&layout.directory.join(path_of(&layout.name)), directory)
+/// How references are stored: as the environment says, or the repository's own file.
+fn used_ref_format(environment: &Environment, format: &Format) -> Result<RefFormat, Error> {
+    let Some(uri) = environment.get("GIT_REFERENCE_BACKEND") else {
+        return Ok(format.ref_format);
     };
-    let common_name = common_name(&mut reader, directory, name.as_bstr())?;
-    let common_dir = match &common_name {
-        Some(name) => absolute(directory, name.as_bstr()),
-        None => git_dir.clone(),
-    };
-    let object_dir = match environment.get("GIT_OBJECT_DIRECTORY") {
-        Some(name) => absolute(&layout.directory, name),
-        None => common_dir.join("objects"),
-    };
-    let index_path = match environment.get("GIT_INDEX_FILE") {
-        Some(name) => absolute(directory, name),
-        None => git_dir.join("index"),
-    };
-    let place = Place {
-        directory,
-        git_dir: name.as_bstr(),
-        common_dir: common_name.as_ref().unwrap_or(&name).as_bstr(),
-        has_worktree_config: format.has_worktree_config,
-        ref_format: format.ref_format,
-    };
-    remember_gitfile(&mut reader, location);
-    let backend = environment.get("GIT_REFERENCE_BACKEND");
-    let ref_format = match backend {
-        Some(uri) => ref_format(uri).ok_or_else(|| {
-            let name = uri
-                .split_once_str("://")
-                .map_or(uri.as_bytes(), |(name, _)| name);
-            Error::Refused(format!("unknown ref storage format: '{}'", name.as_bstr()))
-        })?,
-        None => format.ref_format,
-    };
-    let config = reader.config(&place)?;
-    Ok(Repository {
-        git_dir,
-        git_dir_name: name,
-        common_dir,
-        work_tree: layout.work_tree,
-        prefix: layout.prefix,
-        index_path,
-        object_dir,
-        hash: format.hash,
-        compat_hash: format.compat_hash,
-        ref_format,
-        config,
-        environment: environment.clone(),
-        outer: Vec::new(),
+    ref_format(uri).ok_or_else(|| {
+        let name = uri
+            .split_once_str("://")
+            .map_or(uri.as_bytes(), |(name, _)| name);
+        Error::Refused(format!("unknown ref storage format: '{}'", name.as_bstr()))
     })
 }
 
@@ -313,4 +234,15 @@ fn remember_gitfile(reader: &mut Reader<'_>, location: &Location) {
         // Its contents were already judged; only its identity counts.
         drop(reader.bytes(&location.directory.join(".git")));
     }
+}
+
+/// The directory without symbolic links, as the kernel names a working directory.
+fn physical(start: &Path) -> Result<PathBuf, Error> {
+    std::fs::canonicalize(start).map_err(|error| {
+        let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
+        Error::NotFound(format!(
+            "Unable to read current working directory: {}",
+            errno::text(errno)
+        ))
+    })
 }

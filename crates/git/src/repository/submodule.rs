@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::error::Error;
-use super::find::{Kind, Location, explicit, is_git_directory};
+use super::git_dir::is_git_directory;
 use super::gitfile::read_gitfile;
 use super::local_variables::LOCAL_VARIABLES;
 use super::opened::Repository;
 use super::paths::join;
-use super::setup;
+use super::setup::Setup;
 use crate::config::load::Reader;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
@@ -116,16 +116,10 @@ fn open(
     if let Some(work_tree) = work_tree {
         environment.set("GIT_WORK_TREE", work_tree);
     }
-    let mut reader = Reader::new(&environment);
-    let location = Location {
-        kind: Kind::Explicit,
-        name: explicit(&mut reader, &directory, &BString::from(".git"))?,
-        directory: directory.clone(),
-    };
     let outer = (parent.git_dir.clone(), parent.work_tree.clone());
-    setup::open(reader, &location, &directory).map(|repository| Repository {
+    Ok(Repository {
         outer: parent.outer.iter().cloned().chain([outer]).collect(),
-        ..repository
+        ..Setup::inside(&environment, &directory)?.open()?
     })
 }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use bstr::{BString, ByteSlice};
 
 use crate::environment::Environment;
+use crate::repository::settings::Settings;
 use crate::repository::{Error, Repository, discover};
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -92,7 +93,7 @@ pub(crate) fn run(environment: &Environment, arguments: &[&str]) -> Output {
 fn set_up(environment: &Environment) -> Result<Repository, Error> {
     let repository = discover(environment, environment.working_directory())?;
     repository.require_work_tree()?;
-    repository.settings()?;
+    Settings::new(&repository)?;
     Ok(repository)
 }
 

@@ -3,6 +3,7 @@
 use bstr::BStr;
 
 use super::sandbox::{Sandbox, same_as_git};
+use crate::repository::settings::Settings;
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 
 #[test]
@@ -11,7 +12,7 @@ fn settings_are_those_of_git() {
     sandbox.git("", &["init", "-q", "main"]);
     let settings = || {
         let repository = same_as_git(&sandbox, "main", &[]).unwrap();
-        repository.settings().unwrap()
+        Settings::new(&repository).unwrap()
     };
     let defaults = settings();
     assert_eq!(

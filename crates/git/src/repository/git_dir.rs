@@ -1,0 +1,115 @@
+//! What a repository's folder is, and which one it shares with other working trees (gitrepository-layout(5)).
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::io::retry_on_intr;
+use vigil_linux::{Errno, errno};
+
+use super::error::Error;
+use crate::config::load::Reader;
+use crate::config::source::Source;
+use crate::environment::Environment;
+use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
+
+/// Whether `path` looks like a repository's folder. `cwd` is what `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` relate to.
+pub(super) fn is_git_directory(
+    environment: &Environment,
+    path: &Path,
+    cwd: &Path,
+) -> Result<bool, Error> {
+    if !is_head(&path.join("HEAD")) {
+        return Ok(false);
+    }
+    let common = match environment.get("GIT_COMMON_DIR") {
+        Some(name) => cwd.join(path_of(name)),
+        None => match common_dir_file(path, |file| Source::read_text(file).1)? {
+            Some(common) => common,
+            None => path.to_owned(),
+        },
+    };
+    let objects = match environment.get("GIT_OBJECT_DIRECTORY") {
+        Some(name) => cwd.join(path_of(name)),
+        None => common.join("objects"),
+    };
+    Ok([objects, common.join("refs")]
+        .iter()
+        .all(|folder| access(folder, Access::EXEC_OK).is_ok()))
+}
+
+/// The folder that the file `commondir` of `git_dir` names, if there is such a file.
+pub(crate) fn common_dir_file(
+    git_dir: &Path,
+    read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
+) -> Result<Option<PathBuf>, Error> {
+    let file = git_dir.join("commondir");
+    let contents = match read(&file) {
+        Ok(contents) if !contents.is_empty() => contents,
+        Err(errno) if is_missing(errno) => return Ok(None),
+        outcome => {
+            let why = outcome.err().map_or("Success".into(), errno::text);
+            return Err(Error::Refused(format!(
+                "failed to read {}: {why}",
+                file.display()
+            )));
+        }
+    };
+    let name = match contents.find_byte(0) {
+        Some(end) => contents.get(..end).unwrap_or_default(),
+        None => contents.trim_end_with(|c| matches!(c, '\n' | '\r')),
+    };
+    let joined = [bytes_of(git_dir).as_bytes(), b"/", name].concat();
+    let path = if name.first() == Some(&b'/') {
+        name
+    } else {
+        &joined
+    };
+    real_path(git_dir, path).map(Some).map_err(Error::Refused)
+}
+
+/// git's name for the folder that all working trees share, if it is not `git_dir`. Names relate to `directory`.
+pub(super) fn common_name(
+    reader: &mut Reader<'_>,
+    directory: &Path,
+    git_dir: &BStr,
+) -> Result<Option<BString>, Error> {
+    if let Some(name) = reader.environment.get("GIT_COMMON_DIR") {
+        return Ok(Some(name.to_owned()));
+    }
+    let git_dir = directory.join(path_of(git_dir));
+    let common = common_dir_file(&git_dir, |file| reader.text_bytes(file))?;
+    Ok(common.map(|path| bytes_of(&path).to_owned()))
+}
+
+/// The first bytes of a file that is no symbolic link, at most as many as `buffer` holds.
+fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = openat(CWD, path, flags, Mode::empty())?;
+    let length = retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
+    Ok(buffer.get(..length).unwrap_or_default())
+}
+
+/// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
+fn is_head(path: &Path) -> bool {
+    let mut buffer = [0; 255];
+    let start = match read_start(path, &mut buffer) {
+        Ok(start) => start,
+        Err(Errno::LOOP) => {
+            return std::fs::read_link(path)
+                .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
+        }
+        Err(_) => return false,
+    };
+    if let Some(target) = start.strip_prefix(b"ref:")
+        && target
+            .trim_start_with(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
+            .starts_with(b"refs/")
+    {
+        return true;
+    }
+    const SHA1_DIGITS: usize = 40;
+    start
+        .get(..SHA1_DIGITS)
+        .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}

@@ -1,0 +1,235 @@
+//! From where the repository was found to what works where: format, working tree, prefix.
+//!
+//! git does this by changing its working directory back and forth. Here the directory to which a name relates is always
+//! written down next to it. The cases are those of git's t1510.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
+
+use super::error::Error;
+use super::find::{Kind, Location};
+use super::format::Format;
+use super::git_dir::common_name;
+use super::paths::{join, part_inside};
+use crate::config::load::Reader;
+use crate::config::value::environment_boolean;
+use vigil_stamp::paths::{bytes_of, path_of, real_path};
+
+/// Where a repository's parts are, as far as its folder and its format say.
+pub(super) struct Layout {
+    /// git's name for the repository's folder, absolute or relative to `directory`.
+    pub(super) name: BString,
+    /// git's working directory when it is done with its setup, but for entering a working tree elsewhere.
+    pub(super) directory: PathBuf,
+    /// The top of the working tree, if there is one.
+    pub(super) work_tree: Option<PathBuf>,
+    /// The caller's directory inside it.
+    pub(super) prefix: BString,
+}
+
+impl Layout {
+    /// Reads the format of the repository at `location`, and decides by it what works where, as seen from the physical
+    /// directory `cwd`.
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        location: &Location,
+        cwd: &Path,
+    ) -> Result<(Self, Format), Error> {
+        let environment = reader.environment;
+        let has_implicit_work_tree =
+            environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?;
+        let mut decision = Decision {
+            reader,
+            cwd,
+            format: Format::default(),
+            is_bare: false,
+            core_work_tree: None,
+            has_implicit_work_tree,
+        };
+        let layout = match location.kind {
+            Kind::Explicit => decision.explicit(location.name.as_bstr())?,
+            Kind::Discovered => decision.discovered(location)?,
+            Kind::Bare => decision.bare(location)?,
+            Kind::Alone => decision.alone(location)?,
+        };
+        Ok((layout, decision.format))
+    }
+}
+
+/// What is known while it is decided.
+struct Decision<'r, 'e> {
+    reader: &'r mut Reader<'e>,
+    /// The caller's directory.
+    cwd: &'r Path,
+    format: Format,
+    is_bare: bool,
+    core_work_tree: Option<BString>,
+    /// The caller's directory is the working tree if nothing says otherwise.
+    has_implicit_work_tree: bool,
+}
+
+impl Decision<'_, '_> {
+    /// Reads the repository's format; `name` is relative to `directory`, where git works meanwhile.
+    fn read_format(&mut self, directory: &Path, name: &BStr) -> Result<(), Error> {
+        let common = common_name(self.reader, directory, name)?;
+        let (format, is_own) = Format::read(
+            self.reader,
+            directory,
+            name,
+            common.as_ref().map(|common| common.as_bstr()),
+        )?;
+        if is_own {
+            self.is_bare = format.is_bare.unwrap_or(self.is_bare);
+            if format.work_tree.is_some() {
+                self.core_work_tree.clone_from(&format.work_tree);
+            }
+        }
+        self.format = format;
+        Ok(())
+    }
+
+    fn names_work_tree(&self) -> bool {
+        self.reader.environment.get("GIT_WORK_TREE").is_some() || self.core_work_tree.is_some()
+    }
+
+    fn without_work_tree(&self, name: &BStr) -> Layout {
+        Layout {
+            name: name.to_owned(),
+            directory: self.cwd.to_owned(),
+            work_tree: None,
+            prefix: BString::default(),
+        }
+    }
+
+    /// The folder `name`, relative to the caller's directory, is the repository: nothing says that the working tree
+    /// is around it.
+    fn explicit(&mut self, name: &BStr) -> Result<Layout, Error> {
+        let cwd = self.cwd;
+        self.read_format(cwd, name)?;
+        let work_tree = if let Some(path) = self.reader.environment.get("GIT_WORK_TREE") {
+            real_path(cwd, path).map_err(Error::Refused)?
+        } else if self.is_bare {
+            if self.core_work_tree.is_some() {
+                return Err(Error::Explained {
+                    said: vec!["warning: core.bare and core.worktree do not make sense".into()],
+                    text: "unable to set up work tree using invalid config".into(),
+                });
+            }
+            return Ok(self.without_work_tree(name));
+        } else if let Some(path) = &self.core_work_tree {
+            configured_work_tree(cwd, name, path.as_bstr())?
+        } else if !self.has_implicit_work_tree {
+            return Ok(self.without_work_tree(name));
+        } else {
+            cwd.to_owned()
+        };
+        match part_inside(cwd, &work_tree) {
+            Some(inside) if !inside.is_empty() => {
+                let git_dir = real_path(cwd, name).map_err(Error::Refused)?;
+                Ok(Layout {
+                    name: bytes_of(&git_dir).to_owned(),
+                    prefix: join(inside, ""),
+                    directory: work_tree.clone(),
+                    work_tree: Some(work_tree),
+                })
+            }
+            _ => Ok(Layout {
+                name: name.to_owned(),
+                directory: cwd.to_owned(),
+                work_tree: Some(work_tree),
+                prefix: BString::default(),
+            }),
+        }
+    }
+
+    /// The working tree is the directory in which `.git` was found, unless something says otherwise.
+    fn discovered(&mut self, location: &Location) -> Result<Layout, Error> {
+        let name = location.name.as_bstr();
+        let top = location.directory.as_path();
+        self.read_format(top, name)?;
+        if self.names_work_tree() || self.is_bare {
+            let name = if top == self.cwd {
+                name.to_owned()
+            } else {
+                bytes_of(&real_path(top, name).map_err(Error::Refused)?).to_owned()
+            };
+            return if self.names_work_tree() {
+                self.explicit(name.as_bstr())
+            } else {
+                Ok(self.without_work_tree(name.as_bstr()))
+            };
+        }
+        let prefix = match part_inside(self.cwd, top) {
+            Some(inside) if !inside.is_empty() => join(inside, ""),
+            _ => BString::default(),
+        };
+        Ok(Layout {
+            name: name.to_owned(),
+            directory: top.to_owned(),
+            work_tree: Some(top.to_owned()),
+            prefix,
+        })
+    }
+
+    /// The search ended inside a repository: there is a working tree only if one is named.
+    fn bare(&mut self, location: &Location) -> Result<Layout, Error> {
+        self.read_format(&location.directory, ".".into())?;
+        self.has_implicit_work_tree = false;
+        let name = if location.directory == self.cwd {
+            BStr::new(".")
+        } else {
+            bytes_of(&location.directory)
+        };
+        if self.names_work_tree() {
+            self.explicit(name)
+        } else {
+            Ok(self.without_work_tree(name))
+        }
+    }
+
+    /// The repository is named, and the caller works nowhere.
+    fn alone(&mut self, location: &Location) -> Result<Layout, Error> {
+        let git_dir = location.git_dir();
+        let name = bytes_of(&git_dir);
+        self.read_format(Path::new("/"), name)?;
+        let work_tree = if self.is_bare {
+            None
+        } else if let Some(path) = &self.core_work_tree {
+            Some(configured_work_tree(&git_dir, name, path.as_bstr())?)
+        } else {
+            holder(self.reader, &git_dir)
+        };
+        Ok(Layout {
+            name: name.to_owned(),
+            directory: work_tree.clone().unwrap_or_else(|| git_dir.clone()),
+            work_tree,
+            prefix: BString::default(),
+        })
+    }
+}
+
+/// `core.worktree`, which relates to the repository's folder.
+fn configured_work_tree(cwd: &Path, git_dir: &BStr, path: &BStr) -> Result<PathBuf, Error> {
+    if path.first() == Some(&b'/') {
+        return real_path(cwd, path).map_err(Error::Refused);
+    }
+    std::fs::canonicalize(cwd.join(path_of(git_dir)).join(path_of(path)))
+        .and_then(|path| std::fs::read_dir(&path).map(|_| path))
+        .map_err(|error| {
+            let errno =
+                vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
+            Error::Refused(format!("cannot chdir to '{path}': {}", errno::text(errno)))
+        })
+}
+
+/// The directory that holds the repository's folder; of a linked working tree, the one that holds its `.git` file.
+fn holder(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
+    if reader.bytes(&git_dir.join("commondir")).is_err() {
+        return git_dir.parent().map(Path::to_owned);
+    }
+    let gitfile = reader.bytes(&git_dir.join("gitdir")).ok()?;
+    let gitfile = real_path(git_dir, gitfile.trim_end()).ok()?;
+    gitfile.parent().map(Path::to_owned)
+}
