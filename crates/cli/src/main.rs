@@ -1,5 +1,8 @@
-//! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to
-//! say.
+//! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to say, in
+//! git's words and with git's exit codes.
+//!
+//! May import every other crate. Only here are arguments, output formats and the pager known. It never finds anything out
+//! itself: what it says was answered by the crates below, as values.
 
 mod called;
 mod cat_file;

@@ -1,7 +1,7 @@
-//! The Linux system calls Vigil needs, behind safe functions.
+//! The Linux system calls that Vigil needs, behind safe functions.
 //!
-//! This crate is the only one with `unsafe` code; each block says what it relies on. It knows nothing of
-//! git, Mercurial or Vigil's own formats.
+//! May import no other crate of ours. It is the only one with `unsafe` code; each block says what it relies on. It never
+//! decides what an answer of the kernel means, and knows nothing of git, Mercurial or Vigil's own formats.
 
 pub mod clock;
 pub mod dir;

@@ -1,4 +1,8 @@
-//! Vigil's values and rules. Nothing here touches files, the clock, threads or the environment.
+//! Vigil's values, rules and formats: the index, the tree of tracked files, what a scan saw, when a stamp proves something,
+//! how a question is asked and how a path changed.
+//!
+//! May import no other crate of ours. Nothing here touches files, the clock, threads or the environment: what is to be
+//! judged is handed in.
 
 pub mod bytes;
 pub mod change;
