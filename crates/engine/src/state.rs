@@ -4,9 +4,9 @@
 mod blocks;
 mod head_tree;
 mod origin;
+pub(crate) mod recorded_listing;
 mod report;
 mod staged;
-pub(crate) mod standing;
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;
@@ -29,12 +29,12 @@ use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{BlockSource, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
+pub use recorded_listing::Standing;
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,
 };
 pub(crate) use staged::Compared;
-pub use standing::Standing;
 
 /// Where the general blocks are.
 const ORIGIN: u32 = 0;

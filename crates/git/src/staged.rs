@@ -5,7 +5,7 @@
 
 mod change;
 mod error;
-mod later;
+mod index_side;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;

@@ -1,12 +1,12 @@
 //! Names of objects as a person writes them (gitrevisions(7)): a reference or an id, and the way from there.
 
+mod abbreviated_ids;
 pub(crate) mod date;
 mod message;
 mod names;
 mod reflog;
 mod refname;
 pub(crate) mod regex;
-mod short;
 pub mod staged;
 mod tree;
 pub(crate) mod zone;

@@ -15,7 +15,7 @@ use vigil_model::mode::FileMode;
 use super::changes::{add_unmerged, merge};
 use super::ignoring::RulesIn;
 use super::object_mode::ObjectModes;
-use super::surroundings::PathQuestion;
+use super::path_question::PathQuestion;
 use super::watched::Grounds;
 use super::*;
 use crate::git_system::{self, GitSystem};
@@ -168,7 +168,7 @@ impl Session {
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        doubled::join(
+        merged_in_conflict::join(
             tracked,
             head_id(&head).is_some(),
             &conflicts,

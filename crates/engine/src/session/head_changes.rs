@@ -10,7 +10,7 @@ use vigil_model::mode::FileMode;
 
 use super::index::IndexState;
 use super::index::StagedMemory;
-use super::surroundings::RenameBlobs;
+use super::rename_blobs::RenameBlobs;
 use super::*;
 use vigil_git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
 use vigil_model::request::IgnoreSubmodules;

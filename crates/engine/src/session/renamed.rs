@@ -6,7 +6,7 @@ use vigil_model::tracked::Tracked;
 
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
-use super::surroundings::{RenameBlobs, contents_on_disk};
+use super::rename_blobs::{RenameBlobs, contents_on_disk};
 use super::*;
 use vigil_git::staged::StagedChange;
 use vigil_model::change::ChangeKind;

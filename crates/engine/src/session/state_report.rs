@@ -6,7 +6,7 @@ use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
 use super::ignoring::RulesIn;
 use super::{Session, SessionError};
-use crate::state::standing::Ground;
+use crate::state::recorded_listing::Ground;
 use crate::state::{DirectoryReport, ListingReport, StateReport};
 use vigil_git::state_place::{Unkept, kept_places};
 use vigil_scan::question;

@@ -2,8 +2,8 @@
 //!
 //! The verdicts are those of [`Session::status`]; what is told beside them was asked of the same functions.
 
-mod beside;
 mod tracked;
+mod untracked;
 
 use std::collections::HashMap;
 

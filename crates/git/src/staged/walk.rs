@@ -11,7 +11,7 @@ use vigil_model::tracked::{ROOT, Tracked};
 
 use super::change::{Side, StagedChange, StagedDiff, UnmergedPath};
 use super::error::Error;
-use super::later::{Child, Cursor, InConflict, Item, Later, Members};
+use super::index_side::{Child, Cursor, InConflict, Item, Later, Members};
 use super::tree_source::TreeSource;
 
 /// How HEAD and index are compared.

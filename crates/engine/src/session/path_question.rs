@@ -1,18 +1,12 @@
-//! What scans, attributes and rename detection ask of the repository, answered from a session's parts.
+//! Which paths a question is about: its pathspecs, and what those ask of attributes and modes.
 
-use std::fs::File;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStringExt;
 
 use bstr::{BStr, ByteSlice};
 use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
 use super::object_mode::{self, ObjectModes};
-use vigil_git::convert::{self, Converter};
-use vigil_git::objects::{self, Objects};
-use vigil_git::renames::{Blob, BlobSource, FileSide};
-use vigil_git::staged::SourceError;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 use vigil_scan::{DirMatch, PathFilter};
@@ -131,92 +125,6 @@ impl AttributeLookup for PathQuestion<'_> {
             Value::Set => AttributeState::Set,
             Value::Unset => AttributeState::Unset,
             Value::Text(text) => AttributeState::Value(text),
-        }
-    }
-}
-
-/// The contents that rename detection compares.
-pub(super) struct RenameBlobs<'a> {
-    pub(super) objects: &'a Objects,
-    pub(super) attributes: &'a Attributes,
-    /// Told of the path of whatever is read here: git asks for its attributes first.
-    pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
-    /// Where the later side is, if it is the working tree.
-    pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
-}
-
-/// What would be recorded of the file or link at `on_disk`; `None` where there is neither, or it cannot be read.
-///
-/// # Errors
-/// Its contents cannot be what they have to be made: git gives up then.
-pub(super) fn contents_on_disk(
-    on_disk: &std::path::Path,
-    path: &BStr,
-    converter: &Converter,
-) -> Result<Option<Vec<u8>>, convert::Error> {
-    let Ok(stat) = vigil_linux::stat::lstat_path(on_disk) else {
-        return Ok(None);
-    };
-    if stat.is_symlink() {
-        let target = std::fs::read_link(on_disk).ok();
-        return Ok(target.map(|target| target.into_os_string().into_vec()));
-    }
-    if !stat.is_file() {
-        // git goes by the size, which is nothing for pipes, sockets and devices.
-        return Ok((!stat.is_dir() && stat.size == 0).then(Vec::new));
-    }
-    let Ok(file) = File::open(on_disk) else {
-        return Ok(None);
-    };
-    match converter.read_file(path, &file, stat.size) {
-        Err(error) if !error.is_about_reading() => Err(error),
-        contents => Ok(contents.ok()),
-    }
-}
-
-impl RenameBlobs<'_> {
-    /// The contents in the working tree, if they count. What cannot be read, or is no file at all, is like nothing.
-    fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
-        let (FileSide::Later, Some((top, converter))) = (blob.side, self.files) else {
-            return Ok(None);
-        };
-        let path = top.join(blob.path.to_path()?);
-        Ok(Some(
-            contents_on_disk(&path, blob.path, converter)?.unwrap_or_default(),
-        ))
-    }
-}
-
-fn missing(blob: &Blob<'_>) -> SourceError {
-    let id = blob.id.to_owned();
-    objects::Error::Missing { id }.into()
-}
-
-impl BlobSource for RenameBlobs<'_> {
-    fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
-        (self.asks)(blob.path);
-        if let Some(contents) = self.on_disk(blob)? {
-            return Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX));
-        }
-        let size = self.objects.size(blob.id)?;
-        size.ok_or_else(|| missing(blob))
-    }
-
-    fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
-        (self.asks)(blob.path);
-        if let Some(contents) = self.on_disk(blob)? {
-            *buf = contents;
-            return Ok(());
-        }
-        let found = self.objects.read(blob.id, buf)?;
-        found.map(|_| ()).ok_or_else(|| missing(blob))
-    }
-
-    fn is_binary(&self, path: &BStr) -> Option<bool> {
-        match self.attributes.lookup(path, ["diff"]) {
-            [Value::Set] => Some(false),
-            [Value::Unset] => Some(true),
-            _ => None,
         }
     }
 }
