@@ -1,7 +1,7 @@
 //! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to say, in
 //! git's words and with git's exit codes.
 //!
-//! May import every other crate. Only here are arguments, output formats and the pager known. It never finds anything out
+//! May import every other crate. Only here are the commands' arguments, their output formats and the pager known. It never finds anything out
 //! itself: what it says was answered by the crates below, as values.
 
 mod called;

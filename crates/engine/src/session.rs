@@ -2,6 +2,10 @@
 //!
 //! A one-shot command asks a session one question; a long-lived process keeps it, and then only what changed is
 //! read again: each file that an answer rests on is remembered with its stamp.
+//!
+//! A [`Session`] holds what is known, and puts answers together: here it is opened and kept fresh, `index` has the index
+//! and the state on disk, `assemble` the status, `prompt` the prompt, and `why` the reasons. Each step of an answer is a
+//! type of its own, made for one question of the parts that it needs.
 
 mod assemble;
 mod attribute_blobs;
@@ -21,10 +25,10 @@ mod patches;
 mod path_question;
 mod prompt;
 mod prompt_memory;
+mod recorded_directories;
 mod rename_blobs;
 mod renamed;
 mod repository_watch;
-mod state_report;
 mod submodules;
 mod unstaged;
 pub mod verify;
@@ -36,7 +40,6 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use gix_object::Kind;
 use vigil_linux::stat::lstat_path;
 use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
@@ -46,23 +49,26 @@ use vigil_model::tracked::Tracked;
 use self::attribute_blobs::{MissedAttributes, SourceOfAttributes};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
+use self::ignoring::DirectoryRules;
 use self::index::IndexState;
 use self::prompt_memory::PromptMemory;
+use self::recorded_directories::RecordedDirectories;
 pub use self::repository_watch::Still;
 use self::repository_watch::Stillness;
 use self::watched::WatchedTree;
 use crate::checked_out::head_id;
-use crate::state::{Compared, HeadTree, State};
+use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
 use vigil_git::attribute_files::{SourceTree, attribute_files};
 use vigil_git::convert::{self, Converter, FilterStderr};
 use vigil_git::index_file::IndexFile;
-use vigil_git::objects::{self, Objects};
+use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;
+use vigil_git::renames;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
-use vigil_git::{renames, staged};
+use vigil_git::state_place::{Unkept, kept_places};
 use vigil_history::tags::TagIndex;
 use vigil_history::{branch, revision};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -216,6 +222,43 @@ impl Session {
     pub fn leave_state(&mut self) {
         self.state = None;
         self.index = None;
+    }
+
+    /// What there is to tell of the state on disk.
+    ///
+    /// # Errors
+    /// Why there may be none.
+    pub fn state_report(&self) -> Result<StateReport, Unkept> {
+        kept_places(&self.repository)?;
+        let state = self.state.as_ref().ok_or(Unkept::Unknown)?;
+        Ok(state.report(self.repository.hash, &self.repository.index_path))
+    }
+
+    /// What is recorded of each directory of the state on disk, the directory above first.
+    ///
+    /// # Errors
+    /// The index, which has ignore files that are not checked out, cannot be read.
+    pub fn state_directories(&mut self) -> Result<Vec<DirectoryReport>, SessionError> {
+        self.refresh_index()?;
+        let base = self.excludes.rules();
+        let rules = self.directory_rules();
+        let Some(state) = &self.state else {
+            return Ok(Vec::new());
+        };
+        let Some(recorded) = state.recorded(self.repository.hash) else {
+            return Ok(Vec::new());
+        };
+        Ok(RecordedDirectories { state, rules }.report(recorded, &base))
+    }
+
+    /// What tells the ignore rules of single directories. The index has been read.
+    fn directory_rules(&self) -> DirectoryRules<'_> {
+        DirectoryRules {
+            top: self.top().ok(),
+            objects: &self.objects,
+            tracked: self.index.as_ref().map(|state| &state.tracked),
+            looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
+        }
     }
 
     /// The top of the working tree.

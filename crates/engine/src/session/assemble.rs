@@ -13,14 +13,23 @@ use vigil_model::config_value;
 use vigil_model::mode::FileMode;
 
 use super::changes::{add_unmerged, merge};
+use super::collapsed::Collapsed;
+use super::conflicts::ConflictSearch;
+use super::head_changes::HeadComparison;
 use super::ignoring::RulesIn;
+use super::long::LongQuestion;
 use super::object_mode::ObjectModes;
+use super::patches::PatchQuestion;
 use super::path_question::PathQuestion;
+use super::renamed::RenameSearch;
+use super::submodules::Submodules;
+use super::unstaged::unstaged;
 use super::watched::Grounds;
 use super::*;
 use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
 use vigil_git::advice::Advice;
+use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_scan::{Focus, PathFilter, ScanError, Watch};
 
@@ -104,7 +113,7 @@ impl Session {
             notices.extend(said.map(BString::from));
             notices.extend_from_slice(self.objects.history().notices());
         }
-        let sparse = self.collapsed(&mut notices)?;
+        let sparse = Collapsed::of(&self.repository, &self.settings, state, &mut notices)?;
         let tracked = &state.tracked;
         let question = self.question(&pathspec, tracked)?;
         let stays_sparse = sparse.as_ref().is_some_and(|sparse| {
@@ -132,7 +141,14 @@ impl Session {
             }
         };
         let expands = AtomicBool::new(false);
-        let staged = self.staged_for(
+        let renames = RenameSearch {
+            repository: &self.repository,
+            objects: &self.objects,
+            attributes: &self.attributes,
+            missed: &self.missed_attributes,
+            converter: &self.converter,
+        };
+        let staged = renames.staged(
             request,
             &diff,
             head_id(&head).is_some(),
@@ -152,10 +168,15 @@ impl Session {
         }
         let stays_sparse = stays_sparse && !is_expanded_late;
         question.check()?;
-        let unstaged = self.unstaged(request, tracked, &findings)?;
-        let mut conflicts = self.conflicts(request, tracked, &findings, is_asked_for)?;
+        let submodules = self.submodules();
+        let unstaged = unstaged(&submodules, request, tracked, &findings)?;
+        let conflicts = ConflictSearch {
+            submodules,
+            stat_rules: &self.settings.stat_rules,
+        };
+        let mut conflicts = conflicts.find(request, tracked, &findings, is_asked_for)?;
         let (unstaged, searches_renames) =
-            self.rename_unstaged(request, tracked, &mut conflicts, unstaged)?;
+            renames.unstaged(request, tracked, &mut conflicts, unstaged)?;
         status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
         add_unmerged(
             tracked,
@@ -212,16 +233,23 @@ impl Session {
             status.stash_count = Some(self.refs.stash_count()?);
         }
         if request.long {
-            let mut long = self.long_status(request, &head, stays_sparse, &mut status.warnings)?;
+            let question = LongQuestion {
+                repository: &self.repository,
+                settings: &self.settings,
+                refs: &self.refs,
+                objects: &self.objects,
+                index: state,
+            };
+            let mut long = question.status(request, &head, stays_sparse, &mut status.warnings)?;
             long.searched_in = searched_in;
-            long.patches = self.patch_rules(
+            let patches = PatchQuestion {
+                submodules,
                 request,
                 tracked,
-                &status.changes,
-                &diff,
-                stays_sparse,
-                is_asked_for,
-            )?;
+                changes: &status.changes,
+                sparse: sparse.as_ref().filter(|_| stays_sparse),
+            };
+            long.patches = patches.rules(&diff, is_asked_for)?;
             status.long = Some(long);
         }
         Ok(status)
@@ -233,7 +261,10 @@ impl Session {
         let written = self.index.as_ref()?.written_sparse.as_ref();
         let is_asked = request.ignored == IgnoredMode::No
             && written.is_some_and(|written| !written.expanded.is_empty());
-        is_asked.then(|| self.rules_at_top())
+        is_asked.then(|| {
+            let base = self.excludes.rules();
+            self.directory_rules().at_top(&base)
+        })
     }
 
     /// Whether the search for untracked files meets anything in the directory `dir` that pathspecs do not rule out by the
@@ -247,7 +278,7 @@ impl Session {
     ) -> bool {
         let Ok(top) = self.top() else { return true };
         let is_ignored = rules.is_some_and(|rules| {
-            let rules = self.rules_below(rules.clone(), dir);
+            let rules = self.directory_rules().below(rules.clone(), dir);
             rules.excluded.is_some()
         });
         if is_ignored || !question.may_match_below(dir) {
@@ -338,6 +369,43 @@ impl Session {
     ) -> Result<PathQuestion<'a>, SessionError> {
         let modes = ObjectModes::new(self.top()?, &self.repository, tracked);
         Ok(PathQuestion::new(pathspec, &self.attributes, modes))
+    }
+
+    /// Whether it is said of the submodule at `path` that all its changes are left out, which for some commands is true of
+    /// staged ones, too. The index has been read; the submodule need not be in it.
+    pub(crate) fn leaves_out_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
+        match &self.index {
+            Some(state) => self.submodules().leaves_out(path, &state.tracked),
+            None => Ok(false),
+        }
+    }
+
+    pub(super) fn submodules(&self) -> Submodules<'_> {
+        Submodules {
+            repository: &self.repository,
+            objects: &self.objects,
+            messages: &self.messages,
+            configured: self.settings.ignore_submodules,
+            stderr: self.stderr,
+        }
+    }
+
+    /// HEAD against the index; with `max`, at least so many changes, if there are.
+    pub(super) fn staged(
+        &mut self,
+        head: &Head,
+        max: Option<usize>,
+        pathspec: &Pathspec,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
+        let comparison = HeadComparison {
+            repository: &self.repository,
+            settings: &self.settings,
+            objects: &self.objects,
+            attributes: &self.attributes,
+            state: self.state.as_ref().filter(|_| !self.is_kept),
+            looks_since: self.looks_since,
+        };
+        comparison.staged(self.index.as_mut(), head, max, pathspec)
     }
 
     fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {

@@ -6,75 +6,43 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
+use super::error::SessionError;
 use super::index::IndexState;
-use super::{Session, SessionError, is_present};
+use super::is_present;
 use crate::status::StatusRequest;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::sparse::SparseCheckout;
 
-impl Session {
-    /// How the index is sparse, if git works with a sparse one all the time.
-    pub(super) fn collapsed(
-        &self,
-        warnings: &mut Vec<BString>,
-    ) -> Result<Option<Collapsed<'_>>, SessionError> {
-        let Some(state) = &self.index else {
-            return Ok(None);
-        };
-        let expects_present = self.settings.expects_files_outside;
-        let Some(checkout) = self.collapsing_rules(state, warnings)? else {
-            return Ok(None);
-        };
-        let (entries, has_present) = match &state.written_sparse {
-            Some(written) => {
-                let expanded = written.expanded.as_slice();
-                let entries = Entries::Written {
-                    tracked: &state.tracked,
-                    expanded,
-                };
-                (entries, written.has_present_directory)
-            }
-            None => {
-                let index = state.whole(&self.repository)?;
-                let has_present = has_present_sparse_directory(index, &checkout, self.top()?);
-                (Entries::Full(index), has_present)
-            }
-        };
-        Ok((expects_present || !has_present).then_some(Collapsed {
-            entries,
-            checkout,
-            has_present_directory: has_present,
-        }))
+/// The rules of the checkout, if git makes the index of `state` a sparse one by them.
+pub(super) fn collapsing_rules(
+    repository: &Repository,
+    settings: &Settings,
+    state: &IndexState,
+    warnings: &mut Vec<BString>,
+) -> Result<Option<SparseCheckout>, SessionError> {
+    let sums = state.tracked.sums();
+    // An index that is missing is a sparse one to git; one without entries stays as it is.
+    let is_empty = sums.entries == 0 && state.file.exists();
+    let may_become_sparse = !is_empty && sums.conflicted == 0;
+    let is_wanted = settings.sparse_checkout
+        && settings.sparse_checkout_cone
+        && state.file.shared.is_none()
+        && (state.written_sparse.is_some() || may_become_sparse)
+        && repository.config.boolean("index.sparse")? == Some(true);
+    if !is_wanted {
+        return Ok(None);
     }
-
-    /// The rules of the checkout, if git makes the index of `state` a sparse one by them.
-    pub(super) fn collapsing_rules(
-        &self,
-        state: &IndexState,
-        warnings: &mut Vec<BString>,
-    ) -> Result<Option<SparseCheckout>, SessionError> {
-        let sums = state.tracked.sums();
-        // An index that is missing is a sparse one to git; one without entries stays as it is.
-        let is_empty = sums.entries == 0 && state.file.exists();
-        let may_become_sparse = !is_empty && sums.conflicted == 0;
-        let is_wanted = self.settings.sparse_checkout
-            && self.settings.sparse_checkout_cone
-            && state.file.shared.is_none()
-            && (state.written_sparse.is_some() || may_become_sparse)
-            && self.repository.config.boolean("index.sparse")? == Some(true);
-        if !is_wanted {
-            return Ok(None);
-        }
-        let path = self.repository.git_dir.join("info/sparse-checkout");
-        let Ok(rules) = vigil_stamp::file::read(&path) else {
-            return Ok(None);
-        };
-        let checkout = SparseCheckout::parse(&rules, true, self.settings.ignore_case);
-        for text in checkout.warnings() {
-            warnings.push([b"warning: ", text.as_slice()].concat().into());
-        }
-        Ok(Some(checkout).filter(SparseCheckout::is_cone))
+    let path = repository.git_dir.join("info/sparse-checkout");
+    let Ok(rules) = vigil_stamp::file::read(&path) else {
+        return Ok(None);
+    };
+    let checkout = SparseCheckout::parse(&rules, true, settings.ignore_case);
+    for text in checkout.warnings() {
+        warnings.push([b"warning: ", text.as_slice()].concat().into());
     }
+    Ok(Some(checkout).filter(SparseCheckout::is_cone))
 }
 
 /// A sparse index with which git works.
@@ -96,7 +64,41 @@ enum Entries<'s> {
     },
 }
 
-impl Collapsed<'_> {
+impl<'s> Collapsed<'s> {
+    /// How the index of `state` is sparse, if git works with a sparse one all the time.
+    pub(super) fn of(
+        repository: &Repository,
+        settings: &Settings,
+        state: &'s IndexState,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<Self>, SessionError> {
+        let expects_present = settings.expects_files_outside;
+        let Some(checkout) = collapsing_rules(repository, settings, state, warnings)? else {
+            return Ok(None);
+        };
+        let (entries, has_present) = match &state.written_sparse {
+            Some(written) => {
+                let expanded = written.expanded.as_slice();
+                let entries = Entries::Written {
+                    tracked: &state.tracked,
+                    expanded,
+                };
+                (entries, written.has_present_directory)
+            }
+            None => {
+                let index = state.whole(repository)?;
+                let top = repository.require_work_tree()?;
+                let has_present = has_present_sparse_directory(index, &checkout, top);
+                (Entries::Full(index), has_present)
+            }
+        };
+        Ok((expects_present || !has_present).then_some(Self {
+            entries,
+            checkout,
+            has_present_directory: has_present,
+        }))
+    }
+
     /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries. It goes
     /// into those that `is_searched`.
     pub(super) fn stays_sparse(

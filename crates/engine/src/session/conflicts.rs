@@ -1,15 +1,17 @@
 //! What the working tree has of paths in conflict, compared as git compares it: by the first stage of a path, and once
 //! more with stage 2.
 
+use std::path::Path;
+
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedEntry};
-use vigil_model::verdict::worktree_mode;
+use vigil_model::verdict::{StatRules, worktree_mode};
 
-use super::submodules::{SubmoduleRules, state};
-use super::{Findings, Session, SessionError, StatusRequest};
+use super::submodules::{SubmoduleRules, Submodules};
+use super::{Findings, SessionError, StatusRequest};
 use crate::checked_out::checked_out;
 use crate::git_system::mode_of;
 use crate::status::{SubmoduleState, TrackedChange};
@@ -92,9 +94,15 @@ pub(super) fn without_stages(
     }
 }
 
-impl Session {
+/// Looks for paths in conflict in the working tree.
+pub(super) struct ConflictSearch<'s> {
+    pub(super) submodules: Submodules<'s>,
+    pub(super) stat_rules: &'s StatRules,
+}
+
+impl ConflictSearch<'_> {
     /// The paths in conflict among `findings` of which `is_asked_for` wants any stage, in the order of the index.
-    pub(super) fn conflicts(
+    pub(super) fn find(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
@@ -122,7 +130,7 @@ impl Session {
                 Some(ours) if ours.mode.is_gitlink() => {
                     let rules = match &mut rules {
                         Some(rules) => rules,
-                        none => none.insert(self.submodule_rules(request, tracked)?),
+                        none => none.insert(self.submodules.rules(request, tracked)?),
                     };
                     self.against_our_submodule(request, rules, &ours, mode)?
                 }
@@ -144,7 +152,9 @@ impl Session {
         let path = asked.path.as_bstr();
         match (asked.mode.is_gitlink(), first.mode.is_gitlink()) {
             (true, false) if self.is_directory(path) => FileMode::GITLINK,
-            (false, true) if mode.is_gitlink() && checked_out(&self.repository, path).is_none() => {
+            (false, true)
+                if mode.is_gitlink() && checked_out(self.submodules.repository, path).is_none() =>
+            {
                 FileMode::NONE
             }
             _ if mode == FileMode::NONE => mode,
@@ -154,7 +164,8 @@ impl Session {
 
     /// Compares stage 2, a file, with what is of `mode` by the first stage.
     fn against_our_file(&self, ours: &TrackedEntry, mode: FileMode) -> AgainstOurs {
-        let has_no_commit = || checked_out(&self.repository, ours.path.as_bstr()).is_none();
+        let has_no_commit =
+            || checked_out(self.submodules.repository, ours.path.as_bstr()).is_none();
         let is_gone = mode == FileMode::NONE || mode.is_gitlink() && has_no_commit();
         let mode = match is_gone {
             true => FileMode::NONE,
@@ -193,21 +204,16 @@ impl Session {
         };
         // A directory, in which the first stage sees no file.
         if mode.is_gitlink() || mode == FileMode::NONE && self.is_directory(path) {
-            let state = state(
-                &self.repository,
-                path,
-                &ours.id,
-                ignored,
-                request.threads_max,
-                self.stderr,
-            )?;
+            let state = self
+                .submodules
+                .state(path, &ours.id, ignored, request.threads_max)?;
             let state =
                 state.map(|submodule| against(ChangeKind::Modified, FileMode::GITLINK, submodule));
             return Ok(state);
         }
         if mode.is_symlink() && !ignored.all && !ignored.dirty {
             // git looks for the submodule whatever is in its place, and not behind a link.
-            submodule_repository(&self.repository, path)?;
+            submodule_repository(self.submodules.repository, path)?;
         }
         let (kind, mode) = match mode {
             FileMode::NONE => (ChangeKind::Deleted, mode),
@@ -219,20 +225,24 @@ impl Session {
     /// The mode of a file or link by `entry`, where `mode` is that by another one: they differ where the configuration
     /// has the recorded mode count.
     fn mode_against(&self, entry: &TrackedEntry, mode: FileMode) -> FileMode {
-        let rules = &self.settings.stat_rules;
+        let rules = self.stat_rules;
         if mode.is_gitlink() || rules.has_symlinks && rules.trust_executable_bit {
             return mode;
         }
-        match self.top().ok().zip(entry.path.to_path().ok()) {
+        match self.top().zip(entry.path.to_path().ok()) {
             Some((top, path)) => lstat_path(&top.join(path))
                 .map_or(mode, |stat| worktree_mode(entry.mode, stat.mode, rules)),
             None => mode,
         }
     }
 
+    fn top(&self) -> Option<&Path> {
+        self.submodules.repository.require_work_tree().ok()
+    }
+
     /// Whether there is a directory at `path`, and no link on the way.
     fn is_directory(&self, path: &BStr) -> bool {
-        let Ok(top) = self.top() else { return false };
+        let Some(top) = self.top() else { return false };
         let ends = path.find_iter("/").chain([path.len()]);
         ends.filter_map(|end| path.get(..end)?.to_path().ok())
             .all(|part| lstat_path(&top.join(part)).is_ok_and(|stat| stat.is_dir()))

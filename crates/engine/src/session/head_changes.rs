@@ -4,41 +4,66 @@ use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::process::cores;
+use gix_object::Kind;
 use vigil_model::index::{Entry, Index};
-use vigil_model::mode::FileMode;
+use vigil_model::timestamp::Timestamp;
 
-use super::index::IndexState;
-use super::index::StagedMemory;
-use super::rename_blobs::RenameBlobs;
-use super::*;
-use vigil_git::staged::{OneEntry, StagedChange, StagedDiff, TreeSource, UnmergedPath, Walk};
-use vigil_model::request::IgnoreSubmodules;
+use super::SessionError;
+use super::collapsed::{Collapsed, collapsing_rules};
+use super::index::{IndexState, StagedMemory};
+use super::object_mode::ObjectModes;
+use super::path_question::PathQuestion;
+use crate::checked_out::head_id;
+use crate::state::{Compared, HeadTree, State};
+use vigil_git::objects::{self, Objects};
+use vigil_git::refs::Head;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
+use vigil_git::staged::{self, OneEntry, StagedDiff, TreeSource, Walk};
+use vigil_rules::attributes::Attributes;
+use vigil_rules::pathspec::Pathspec;
 use vigil_scan::PathFilter;
 
-impl Session {
+/// What HEAD is compared with the index by.
+pub(super) struct HeadComparison<'s> {
+    pub(super) repository: &'s Repository,
+    pub(super) settings: &'s Settings,
+    pub(super) objects: &'s Objects,
+    pub(super) attributes: &'s Attributes,
+    /// The state on disk, for a process that answers one question: one that goes on may have read HEAD's tree before
+    /// other files of objects came.
+    pub(super) state: Option<&'s State>,
+    /// When the process began to look.
+    pub(super) looks_since: Timestamp,
+}
+
+impl HeadComparison<'_> {
     /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least
     /// so many changes, if there are.
     pub(super) fn staged(
-        &mut self,
+        &self,
+        index: Option<&mut IndexState>,
         head: &Head,
         max: Option<usize>,
         pathspec: &Pathspec,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        if self.has_no_cache_tree()? {
+        let Some(state) = index else {
+            if head_id(head).and_then(|id| self.known_tree(&id)).is_none() {
+                self.head_tree(head)?;
+            }
+            return Ok(Arc::default());
+        };
+        if self.has_no_cache_tree(state)? {
             let tree = self.head_tree(head)?;
             let walk = Walk {
                 max,
                 one_entry: &|_| None,
                 uses_cache_tree: false,
             };
-            return match &self.index {
-                Some(state) => self.staged_by_walk(state, tree, walk),
-                None => Ok(Arc::default()),
-            };
+            return self.staged_by_walk(state, tree, walk);
         }
         // Only how deep directories lie can tell the two ways apart.
-        let plain = self.staged_by_path(head, max);
+        let plain = self.staged_by_path(state, head, max);
         let depth_max = self.objects.depth_max();
         let is_deep = match &plain {
             Ok(diff) => has_deeper_than(diff, depth_max),
@@ -48,16 +73,16 @@ impl Session {
         if !is_deep {
             return plain;
         }
-        let Some(state) = &self.index else {
-            return plain;
-        };
-        let collapsed = self.collapsed(&mut Vec::new())?;
+        let state = &*state;
+        let collapsed = self.collapsed(state)?;
         let has_new_cache_tree = self.has_new_cache_tree(state, collapsed.is_some())?;
         if collapsed.is_none() && !has_new_cache_tree {
             return plain;
         }
-        let question = self.question(pathspec, &state.tracked)?;
-        let index = state.whole(&self.repository)?;
+        let top = self.repository.require_work_tree()?;
+        let modes = ObjectModes::new(top, self.repository, &state.tracked);
+        let question = PathQuestion::new(pathspec, self.attributes, modes);
+        let index = state.whole(self.repository)?;
         let one_entry = |path: &BStr| {
             let collapsed = collapsed.as_ref();
             match collapsed.and_then(|collapsed| collapsed.directory_above(path)) {
@@ -88,19 +113,20 @@ impl Session {
         tree: Option<ObjectId>,
         walk: Walk<'_>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let index = state.whole(&self.repository)?;
-        let diff = staged::diff_with(tree.as_deref(), index, &self.objects, walk)?;
+        let index = state.whole(self.repository)?;
+        let diff = staged::diff_with(tree.as_deref(), index, self.objects, walk)?;
         Ok(Arc::new(diff))
     }
 
     /// Whether git loses the cache-tree where it makes a sparse index whole: with conflicts it cannot make a new one, and
     /// so goes into all directories.
-    fn has_no_cache_tree(&self) -> Result<bool, SessionError> {
-        let conflicted = self
-            .index
-            .as_ref()
-            .filter(|state| state.written_sparse.is_some() && state.tracked.sums().conflicted > 0);
-        Ok(conflicted.is_some() && self.collapsed(&mut Vec::new())?.is_none())
+    fn has_no_cache_tree(&self, state: &IndexState) -> Result<bool, SessionError> {
+        let is_conflicted = state.written_sparse.is_some() && state.tracked.sums().conflicted > 0;
+        Ok(is_conflicted && self.collapsed(state)?.is_none())
+    }
+
+    fn collapsed<'i>(&self, state: &'i IndexState) -> Result<Option<Collapsed<'i>>, SessionError> {
+        Collapsed::of(self.repository, self.settings, state, &mut Vec::new())
     }
 
     /// Whether git makes a new cache-tree, as it does where it makes an index sparse and where it makes one whole: a
@@ -113,34 +139,33 @@ impl Session {
         Ok(state.tracked.sums().conflicted == 0
             && match &state.written_sparse {
                 Some(_) => !is_collapsed,
-                None => self.collapsing_rules(state, &mut Vec::new())?.is_some(),
+                None => collapsing_rules(self.repository, self.settings, state, &mut Vec::new())?
+                    .is_some(),
             })
     }
 
     /// HEAD against the index, directory by directory, from memory if neither moved. With `max`, at least so many
     /// changes, if there are.
     fn staged_by_path(
-        &mut self,
+        &self,
+        state: &mut IndexState,
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
         let head_id = head_id(head);
-        if let Some(known) = self.index.as_ref().and_then(|state| state.staged.as_ref())
+        if let Some(known) = &state.staged
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
         {
             return Ok(known.diff.clone());
         }
-        let known = head_id.and_then(|id| self.known_head_tree(&id));
+        let known = head_id.and_then(|id| self.known_tree(&id));
         let tree = match &known {
             Some(known) => Some(known.tree),
             None => self.head_tree(head)?,
         };
         let is_known = known.is_some();
         let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Arc::default());
-        };
         state.is_moved |= !is_known && told.is_some();
         state.head_tree = told;
         let recorded = state.recorded_staged.take();
@@ -157,15 +182,15 @@ impl Session {
                     Some(cache_tree) => {
                         let is_sparse = state.written_sparse.is_some();
                         let index = (&state.tracked, cache_tree.as_ref(), is_sparse);
-                        staged::diff_tracked(tree.as_deref(), index, &self.objects, max)?
+                        staged::diff_tracked(tree.as_deref(), index, self.objects, max)?
                     }
                     None => None,
                 };
                 let diff = match walked {
                     Some(diff) => diff,
                     None => {
-                        let index = state.whole(&self.repository)?;
-                        staged::diff(tree.as_deref(), index, &self.objects, max)?
+                        let index = state.whole(self.repository)?;
+                        staged::diff(tree.as_deref(), index, self.objects, max)?
                     }
                 };
                 // One that found fewer is whole.
@@ -181,54 +206,6 @@ impl Session {
             max,
         });
         Ok(diff)
-    }
-
-    /// The staged changes that are asked for, with renames; `asks` is told of each path whose attributes git asks for.
-    pub(super) fn staged_for(
-        &self,
-        request: &StatusRequest,
-        diff: &StagedDiff,
-        has_head: bool,
-        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
-        asks: impl Fn(&BStr) + Sync,
-    ) -> Result<Vec<StagedChange>, SessionError> {
-        // On an unborn branch all that is in the index is listed.
-        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
-        let mut changes: Vec<StagedChange> = diff
-            .changes
-            .iter()
-            .filter(|change| {
-                let mode = if change.index_mode == FileMode::NONE {
-                    change.head_mode
-                } else {
-                    change.index_mode
-                };
-                let is_hidden = hides_submodules
-                    && [change.head_mode, change.index_mode]
-                        .iter()
-                        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE);
-                !is_hidden && is_asked_for(change.path.as_bstr(), mode)
-            })
-            .cloned()
-            .collect();
-        if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
-            let blobs = RenameBlobs {
-                objects: &self.objects,
-                attributes: &self.attributes,
-                asks: &|path| {
-                    self.missed_attributes.ask();
-                    asks(path);
-                },
-                files: None,
-            };
-            let unmerged = diff.unmerged.iter();
-            let unmerged: Vec<UnmergedPath> = unmerged
-                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
-                .cloned()
-                .collect();
-            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
-        }
-        Ok(changes)
     }
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
@@ -254,16 +231,17 @@ impl Session {
     }
 
     /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.
-    pub(super) fn known_head_tree(&self, id: &ObjectId) -> Option<HeadTree> {
-        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
-        let known = state.head_tree().filter(|known| known.commit == *id)?;
+    pub(super) fn known_tree(&self, id: &ObjectId) -> Option<HeadTree> {
+        let known = self
+            .state?
+            .head_tree()
+            .filter(|known| known.commit == *id)?;
         self.objects.reads_as_before(&known.files).then_some(known)
     }
 
-    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest. A process that
-    /// goes on may have read them before others came.
+    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest.
     fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
-        let state = self.state.as_ref().filter(|_| !self.is_kept)?;
+        let state = self.state?;
         let files = self.objects.evidence(&[id, tree], self.looks_since)?;
         // HEAD may name a tag.
         let is_commit = self.objects.kind(&id).ok()? == Some(Kind::Commit);

@@ -1,14 +1,16 @@
 //! The ignore rules of single directories, for questions about single paths.
 
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::path::join;
+use vigil_model::tracked::Tracked;
 
-use super::Session;
 use crate::git_ignore_files::{read_ignore_file, recorded_rules_hold};
+use vigil_git::objects::Objects;
 use vigil_rules::ignore::{IgnoreRules, Match};
 
 const FILE_NAME: &str = ".gitignore";
@@ -69,19 +71,28 @@ pub(super) enum Decision {
     Untracked(Option<IgnoreRule>),
 }
 
-impl Session {
-    /// The rules at the top of the working tree. The index has been read.
-    pub(super) fn rules_at_top(&mut self) -> RulesIn {
-        let rules = self.excludes.rules();
+/// Tells the ignore rules of single directories.
+pub(super) struct DirectoryRules<'s> {
+    /// The top of the working tree, if there is one.
+    pub(super) top: Option<&'s Path>,
+    pub(super) objects: &'s Objects,
+    /// The tracked files, for ignore files that are not checked out.
+    pub(super) tracked: Option<&'s Tracked>,
+    pub(super) looks_at_present_skipped_files: bool,
+}
+
+impl DirectoryRules<'_> {
+    /// The rules at the top of the working tree, where `base` are those of the files that hold for all of it.
+    pub(super) fn at_top(&self, base: &Arc<IgnoreRules>) -> RulesIn {
         RulesIn {
-            above: rules.digest(),
-            rules: self.with_file(&rules, BStr::new("")),
+            above: base.digest(),
+            rules: self.with_file(base, BStr::new("")),
             excluded: None,
         }
     }
 
     /// The rules in the directory `dir`, directly in the one that has the rules `above`.
-    pub(super) fn rules_in(&self, above: &RulesIn, dir: &BStr) -> RulesIn {
+    pub(super) fn inside(&self, above: &RulesIn, dir: &BStr) -> RulesIn {
         let excluded = match above.decide(dir, true) {
             Decision::Ignored(path, rule) => Some((path, rule)),
             Decision::Untracked(_) => None,
@@ -98,17 +109,16 @@ impl Session {
     }
 
     /// The rules in the directory `path`, empty for the top.
-    pub(super) fn rules_at(&mut self, path: &BStr) -> RulesIn {
-        let rules = self.rules_at_top();
-        self.rules_below(rules, path)
+    pub(super) fn at(&self, base: &Arc<IgnoreRules>, path: &BStr) -> RulesIn {
+        self.below(self.at_top(base), path)
     }
 
     /// The rules in the directory `path`, empty for the top, which has `rules`.
-    pub(super) fn rules_below(&self, mut rules: RulesIn, path: &BStr) -> RulesIn {
+    pub(super) fn below(&self, mut rules: RulesIn, path: &BStr) -> RulesIn {
         let ends = path.find_iter(b"/").chain([path.len()]);
         for end in ends.filter(|end| *end > 0) {
             let dir = path.get(..end).unwrap_or_default().as_bstr();
-            rules = self.rules_in(&rules, dir);
+            rules = self.inside(&rules, dir);
         }
         rules
     }
@@ -121,9 +131,7 @@ impl Session {
         });
         match contents {
             Some(Ok((Some(contents), _))) => above.with_file(dir, &contents),
-            Some(Err(error))
-                if recorded_rules_hold(error, self.settings.looks_at_present_skipped_files()) =>
-            {
+            Some(Err(error)) if recorded_rules_hold(error, self.looks_at_present_skipped_files) => {
                 match self.ignore_file_not_checked_out(dir) {
                     Some(contents) => above.with_file(dir, &contents),
                     None => above.clone(),
@@ -135,7 +143,7 @@ impl Session {
 
     fn ignore_file_not_checked_out(&self, dir: &BStr) -> Option<Vec<u8>> {
         let path = join(dir, BStr::new(FILE_NAME));
-        let entry = self.index.as_ref()?.tracked.find(path.as_bstr(), 0)?;
+        let entry = self.tracked?.find(path.as_bstr(), 0)?;
         entry
             .flags
             .is_skip_worktree()
@@ -143,7 +151,7 @@ impl Session {
     }
 
     /// Where `path` is on disk.
-    pub(super) fn on_disk(&self, path: &BStr) -> Option<std::path::PathBuf> {
-        Some(self.top().ok()?.join(path.to_path().ok()?))
+    pub(super) fn on_disk(&self, path: &BStr) -> Option<PathBuf> {
+        Some(self.top?.join(path.to_path().ok()?))
     }
 }

@@ -17,6 +17,7 @@ use vigil_model::index::{CacheTree, Entry, Index};
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 
 use super::Session;
+use super::collapsed::collapsing_rules;
 use super::error::SessionError;
 use crate::checked_out::head_id;
 use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
@@ -359,7 +360,7 @@ impl Session {
     /// git makes no index both split and sparse, and says so where it reads one.
     fn check_split(&self, state: &IndexState) -> Result<(), SessionError> {
         if self.repository.config.boolean("core.splitIndex")? == Some(true)
-            && self.collapsing_rules(state, &mut Vec::new())?.is_some()
+            && collapsing_rules(&self.repository, &self.settings, state, &mut Vec::new())?.is_some()
         {
             let text = "cannot use split index with a sparse index".to_owned();
             return Err(repository::Error::Refused(text).into());

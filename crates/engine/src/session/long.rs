@@ -6,32 +6,46 @@ use std::time::Instant;
 use bstr::{BString, ByteSlice};
 use vigil_model::index::Entry;
 
-use super::{Session, SessionError, is_present};
+use super::index::IndexState;
+use super::{SessionError, is_present};
 use crate::status::{LongStatus, SparseState, StatusRequest};
+use vigil_git::objects::Objects;
 use vigil_git::operation::under_way::UnderWay;
-use vigil_git::refs::Head;
+use vigil_git::refs::{Head, Refs};
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
 use vigil_git::staged;
 use vigil_history::branch::compared_branches;
 use vigil_rules::sparse::{AbsentPaths, percent_present};
 
-impl Session {
+/// The working copy of which the long format tells more.
+pub(super) struct LongQuestion<'s> {
+    pub(super) repository: &'s Repository,
+    pub(super) settings: &'s Settings,
+    pub(super) refs: &'s Refs,
+    pub(super) objects: &'s Objects,
+    /// The index that was read last.
+    pub(super) index: &'s IndexState,
+}
+
+impl LongQuestion<'_> {
     /// What only the long format tells of the index that was read last, and of everything else as it is now;
     /// `stays_sparse` if git works with a sparse index to the end.
-    pub(super) fn long_status(
+    pub(super) fn status(
         &self,
         request: &StatusRequest,
         head: &Head,
         stays_sparse: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
-        let under_way = UnderWay::detect(&self.repository, &self.refs, &self.objects)?;
+        let under_way = UnderWay::detect(self.repository, self.refs, self.objects)?;
         let sparse = self.sparse_state(stays_sparse)?;
         let comparison_start = Instant::now();
         let compared = match head {
             Head::Branch { name, id: Some(id) } => compared_branches(
-                &self.repository,
-                &self.refs,
-                &self.objects,
+                self.repository,
+                self.refs,
+                self.objects,
                 name.as_bstr(),
                 *id,
                 request.ahead_behind,
@@ -49,23 +63,21 @@ impl Session {
     }
 
     fn sparse_state(&self, stays_sparse: bool) -> Result<Option<SparseState>, SessionError> {
-        let Some(state) = &self.index else {
-            return Ok(None);
-        };
+        let state = self.index;
         if !self.settings.sparse_checkout || state.tracked.sums().entries == 0 {
             return Ok(None);
         }
         if stays_sparse {
             return Ok(Some(SparseState::SparseIndex));
         }
-        let index = state.whole(&self.repository)?;
-        let top = self.top()?;
+        let index = state.whole(self.repository)?;
+        let top = self.repository.require_work_tree()?;
         let expects_present = self.settings.expects_files_outside;
         // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
         // that it is sparse.
         let expanded;
         let index = if index.is_sparse() && state.file.shared.is_none() {
-            expanded = staged::expand_sparse_directories(index.clone(), &self.objects, |_| true)?;
+            expanded = staged::expand_sparse_directories(index.clone(), self.objects, |_| true)?;
             &expanded
         } else {
             index

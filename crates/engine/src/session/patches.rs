@@ -10,8 +10,9 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::mode::FileMode;
 use vigil_model::tracked::{Tracked, TrackedFile};
 
-use super::submodules::{SubmoduleRules, state};
-use super::{Session, SessionError, head_changes};
+use super::collapsed::Collapsed;
+use super::submodules::{SubmoduleRules, Submodules};
+use super::{SessionError, head_changes};
 use crate::status::{Change, PatchRules, StatusRequest};
 use vigil_git::objects::TREE_DEPTH_MAX;
 use vigil_git::staged::StagedDiff;
@@ -32,80 +33,67 @@ enum Found {
     Changed,
 }
 
-impl Session {
-    /// Where the patches are unlike those of git's `diff`, for an answer with `changes` to a question that is about the
-    /// paths for which `is_asked_for`.
-    pub(super) fn patch_rules(
+/// An answer for which it is to be told where patches are unlike those of git's `diff`.
+pub(super) struct PatchQuestion<'s> {
+    pub(super) submodules: Submodules<'s>,
+    pub(super) request: &'s StatusRequest,
+    pub(super) tracked: &'s Tracked,
+    /// What the answer says.
+    pub(super) changes: &'s [(BString, Change)],
+    /// The sparse index that git works with to the end, if it does.
+    pub(super) sparse: Option<&'s Collapsed<'s>>,
+}
+
+impl PatchQuestion<'_> {
+    /// Where the patches are unlike those of git's `diff`, for an answer to a question that is about the paths for which
+    /// `is_asked_for`.
+    pub(super) fn rules(
         &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-        changes: &[(BString, Change)],
         all_staged: &StagedDiff,
-        stays_sparse: bool,
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<PatchRules, SessionError> {
+        let objects = self.submodules.objects;
         let mut rules = PatchRules {
-            has_bad_history: self.objects.history().check().is_err(),
+            has_bad_history: objects.history().check().is_err(),
             ..PatchRules::default()
         };
-        if stays_sparse {
-            rules.staged_without = self.staged_without_patches(all_staged)?;
-            if head_changes::has_deeper_than(all_staged, self.objects.tree_depth_max()) {
+        if let Some(sparse) = self.sparse {
+            rules.staged_without = staged_without_patches(sparse, all_staged);
+            if head_changes::has_deeper_than(all_staged, objects.tree_depth_max()) {
                 let depth_max = TREE_DEPTH_MAX.to_string().into();
                 rules.staged_configuration = vec![("core.maxTreeDepth".into(), depth_max)];
             }
         }
-        if !request.unstaged_patches || tracked.sums().gitlinks == 0 {
+        if !self.request.unstaged_patches || self.tracked.sums().gitlinks == 0 {
             return Ok(rules);
         }
-        let gitlinks = self.gitlinks(request, tracked, changes, is_asked_for)?;
+        let gitlinks = self.gitlinks(is_asked_for)?;
         // What git has found to be unchanged it does not look at again.
         let unchanged = gitlinks
             .iter()
             .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
         rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
         if gitlinks.iter().any(|gitlink| gitlink.is_other) {
-            rules.configuration = self.not_looking_into_others(request, tracked, &gitlinks)?;
+            rules.configuration = self.not_looking_into_others(&gitlinks)?;
         }
-        if let Some(ignored) = request.ignore_submodules {
-            let configuration = self.ignoring_sides(request, tracked, &gitlinks, ignored)?;
+        if let Some(ignored) = self.request.ignore_submodules {
+            let configuration = self.ignoring_sides(&gitlinks, ignored)?;
             rules.configuration.extend(configuration);
         }
         Ok(rules)
     }
 
-    /// Of a directory that is one entry git's `status` compares the files, and not the directories. It shows patches of
-    /// all that is staged, whatever it is asked about.
-    fn staged_without_patches(
-        &self,
-        all_staged: &StagedDiff,
-    ) -> Result<Vec<BString>, SessionError> {
-        if all_staged.changes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let Some(collapsed) = self.collapsed(&mut Vec::new())? else {
-            return Ok(Vec::new());
-        };
-        let is_further_down = |path: &BStr| {
-            let directory = collapsed.directory_above(path);
-            let rest = directory.and_then(|directory| path.get(directory.len()..));
-            rest.is_some_and(|rest| rest.contains(&b'/'))
-        };
-        let paths = all_staged.changes.iter().map(|change| &change.path);
-        let without = paths.filter(|path| is_further_down(path.as_bstr()));
-        Ok(without.cloned().collect())
+    fn top(&self) -> Result<&Path, SessionError> {
+        Ok(self.submodules.repository.require_work_tree()?)
     }
 
     fn gitlinks(
         &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-        changes: &[(BString, Change)],
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
     ) -> Result<Vec<Gitlink>, SessionError> {
         let top = self.top()?;
         let is_changed = |path: &BStr| {
-            changes.iter().any(|(changed, change)| {
+            self.changes.iter().any(|(changed, change)| {
                 matches!(change, Change::Tracked(change) if change.unstaged.is_some()
                     && (changed == path || change.unstaged_source.as_ref().is_some_and(|source| source.path == path)))
             })
@@ -119,13 +107,11 @@ impl Session {
                 let is_gone = on_disk.is_none();
                 let is_other_type = on_disk.is_some_and(|metadata| !metadata.is_dir());
                 // If it cannot be asked, git's `diff` tells.
-                let seen = state(
-                    &self.repository,
+                let seen = self.submodules.state(
                     path,
                     &file.id(),
                     without_looking,
-                    request.threads_max,
-                    self.stderr,
+                    self.request.threads_max,
                 );
                 // What is gone git has found to be so even where the question leaves submodules out.
                 let found =
@@ -141,30 +127,24 @@ impl Session {
             }
             ControlFlow::<()>::Continue(())
         };
-        let _ = tracked.visit(|sums| sums.gitlinks > 0, visit);
+        let _ = self.tracked.visit(|sums| sums.gitlinks > 0, visit);
         Ok(all)
     }
 
     /// The rules that hold for patches: the option of the question is not one of theirs.
-    fn configured_rules(
-        &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-    ) -> Result<SubmoduleRules, SessionError> {
+    fn configured_rules(&self) -> Result<SubmoduleRules, SessionError> {
         let configured = StatusRequest {
             ignore_submodules: None,
-            threads_max: request.threads_max,
+            threads_max: self.request.threads_max,
             ..StatusRequest::default()
         };
-        self.submodule_rules(&configured, tracked)
+        self.submodules.rules(&configured, self.tracked)
     }
 
     /// Our side of a conflict that is a submodule git's `status` takes to be unchanged in the patch, too, if it was so
     /// with what the question leaves out.
     fn ignoring_sides(
         &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
         gitlinks: &[Gitlink],
         ignored: IgnoreSubmodules,
     ) -> Result<Vec<(BString, BString)>, SessionError> {
@@ -177,11 +157,11 @@ impl Session {
             }
             ControlFlow::<()>::Continue(())
         };
-        let _ = tracked.visit(|sums| sums.gitlinks > 0, visit);
+        let _ = self.tracked.visit(|sums| sums.gitlinks > 0, visit);
         if sides.is_empty() {
             return Ok(Vec::new());
         }
-        let rules = self.configured_rules(request, tracked)?;
+        let rules = self.configured_rules()?;
         let is_nameless = |path: &BString| rules.name(path.as_bstr()).is_none();
         let mut configuration = Vec::new();
         for side in &sides {
@@ -200,11 +180,9 @@ impl Session {
     /// git's `status` does not look into submodules that have changed whatever is inside.
     fn not_looking_into_others(
         &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
         gitlinks: &[Gitlink],
     ) -> Result<Vec<(BString, BString)>, SessionError> {
-        let rules = self.configured_rules(request, tracked)?;
+        let rules = self.configured_rules()?;
         let mut configuration = Vec::new();
         let dirty = BString::from("dirty");
         let mut is_nameless_other = false;
@@ -227,7 +205,7 @@ impl Session {
         });
         if is_nameless_other && !is_nameless_dirty {
             configuration.push(("diff.ignoreSubmodules".into(), dirty));
-            let value = self.settings.ignore_submodules;
+            let value = self.submodules.configured;
             let value = value.unwrap_or(IgnoreSubmodules::Untracked).name();
             for gitlink in gitlinks.iter().filter(|gitlink| !gitlink.is_other) {
                 if let Some((name, false)) = rules.name(gitlink.path.as_bstr()) {
@@ -237,6 +215,19 @@ impl Session {
         }
         Ok(configuration)
     }
+}
+
+/// Of a directory that is one entry git's `status` compares the files, and not the directories. It shows patches of all
+/// that is staged, whatever it is asked about.
+fn staged_without_patches(sparse: &Collapsed<'_>, all_staged: &StagedDiff) -> Vec<BString> {
+    let is_further_down = |path: &BStr| {
+        let directory = sparse.directory_above(path);
+        let rest = directory.and_then(|directory| path.get(directory.len()..));
+        rest.is_some_and(|rest| rest.contains(&b'/'))
+    };
+    let paths = all_staged.changes.iter().map(|change| &change.path);
+    let without = paths.filter(|path| is_further_down(path.as_bstr()));
+    without.cloned().collect()
 }
 
 /// What is at `path`, if that can be said, and is not behind a link.

@@ -8,6 +8,7 @@ use gix_hash::ObjectId;
 use super::assemble::Part;
 use super::changes::Unstaged;
 use super::prompt_memory::Answer;
+use super::unstaged::unstaged;
 use super::*;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
 use vigil_git::operation::Operation;
@@ -303,7 +304,7 @@ impl Session {
         let findings = self.scan_part(&question, &Pathspec::default(), part)?;
         self.check_attributes()?;
         let mut unstaged = match &self.index {
-            Some(state) => self.unstaged(&question, &state.tracked, &findings)?,
+            Some(state) => unstaged(&self.submodules(), &question, &state.tracked, &findings)?,
             None => Vec::new(),
         };
         unstaged.dedup_by(|later, earlier| later.entry.path == earlier.entry.path);

@@ -1,4 +1,4 @@
-//! What was renamed or copied in the working tree without the index knowing.
+//! What was renamed or copied: between HEAD and the index, and in the working tree without the index knowing.
 
 use vigil_linux::process::cores;
 use vigil_model::mode::FileMode;
@@ -8,14 +8,72 @@ use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
 use super::rename_blobs::{RenameBlobs, contents_on_disk};
 use super::*;
-use vigil_git::staged::StagedChange;
+use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::change::ChangeKind;
+use vigil_model::request::IgnoreSubmodules;
 
-impl Session {
+/// What the detection of renames needs of a working copy.
+pub(super) struct RenameSearch<'s> {
+    pub(super) repository: &'s Repository,
+    pub(super) objects: &'s Objects,
+    pub(super) attributes: &'s Attributes,
+    pub(super) missed: &'s MissedAttributes,
+    pub(super) converter: &'s Converter,
+}
+
+impl RenameSearch<'_> {
+    /// The staged changes that are asked for, with renames; `asks` is told of each path whose attributes git asks for.
+    pub(super) fn staged(
+        &self,
+        request: &StatusRequest,
+        diff: &StagedDiff,
+        has_head: bool,
+        is_asked_for: impl Fn(&BStr, FileMode) -> bool,
+        asks: impl Fn(&BStr) + Sync,
+    ) -> Result<Vec<StagedChange>, SessionError> {
+        // On an unborn branch all that is in the index is listed.
+        let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
+        let mut changes: Vec<StagedChange> = diff
+            .changes
+            .iter()
+            .filter(|change| {
+                let mode = if change.index_mode == FileMode::NONE {
+                    change.head_mode
+                } else {
+                    change.index_mode
+                };
+                let is_hidden = hides_submodules
+                    && [change.head_mode, change.index_mode]
+                        .iter()
+                        .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE);
+                !is_hidden && is_asked_for(change.path.as_bstr(), mode)
+            })
+            .cloned()
+            .collect();
+        if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
+            let blobs = RenameBlobs {
+                objects: self.objects,
+                attributes: self.attributes,
+                asks: &|path| {
+                    self.missed.ask();
+                    asks(path);
+                },
+                files: None,
+            };
+            let unmerged = diff.unmerged.iter();
+            let unmerged: Vec<UnmergedPath> = unmerged
+                .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
+                .cloned()
+                .collect();
+            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
+        }
+        Ok(changes)
+    }
+
     /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have
     /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, with what it
     /// came from, if at all, in the place of what the index has. Also, whether there was anything to search.
-    pub(super) fn rename_unstaged(
+    pub(super) fn unstaged(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
@@ -36,7 +94,7 @@ impl Session {
         if !has(ChangeKind::Added) || !has_source {
             return Ok((unstaged, false));
         }
-        let top = self.top()?;
+        let top = self.repository.require_work_tree()?;
         let mut changes: Vec<StagedChange> = unstaged
             .iter()
             .map(|change| {
@@ -69,10 +127,10 @@ impl Session {
             }
         }
         let blobs = RenameBlobs {
-            objects: &self.objects,
-            attributes: &self.attributes,
-            asks: &|_| self.missed_attributes.ask(),
-            files: Some((top, &self.converter)),
+            objects: self.objects,
+            attributes: self.attributes,
+            asks: &|_| self.missed.ask(),
+            files: Some((top, self.converter)),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores())?;
         let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
@@ -125,7 +183,7 @@ impl Session {
     fn id_on_disk(&self, top: &Path, path: &BStr) -> Result<ObjectId, SessionError> {
         let hash = self.repository.hash;
         let contents = match path.to_path() {
-            Ok(on_disk) => contents_on_disk(&top.join(on_disk), path, &self.converter)?,
+            Ok(on_disk) => contents_on_disk(&top.join(on_disk), path, self.converter)?,
             Err(_) => None,
         };
         Ok(match contents {

@@ -124,7 +124,7 @@ impl From<IgnoreSubmodules> for Ignored {
 impl SubmoduleRules {
     /// The rules for the submodules of `repository`: to be read only where there is one, which need not be among the
     /// `tracked` ones.
-    pub(super) fn new(
+    fn new(
         repository: &Repository,
         tracked: &Tracked,
         objects: &Objects,
@@ -175,21 +175,57 @@ impl SubmoduleRules {
     }
 }
 
-impl Session {
-    /// Whether it is said of the submodule at `path` that all its changes are left out, which for some commands is true of
-    /// staged ones, too. The index has been read; the submodule need not be in it.
-    pub(crate) fn leaves_out_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
-        let Some(state) = &self.index else {
-            return Ok(false);
-        };
-        let known = Known::all(
-            &self.repository,
-            &state.tracked,
-            &self.objects,
-            &self.messages,
-        )?;
+/// The submodules of a working copy, to be asked about.
+#[derive(Clone, Copy)]
+pub(super) struct Submodules<'s> {
+    /// The repository that they are in.
+    pub(super) repository: &'s Repository,
+    pub(super) objects: &'s Objects,
+    pub(super) messages: &'s Messages,
+    /// `diff.ignoreSubmodules`.
+    pub(super) configured: Option<IgnoreSubmodules>,
+    pub(super) stderr: FilterStderr,
+}
+
+impl Submodules<'_> {
+    /// The rules for an answer to `request`.
+    pub(super) fn rules(
+        &self,
+        request: &StatusRequest,
+        tracked: &Tracked,
+    ) -> Result<SubmoduleRules, SessionError> {
+        SubmoduleRules::new(
+            self.repository,
+            tracked,
+            self.objects,
+            self.messages,
+            request,
+            self.configured,
+        )
+    }
+
+    /// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.
+    pub(super) fn state(
+        &self,
+        path: &BStr,
+        recorded: &ObjectId,
+        ignored: Ignored,
+        threads_max: Option<usize>,
+    ) -> Result<Option<SubmoduleState>, SessionError> {
+        state(
+            self.repository,
+            path,
+            recorded,
+            ignored,
+            threads_max,
+            self.stderr,
+        )
+    }
+
+    /// Whether it is said of the submodule at `path` that all its changes are left out.
+    pub(super) fn leaves_out(&self, path: &BStr, tracked: &Tracked) -> Result<bool, SessionError> {
         let rules = SubmoduleRules {
-            known,
+            known: Known::all(self.repository, tracked, self.objects, self.messages)?,
             asked: None,
             configured: None,
             without_untracked: true,
@@ -252,7 +288,7 @@ fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
 }
 
 /// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.
-pub(super) fn state(
+fn state(
     parent: &Repository,
     path: &BStr,
     recorded: &ObjectId,

@@ -4,103 +4,79 @@ use bstr::ByteSlice;
 use vigil_model::tracked::Tracked;
 
 use super::changes::Unstaged;
-use super::submodules::{SubmoduleRules, state};
-use super::{Findings, Session, SessionError, StatusRequest};
+use super::submodules::{SubmoduleRules, Submodules};
+use super::{Findings, SessionError, StatusRequest};
 use crate::git_system::mode_of;
 use crate::status::SubmoduleState;
 use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 use vigil_scan::Observed;
 
-impl Session {
-    /// What the scan found, with submodules asked.
-    pub(super) fn unstaged(
-        &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-        findings: &Findings,
-    ) -> Result<Vec<Unstaged>, SessionError> {
-        let mut all = Vec::with_capacity(findings.tracked.len());
-        let mut rules: Option<SubmoduleRules> = None;
-        for &(number, observed) in &findings.tracked {
-            let Some(entry) = tracked.entry(number) else {
-                continue;
+/// What the scan found, with submodules asked.
+pub(super) fn unstaged(
+    submodules: &Submodules<'_>,
+    request: &StatusRequest,
+    tracked: &Tracked,
+    findings: &Findings,
+) -> Result<Vec<Unstaged>, SessionError> {
+    let mut all = Vec::with_capacity(findings.tracked.len());
+    let mut rules: Option<SubmoduleRules> = None;
+    for &(number, observed) in &findings.tracked {
+        let Some(entry) = tracked.entry(number) else {
+            continue;
+        };
+        if entry.flags.stage() > 0 {
+            continue;
+        }
+        let path = entry.path.as_bstr();
+        let mode = mode_of(observed);
+        // Only an intent to add: what is there is new, whatever is recorded.
+        let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
+        let mut submodule = None;
+        if (if is_new { mode } else { entry.mode }).is_gitlink() {
+            let rules = match &mut rules {
+                Some(rules) => rules,
+                none => none.insert(submodules.rules(request, tracked)?),
             };
-            if entry.flags.stage() > 0 {
+            let ignored = rules.ignored(path)?;
+            if ignored.all {
                 continue;
             }
-            let path = entry.path.as_bstr();
-            let mode = mode_of(observed);
-            // Only an intent to add: what is there is new, whatever is recorded.
-            let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
-            let mut submodule = None;
-            if (if is_new { mode } else { entry.mode }).is_gitlink() {
-                let rules = match &mut rules {
-                    Some(rules) => rules,
-                    none => none.insert(self.submodule_rules(request, tracked)?),
-                };
-                let ignored = rules.ignored(path)?;
-                if ignored.all {
+            if mode.is_symlink() && !is_new && !ignored.dirty {
+                // git looks for the submodule whatever is in its place, and not behind a link.
+                submodule_repository(submodules.repository, path)?;
+            }
+            if is_new {
+                submodule = Some(SubmoduleState::default());
+            } else if observed == Observed::Nested {
+                let found = submodules.state(path, &entry.id, ignored, request.threads_max)?;
+                if found.is_none() {
                     continue;
                 }
-                if mode.is_symlink() && !is_new && !ignored.dirty {
-                    // git looks for the submodule whatever is in its place, and not behind a link.
-                    submodule_repository(&self.repository, path)?;
-                }
-                if is_new {
-                    submodule = Some(SubmoduleState::default());
-                } else if observed == Observed::Nested {
-                    let found = state(
-                        &self.repository,
-                        path,
-                        &entry.id,
-                        ignored,
-                        request.threads_max,
-                        self.stderr,
-                    )?;
-                    if found.is_none() {
-                        continue;
-                    }
-                    submodule = found;
-                }
+                submodule = found;
             }
-            let kind = match observed {
-                Observed::Missing => ChangeKind::Deleted,
-                _ if is_new => ChangeKind::Added,
-                _ if entry.mode.same_type(mode) => ChangeKind::Modified,
-                _ => ChangeKind::TypeChanged,
-            };
-            if mode.is_gitlink() && submodule.is_none() {
-                // A repository in place of a file has other commits than the file, as git sees it.
-                let new_commits = kind == ChangeKind::TypeChanged;
-                submodule = Some(SubmoduleState {
-                    new_commits,
-                    ..SubmoduleState::default()
-                });
-            }
-            all.push(Unstaged {
-                entry,
-                kind,
-                mode,
-                submodule,
-                origin: None,
+        }
+        let kind = match observed {
+            Observed::Missing => ChangeKind::Deleted,
+            _ if is_new => ChangeKind::Added,
+            _ if entry.mode.same_type(mode) => ChangeKind::Modified,
+            _ => ChangeKind::TypeChanged,
+        };
+        if mode.is_gitlink() && submodule.is_none() {
+            // A repository in place of a file has other commits than the file, as git sees it.
+            let new_commits = kind == ChangeKind::TypeChanged;
+            submodule = Some(SubmoduleState {
+                new_commits,
+                ..SubmoduleState::default()
             });
         }
-        Ok(all)
+        all.push(Unstaged {
+            entry,
+            kind,
+            mode,
+            submodule,
+            origin: None,
+        });
     }
-
-    pub(super) fn submodule_rules(
-        &self,
-        request: &StatusRequest,
-        tracked: &Tracked,
-    ) -> Result<SubmoduleRules, SessionError> {
-        SubmoduleRules::new(
-            &self.repository,
-            tracked,
-            &self.objects,
-            &self.messages,
-            request,
-            self.settings.ignore_submodules,
-        )
-    }
+    Ok(all)
 }

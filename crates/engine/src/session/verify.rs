@@ -104,7 +104,7 @@ pub fn verify<E: From<SessionError>>(
         return Ok(found);
     }
     if found.problems.is_empty() {
-        found.entries = session.compare_entries(&mut found.problems)?;
+        found.entries = compare_entries(&mut session, &mut found.problems)?;
     }
     let usual = session.settings.untracked;
     let question = |untracked, ignored| Question { untracked, ignored };
@@ -176,60 +176,58 @@ fn differences(question: Question, with: &Status, without: &Status) -> Vec<Probl
     differing.map(problem).collect()
 }
 
-impl Session {
-    /// Compares the tree that is made with the state with the index, and returns how many entries that has; `None` where
-    /// they cannot be compared.
-    fn compare_entries(
-        &mut self,
-        problems: &mut Vec<Problem>,
-    ) -> Result<Option<usize>, SessionError> {
-        self.refresh_index()?;
-        let Some(state) = self.index.as_ref().filter(|it| it.is_as_written()) else {
-            return Ok(None);
-        };
-        let index = state.whole(&self.repository)?;
-        let own = &state.file.own;
-        if Stamp::of(&own.path).ok().flatten() != own.stamp {
-            return Ok(None);
-        }
-        let mut entries = index.entries().iter().peekable();
-        let mut differ = |path: BString, stage, is_in_index, is_in_tree| {
-            problems.push(Problem::Entry {
-                path,
-                stage,
-                is_in_index,
-                is_in_tree,
-            });
-        };
-        let _ = state.tracked.visit::<()>(
-            |_| true,
-            |number, path, file| {
-                let found = TrackedEntry::new(number, path.to_owned(), file);
-                let place = (path, found.flags.stage());
-                let place_of = |entry| (index.path(entry), entry.flags.stage());
-                while let Some(entry) = entries.next_if(|entry| place_of(entry) < place) {
-                    let (path, stage) = place_of(entry);
-                    differ(path.to_owned(), stage, true, false);
-                }
-                match entries.next_if(|entry| place_of(entry) == place) {
-                    None => differ(found.path, place.1, false, true),
-                    Some(entry) => {
-                        let is_same = entry.stat == found.stat
-                            && entry.mode == found.mode
-                            && entry.flags == found.flags
-                            && entry.id == found.id;
-                        if !is_same {
-                            differ(found.path, place.1, true, true);
-                        }
+/// Compares the tree that is made with the state with the index, and returns how many entries that has; `None` where
+/// they cannot be compared.
+fn compare_entries(
+    session: &mut Session,
+    problems: &mut Vec<Problem>,
+) -> Result<Option<usize>, SessionError> {
+    session.refresh_index()?;
+    let Some(state) = session.index.as_ref().filter(|it| it.is_as_written()) else {
+        return Ok(None);
+    };
+    let index = state.whole(&session.repository)?;
+    let own = &state.file.own;
+    if Stamp::of(&own.path).ok().flatten() != own.stamp {
+        return Ok(None);
+    }
+    let mut entries = index.entries().iter().peekable();
+    let mut differ = |path: BString, stage, is_in_index, is_in_tree| {
+        problems.push(Problem::Entry {
+            path,
+            stage,
+            is_in_index,
+            is_in_tree,
+        });
+    };
+    let _ = state.tracked.visit::<()>(
+        |_| true,
+        |number, path, file| {
+            let found = TrackedEntry::new(number, path.to_owned(), file);
+            let place = (path, found.flags.stage());
+            let place_of = |entry| (index.path(entry), entry.flags.stage());
+            while let Some(entry) = entries.next_if(|entry| place_of(entry) < place) {
+                let (path, stage) = place_of(entry);
+                differ(path.to_owned(), stage, true, false);
+            }
+            match entries.next_if(|entry| place_of(entry) == place) {
+                None => differ(found.path, place.1, false, true),
+                Some(entry) => {
+                    let is_same = entry.stat == found.stat
+                        && entry.mode == found.mode
+                        && entry.flags == found.flags
+                        && entry.id == found.id;
+                    if !is_same {
+                        differ(found.path, place.1, true, true);
                     }
                 }
-                ControlFlow::Continue(())
-            },
-        );
-        for entry in entries {
-            let path = index.path(entry).to_owned();
-            differ(path, entry.flags.stage(), true, false);
-        }
-        Ok(Some(index.entries().len()))
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    for entry in entries {
+        let path = index.path(entry).to_owned();
+        differ(path, entry.flags.stage(), true, false);
     }
+    Ok(Some(index.entries().len()))
 }

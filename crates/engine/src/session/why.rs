@@ -6,6 +6,7 @@ mod tracked;
 mod untracked;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
@@ -15,12 +16,14 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Sign, Verdict};
 
+use super::ignoring::DirectoryRules;
 pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
 use vigil_git::convert::Step;
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
+use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::pathspec;
 
 /// What is known of one path.
@@ -227,8 +230,14 @@ impl Session {
             request,
             pairs,
         };
+        let explanation = Explanation {
+            said,
+            base: self.excludes.rules(),
+            rules: self.directory_rules(),
+            session: self,
+        };
         let all = located.into_iter();
-        all.map(|path| self.why_one(path, &said)).collect()
+        all.map(|path| explanation.of(path)).collect()
     }
 
     /// The renames and copies that a status finds if it looks for them as it is configured to.
@@ -265,14 +274,32 @@ impl Session {
         Ok(pairs)
     }
 
-    fn why_one(&mut self, path: BString, said: &Said) -> Result<Why, SessionError> {
-        let change = said.changes.get(&path).cloned();
+    /// The short form of an id, as git prints it.
+    pub fn abbreviated(&self, id: &oid) -> BString {
+        let short = self.objects.abbreviate(id, &self.repository.config);
+        short.unwrap_or_else(|_| id.to_string().into())
+    }
+}
+
+/// What single paths are explained by.
+struct Explanation<'s> {
+    session: &'s Session,
+    said: Said,
+    /// The ignore rules that hold for the whole working tree, and those of single directories.
+    base: Arc<IgnoreRules>,
+    rules: DirectoryRules<'s>,
+}
+
+impl Explanation<'_> {
+    /// Why a status says of `path` what it says.
+    fn of(&self, path: BString) -> Result<Why, SessionError> {
+        let change = self.said.changes.get(&path).cloned();
         let is_of_it = |pair: &&Pair| {
             let is_source = pair.kind == ChangeKind::Renamed && pair.source.path == path;
             is_source || pair.target == path
         };
-        let pairs: Vec<Pair> = said.pairs.iter().filter(is_of_it).cloned().collect();
-        let Some(state) = &self.index else {
+        let pairs: Vec<Pair> = self.said.pairs.iter().filter(is_of_it).cloned().collect();
+        let Some(state) = &self.session.index else {
             return Ok(Why {
                 path,
                 change,
@@ -284,11 +311,11 @@ impl Session {
         let found = if let Some(Change::Unmerged(_)) = change {
             Found::Conflict
         } else if let Some(entry) = state.tracked.find(path.as_ref(), 0) {
-            Found::Tracked(Box::new(self.why_tracked(entry, change.as_ref(), said)?))
+            Found::Tracked(Box::new(self.tracked(entry, change.as_ref())?))
         } else if let Some(dir) = dir {
-            Found::Directory(self.why_directory(dir, path.as_ref(), said))
+            Found::Directory(self.directory(dir, path.as_ref()))
         } else {
-            self.why_beside(path.as_ref(), said)
+            self.untracked(path.as_ref())
         };
         Ok(Why {
             path,
@@ -297,18 +324,12 @@ impl Session {
             found,
         })
     }
+}
 
-    /// The short form of an id, as git prints it.
-    pub fn abbreviated(&self, id: &oid) -> BString {
-        let short = self.objects.abbreviate(id, &self.repository.config);
-        short.unwrap_or_else(|_| id.to_string().into())
-    }
-
-    /// The first directory above `path` of which `holds`, the outermost first.
-    fn first_above<'p>(&self, path: &'p BStr, holds: impl Fn(&BStr) -> bool) -> Option<&'p BStr> {
-        let mut above = path.find_iter(b"/").filter_map(|end| path.get(..end));
-        above.find(|dir| holds(dir.as_bstr())).map(BStr::new)
-    }
+/// The first directory above `path` of which `holds`, the outermost first.
+fn first_above(path: &BStr, holds: impl Fn(&BStr) -> bool) -> Option<&BStr> {
+    let mut above = path.find_iter(b"/").filter_map(|end| path.get(..end));
+    above.find(|dir| holds(dir.as_bstr())).map(BStr::new)
 }
 
 impl Why {

@@ -7,31 +7,32 @@ use vigil_model::seen::ComparedRecord;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
 
-use super::{Contents, Facts, Reason, Said, Session, SessionError, Tracked, file_name, parent};
+use super::{
+    Contents, Explanation, Facts, Reason, SessionError, Tracked, file_name, first_above, parent,
+};
 use crate::checked_out::checked_out;
 use crate::git_system::observed_facts;
 use crate::status::Change;
 use vigil_model::change::ChangeKind;
 use vigil_stamp::Stamp;
 
-impl Session {
+impl Explanation<'_> {
     /// Why the path of `entry`, of which a status says `change`, is taken for changed or not.
-    pub(super) fn why_tracked(
+    pub(super) fn tracked(
         &self,
         entry: TrackedEntry,
         change: Option<&Change>,
-        said: &Said,
     ) -> Result<Tracked, SessionError> {
         let unstaged = match change {
             Some(Change::Tracked(change)) => change.unstaged,
             _ => None,
         };
-        let index = self.index.as_ref();
+        let index = self.session.index.as_ref();
         Ok(Tracked {
             index_written_at: index
                 .map(|index| index.file.written_at())
                 .unwrap_or_default(),
-            reason: self.reason(&entry, unstaged, said)?,
+            reason: self.reason(&entry, unstaged)?,
             entry,
         })
     }
@@ -40,25 +41,25 @@ impl Session {
         &self,
         entry: &TrackedEntry,
         unstaged: Option<ChangeKind>,
-        said: &Said,
     ) -> Result<Reason, SessionError> {
         let path = entry.path.as_bstr();
         let (flags, mode) = (entry.flags, entry.mode);
         let stat = self
+            .rules
             .on_disk(path)
             .map_or(Err(Errno::NOENT), |on_disk| lstat_path(&on_disk));
         if flags.is_assume_valid() {
             return Ok(Reason::AssumeUnchanged);
         }
         if flags.is_skip_worktree() && unstaged.is_none() {
-            let looks = self.settings.looks_at_present_skipped_files();
+            let looks = self.session.settings.looks_at_present_skipped_files();
             let is_present = stat.is_ok();
             if !is_present || !looks {
                 return Ok(Reason::SkipWorktree { is_present });
             }
         }
         let is_link = |dir: &BStr| {
-            let on_disk = self.on_disk(dir);
+            let on_disk = self.rules.on_disk(dir);
             on_disk.is_some_and(|dir| lstat_path(&dir).is_ok_and(|stat| stat.is_symlink()))
         };
         let stat = match stat {
@@ -66,11 +67,11 @@ impl Session {
             Err(error) => return Ok(Reason::Unknown(errno::text(error).to_string())),
             Ok(stat) => stat,
         };
-        if let Some(link) = self.first_above(path, is_link) {
+        if let Some(link) = first_above(path, is_link) {
             return Ok(Reason::BehindLink(link.to_owned()));
         }
         if stat.is_dir() && mode.is_gitlink() {
-            return self.submodule_reason(entry, said);
+            return self.submodule_reason(entry);
         }
         if stat.is_dir() && unstaged == Some(ChangeKind::Deleted) {
             return Ok(Reason::Replaced);
@@ -85,14 +86,17 @@ impl Session {
             .map(Reason::Facts)
     }
 
-    fn submodule_reason(&self, entry: &TrackedEntry, said: &Said) -> Result<Reason, SessionError> {
+    fn submodule_reason(&self, entry: &TrackedEntry) -> Result<Reason, SessionError> {
         let path = entry.path.as_bstr();
-        let Some(index) = &self.index else {
+        let Some(index) = &self.session.index else {
             return Ok(Reason::OtherType);
         };
-        let rules = self.submodule_rules(&said.request, &index.tracked)?;
+        let rules = self
+            .session
+            .submodules()
+            .rules(&self.said.request, &index.tracked)?;
         let ignored = rules.ignored(path)?.kind();
-        let head = checked_out(&self.repository, path);
+        let head = checked_out(&self.session.repository, path);
         Ok(Reason::Submodule { head, ignored })
     }
 
@@ -105,8 +109,9 @@ impl Session {
         let observed = observed_facts(stat);
         let recorded = &entry.stat;
         let is_empty_blob = recorded.size == 0 && entry.id.is_empty_blob();
-        let rules = &self.settings.stat_rules;
+        let rules = &self.session.settings.stat_rules;
         let at = self
+            .session
             .index
             .as_ref()
             .map(|index| index.file.written_at())
@@ -122,6 +127,7 @@ impl Session {
                     true => Vec::new(),
                     // A status would have ended with that.
                     false => self
+                        .session
                         .converter
                         .explain(entry.path.as_bstr())
                         .unwrap_or_default(),
@@ -139,7 +145,7 @@ impl Session {
     /// Whether the state on disk has a comparison of the contents of the file, as it is now.
     fn has_recorded_comparison(&self, entry: &TrackedEntry, stat: &Stat) -> bool {
         let path = entry.path.as_bstr();
-        let (Some(index), Some(state)) = (&self.index, &self.state) else {
+        let (Some(index), Some(state)) = (&self.session.index, &self.session.state) else {
             return false;
         };
         let (is_trusted, distrusted_from) = state.trust_in_stamps();
@@ -153,7 +159,7 @@ impl Session {
         let stamp = Stamp::from(stat);
         let conversion = match stat.is_symlink() {
             true => None,
-            false => self.converter.fingerprint(path),
+            false => self.session.converter.fingerprint(path),
         };
         let is_it = |one: &ComparedRecord| {
             let has_conversion = one.flags.get() & ComparedRecord::HAS_CONVERSION != 0;

@@ -7,28 +7,27 @@ use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT};
 
-use super::{Beyond, Directory, Found, Said, Session, Untracked, UntrackedMode, parent};
+use super::{
+    Beyond, Directory, Explanation, Found, Said, Untracked, UntrackedMode, first_above, parent,
+};
 use crate::session::ignoring::Decision;
+use crate::session::recorded_directories::ground;
 use crate::state::Standing;
 use crate::status::Change;
 use vigil_scan::question;
 use vigil_stamp::Stamp;
 
-impl Session {
+impl Explanation<'_> {
     /// What is in the directory `number`, at `path`, which has tracked files.
-    pub(super) fn why_directory(
-        &mut self,
-        number: DirNumber,
-        path: &BStr,
-        said: &Said,
-    ) -> Directory {
+    pub(super) fn directory(&self, number: DirNumber, path: &BStr) -> Directory {
         let mut found = Directory::default();
         let below = match path.is_empty() {
             true => BString::default(),
             false => join(path, BStr::new("")),
         };
         let is_below = |other: &BString| other.starts_with(&below);
-        for (_, change) in said
+        for (_, change) in self
+            .said
             .status
             .changes
             .iter()
@@ -43,13 +42,14 @@ impl Session {
                 }
             }
         }
-        found.untracked = said
+        found.untracked = self
+            .said
             .status
             .untracked
             .iter()
             .filter(|path| is_below(path))
             .count();
-        let entries = self.index.as_ref().map(|index| {
+        let entries = self.session.index.as_ref().map(|index| {
             let above = index.tracked.find_directory(parent(path)).unwrap_or(ROOT);
             let above = index.tracked.directory(above);
             let name = vigil_model::path::file_name(path);
@@ -59,22 +59,23 @@ impl Session {
             }
         });
         found.entries = entries.unwrap_or_default();
-        found.recorded_listing = self.standing_listing(number, path, said, None);
-        found.excluded = self.rules_at(path).excluded;
+        found.recorded_listing = self.standing_listing(number, path, None);
+        found.excluded = self.rules.at(&self.base, path).excluded;
         found
     }
 
     /// What there is at `path`, which is not tracked.
-    pub(super) fn why_beside(&mut self, path: &BStr, said: &Said) -> Found {
+    pub(super) fn untracked(&self, path: &BStr) -> Found {
         let is_sparse = |dir: &BStr| {
             let dir = join(dir, BStr::new(""));
-            let index = self.index.as_ref();
+            let index = self.session.index.as_ref();
             index.is_some_and(|index| index.tracked.find(dir.as_ref(), 0).is_some())
         };
-        if let Some(dir) = self.first_above(path, is_sparse) {
+        if let Some(dir) = first_above(path, is_sparse) {
             return Found::Beyond(Beyond::SparseDirectory(dir.to_owned()));
         }
         let stat = self
+            .rules
             .on_disk(path)
             .map_or(Err(Errno::NOENT), |path| lstat_path(&path));
         let stat = match stat {
@@ -88,9 +89,9 @@ impl Session {
         {
             return Found::Beyond(Beyond::GitFolder);
         }
-        let lies_in = |holds: &dyn Fn(&BStr) -> bool| self.first_above(path, holds);
+        let lies_in = |holds: &dyn Fn(&BStr) -> bool| first_above(path, holds);
         let is_submodule = |dir: &BStr| {
-            let index = self.index.as_ref();
+            let index = self.session.index.as_ref();
             let mut stages = 0..=3;
             index.is_some_and(|index| {
                 stages.any(|stage| {
@@ -103,15 +104,18 @@ impl Session {
             return Found::Beyond(Beyond::Submodule(submodule.to_owned()));
         }
         let is_link = |dir: &BStr| {
-            let stat = self.on_disk(dir).and_then(|dir| lstat_path(&dir).ok());
+            let stat = self
+                .rules
+                .on_disk(dir)
+                .and_then(|dir| lstat_path(&dir).ok());
             stat.is_some_and(|stat| stat.is_symlink())
         };
         if let Some(link) = lies_in(&is_link) {
             return Found::Beyond(Beyond::Link(link.to_owned()));
         }
-        let repository = lies_in(&|dir| self.repository.has_nested_repository(dir));
+        let repository = lies_in(&|dir| self.session.repository.has_nested_repository(dir));
         let repository = repository.map(BStr::to_owned);
-        let rules = self.rules_at(parent(path));
+        let rules = self.rules.at(&self.base, parent(path));
         let rule = match rules.decide(path, stat.is_dir()) {
             Decision::Ignored(excluded, rule) => return Found::Ignored { excluded, rule },
             Decision::Untracked(rule) => rule,
@@ -119,24 +123,24 @@ impl Session {
         if let Some(repository) = repository {
             return Found::Beyond(Beyond::Repository(repository));
         }
-        let listed_as = listed_as(path, &stat, said);
-        if listed_as.is_none() && said.request.untracked != UntrackedMode::No {
+        let listed_as = listed_as(path, &stat, &self.said);
+        if listed_as.is_none() && self.said.request.untracked != UntrackedMode::No {
             return Found::Beyond(unlisted(&stat));
         }
         Found::Untracked(Untracked {
             rule,
             recorded_listing: listed_as
                 .as_ref()
-                .and_then(|listed_as| self.listing_with(listed_as.as_ref(), said)),
+                .and_then(|listed_as| self.listing_with(listed_as.as_ref())),
             listed_as,
         })
     }
 
     /// The listing of the innermost tracked directory above `listed`, if it has that path, and holds.
-    fn listing_with(&mut self, listed: &BStr, said: &Said) -> Option<(BString, Timestamp)> {
+    fn listing_with(&self, listed: &BStr) -> Option<(BString, Timestamp)> {
         let mut dir = parent(listed.trim_end_with(|slash| slash == '/').as_bstr());
         let number = loop {
-            let index = self.index.as_ref()?;
+            let index = self.session.index.as_ref()?;
             match index.tracked.find_directory(dir) {
                 Some(number) => break number,
                 None => dir = parent(dir),
@@ -147,26 +151,26 @@ impl Session {
             false => listed.get(dir.len().saturating_add(1)..)?.as_bstr(),
         };
         let (name, dir) = (name.to_owned(), dir.to_owned());
-        let mtime = self.standing_listing(number, dir.as_ref(), said, Some(name.as_ref()))?;
+        let mtime = self.standing_listing(number, dir.as_ref(), Some(name.as_ref()))?;
         Some((dir, mtime))
     }
 
     /// The mtime of the listing of the directory `number`, at `dir`, that a status uses without a look, if there is one;
     /// with `name`, only if it has that untracked path.
     fn standing_listing(
-        &mut self,
+        &self,
         number: DirNumber,
         dir: &BStr,
-        said: &Said,
         name: Option<&BStr>,
     ) -> Option<Timestamp> {
-        let rules = self.rules_at(dir);
-        let wanted = question::number(said.request.untracked, said.request.ignored);
-        if !self.index.as_ref()?.has_recorded_names(number) {
+        let rules = self.rules.at(&self.base, dir);
+        let wanted = question::number(self.said.request.untracked, self.said.request.ignored);
+        if !self.session.index.as_ref()?.has_recorded_names(number) {
             return None;
         }
-        let ground = self.ground(dir, &rules)?;
-        let seen = self.state.as_ref()?.seen(number)?;
+        let state = self.session.state.as_ref()?;
+        let ground = ground(state, self.rules.top, dir, &rules)?;
+        let seen = state.seen(number)?;
         let mut listings = seen.listings();
         let listing = listings.find(|listing| listing.record.question.get() == wanted)?;
         let has_it = name.is_none_or(|name| listing.untracked().any(|path| path == name));
