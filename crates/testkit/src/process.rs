@@ -1,11 +1,18 @@
-//! Runs a program to its end, with a limit of time.
+//! Runs a program to its end, with a limit of time and one of what it may write.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// How many bytes a program may write before it is taken for one that writes without end.
+pub const WRITTEN_MAX: usize = 256 << 20;
+
+/// How much is kept of what such a program wrote, of each of its outputs.
+const KEPT_MAX: usize = 1 << 16;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +23,21 @@ pub enum Ending {
     Signal(i32),
     /// It did not end in time and was killed.
     TimedOut,
+    /// It wrote more than [`WRITTEN_MAX`] and was killed.
+    WroteTooMuch,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WroteTooMuch => write!(
+                f,
+                "it wrote more than {} MiB, and was killed",
+                WRITTEN_MAX >> 20
+            ),
+            other => write!(f, "{other:?}"),
+        }
+    }
 }
 
 /// What a program said, and how it ended.
@@ -23,9 +45,9 @@ pub enum Ending {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// All of its standard output.
+    /// All of its standard output; of one that wrote too much, the beginning.
     pub stdout: Vec<u8>,
-    /// All of its standard error.
+    /// The same of its standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -38,48 +60,100 @@ impl Outcome {
 
 /// Runs `command` with `input` on its standard input and collects what it says.
 ///
-/// `input` must fit in a pipe (64 KiB), since it is written before anything is read. The program runs in a process
-/// group of its own, which is killed when `limit` has passed.
+/// The program runs in a process group of its own, which is killed when `limit` has passed, or when it wrote more than
+/// [`WRITTEN_MAX`].
 ///
 /// # Errors
 /// When the program cannot be started, or its pipes fail.
 pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Outcome> {
+    let ended = finish(command, input, Some(limit))?;
+    let ending = match (ended.end, ended.status.code()) {
+        (End::TimedOut, _) => Ending::TimedOut,
+        (End::WroteTooMuch, _) => Ending::WroteTooMuch,
+        (End::Closed, Some(code)) => Ending::Exit(code),
+        (End::Closed, None) => Ending::Signal(ended.status.signal().unwrap_or_default()),
+    };
+    Ok(Outcome {
+        ending,
+        stdout: ended.stdout,
+        stderr: ended.stderr,
+    })
+}
+
+/// Runs `command` with `input` on its standard input, however long it takes.
+///
+/// # Errors
+/// When the program cannot be started, its pipes fail, or it writes more than [`WRITTEN_MAX`].
+pub fn output(command: &mut Command, input: &[u8]) -> io::Result<Output> {
+    let ended = finish(command, Some(input), None)?;
+    if matches!(ended.end, End::WroteTooMuch) {
+        let program = command.get_program().display();
+        return Err(io::Error::other(format!(
+            "{program}: {}",
+            Ending::WroteTooMuch
+        )));
+    }
+    Ok(Output {
+        status: ended.status,
+        stdout: ended.stdout,
+        stderr: ended.stderr,
+    })
+}
+
+/// Why no more is read.
+#[derive(Clone, Copy)]
+enum End {
+    /// Both pipes ended.
+    Closed,
+    TimedOut,
+    WroteTooMuch,
+}
+
+struct Ended {
+    end: End,
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+fn finish(
+    command: &mut Command,
+    input: Option<&[u8]>,
+    limit: Option<Duration>,
+) -> io::Result<Ended> {
     command
-        .stdin(if input.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
+        .stdin(match input {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
     let mut child = command.spawn()?;
-    if let (Some(bytes), Some(mut pipe)) = (input, child.stdin.take()) {
-        // A program that does not read its input is no fault of ours.
-        let _ = pipe.write_all(bytes);
-    }
-    let deadline = Instant::now() + limit;
-    let mut stdout = Vec::new();
-    let mut stderr = Vec::new();
-    let in_time = drain(&mut child, &mut stdout, &mut stderr, deadline)?;
-    if !in_time {
-        kill_group(&child);
-        child.wait()?;
-        return Ok(Outcome {
-            ending: Ending::TimedOut,
+    let deadline = limit.map(|limit| Instant::now() + limit);
+    let stdin = child.stdin.take();
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        if let (Some(bytes), Some(mut pipe)) = (input, stdin) {
+            // A program that does not read its input is no fault of ours.
+            scope.spawn(move || pipe.write_all(bytes).is_ok());
+        }
+        let end = drain(&mut child, &mut stdout, &mut stderr, deadline);
+        if !matches!(end, Ok(End::Closed)) {
+            kill_group(&child);
+        }
+        let status = child.wait()?;
+        let end = end?;
+        if matches!(end, End::WroteTooMuch) {
+            stdout.truncate(KEPT_MAX);
+            stderr.truncate(KEPT_MAX);
+        }
+        Ok(Ended {
+            end,
+            status,
             stdout,
             stderr,
-        });
-    }
-    let status = child.wait()?;
-    let ending = match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exit(code),
-        (None, signal) => Ending::Signal(signal.unwrap_or_default()),
-    };
-    Ok(Outcome {
-        ending,
-        stdout,
-        stderr,
+        })
     })
 }
 
@@ -101,13 +175,13 @@ pub(crate) fn remaining(deadline: Instant) -> Timespec {
     }
 }
 
-/// Reads both pipes to their ends; `false` when the deadline passed before.
+/// Reads both pipes to their ends, or until the deadline passed or there was too much.
 fn drain(
     child: &mut Child,
     stdout: &mut Vec<u8>,
     stderr: &mut Vec<u8>,
-    deadline: Instant,
-) -> io::Result<bool> {
+    deadline: Option<Instant>,
+) -> io::Result<End> {
     let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(io::Error::other("a pipe of the child is missing"));
     };
@@ -133,8 +207,9 @@ fn drain(
                     },
                 ),
             ];
-            if poll(&mut fds, Some(&remaining(deadline)))? == 0 {
-                return Ok(false);
+            let left = deadline.map(remaining);
+            if poll(&mut fds, left.as_ref())? == 0 {
+                return Ok(End::TimedOut);
             }
             let [first, second] = fds;
             (!first.revents().is_empty(), !second.revents().is_empty())
@@ -145,11 +220,14 @@ fn drain(
         if err_open && err_ready {
             err_open = read_some(&mut err, &mut buffer, stderr)?;
         }
-        if Instant::now() > deadline {
-            return Ok(false);
+        if stdout.len() + stderr.len() > WRITTEN_MAX {
+            return Ok(End::WroteTooMuch);
+        }
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Ok(End::TimedOut);
         }
     }
-    Ok(true)
+    Ok(End::Closed)
 }
 
 /// Reads once; `false` at the end.
@@ -195,5 +273,31 @@ mod tests {
             Duration::ZERO,
         );
         assert_eq!(outcome.ending, Ending::TimedOut);
+    }
+
+    #[test]
+    fn more_input_than_a_pipe_holds_arrives() {
+        let input = vec![b'x'; 1 << 20];
+        let outcome = sh("cat", Some(&input), Duration::from_secs(20));
+        assert!(outcome.stdout == input);
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_killed() {
+        for script in ["yes", "yes >&2"] {
+            let outcome = sh(script, None, Duration::from_secs(600));
+            assert_eq!(outcome.ending, Ending::WroteTooMuch);
+            let kept = outcome.stdout.len() + outcome.stderr.len();
+            assert_eq!(kept, KEPT_MAX, "{script}");
+            assert_eq!(
+                outcome.ending.to_string(),
+                "it wrote more than 256 MiB, and was killed"
+            );
+        }
+        let error = output(&mut Command::new("yes"), b"").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "yes: it wrote more than 256 MiB, and was killed"
+        );
     }
 }

@@ -194,6 +194,25 @@ fn a_candidate_that_hangs_is_caught() {
     assert_eq!(totals.mismatches, 1);
 }
 
+#[test]
+fn a_candidate_that_writes_without_end_is_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = script(directory.path(), "exec yes");
+    let mut campaign = campaign(1, 1, false);
+    campaign.shrinks = false;
+    let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let totals = run(&settings(&candidate), &campaign, &output);
+    let report = String::from_utf8(output.into_inner().unwrap()).unwrap();
+    assert!(
+        report.contains("it wrote more than 256 MiB, and was killed"),
+        "{}",
+        &report[..report.len().min(1000)]
+    );
+    // What it wrote is not told in full.
+    assert!(report.len() < 10 << 20, "{}", report.len());
+    assert_eq!(totals.mismatches, 1);
+}
+
 /// The model of gitstatusd, perhaps with a wrong field.
 fn model(directory: &Path, arguments: &str) -> PathBuf {
     script(

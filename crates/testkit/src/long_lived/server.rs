@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::process::{kill_group, remaining};
+use crate::process::{Ending, WRITTEN_MAX, kill_group, remaining};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 use crate::settings::Settings;
@@ -122,6 +122,9 @@ impl Server {
             }
             match self.responses.read(&mut buffer) {
                 Ok(0) => return Err("it ended".to_owned()),
+                Ok(_) if response.len() > WRITTEN_MAX => {
+                    return Err(Ending::WroteTooMuch.to_string());
+                }
                 Ok(length) => response.extend_from_slice(buffer.get(..length).unwrap_or_default()),
                 Err(error) => return Err(error.to_string()),
             }

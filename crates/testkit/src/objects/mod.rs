@@ -267,7 +267,7 @@ impl Ground<'_> {
         if ours == theirs {
             return Ok(Verdict::Same);
         }
-        let ending = |outcome: &Outcome| format!("{:?}\n", outcome.ending).into_bytes();
+        let ending = |outcome: &Outcome| format!("{}\n", outcome.ending).into_bytes();
         let differences = [
             (
                 "standard output",
