@@ -3,30 +3,34 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::io::{Read, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
+
+use vigil_testkit::sandbox::{answer, git_is_at_least};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// Two repositories: one with loose and packed objects, a mailmap, attributes, tags and links, and an empty one.
-struct Sandbox {
-    folder: tempfile::TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
     fn new(format: &str) -> Self {
-        let sandbox = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
+        let mut sandbox =
+            vigil_testkit::sandbox::Sandbox::initialised(&[&format!("--object-format={format}")]);
+        for who in ["AUTHOR", "COMMITTER"] {
+            sandbox.set(&format!("GIT_{who}_NAME"), "Wrong Name");
+            sandbox.set(&format!("GIT_{who}_EMAIL"), "author@example.com");
+        }
         let top = sandbox.top();
-        std::fs::create_dir_all(top.join("dir/sub")).unwrap();
-        sandbox.git(&[
-            "init",
-            "-q",
-            "-b",
-            "main",
-            &format!("--object-format={format}"),
-        ]);
         for (name, contents) in [
             ("file", "one\n".repeat(400)),
             ("dir/data", "no end of line".to_owned()),
@@ -43,7 +47,7 @@ impl Sandbox {
             ("a.crlf", "a\nb\n".to_owned()),
             ("a.up", "shout\n".to_owned()),
         ] {
-            std::fs::write(top.join(name), contents).unwrap();
+            sandbox.write(name, contents);
         }
         std::os::unix::fs::symlink("../file", top.join("dir/link")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("dangling")).unwrap();
@@ -59,81 +63,21 @@ impl Sandbox {
         std::fs::write(top.join("late"), "loose\n").unwrap();
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-q", "-m", "third"]);
-        sandbox
-    }
-
-    fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
-    }
-
-    fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        std::fs::create_dir_all(self.top()).unwrap();
-        command
-            .current_dir(self.top())
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("LC_ALL", "C");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "Wrong Name")
-                .env(format!("GIT_{who}_EMAIL"), "author@example.com")
-                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
-        }
-        command
+        Self(sandbox)
     }
 
     fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Output {
-        let mut child = self
-            .command(program, arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        // Whoever ends before has not read all.
-        let _ = stdin.write_all(input);
-        drop(stdin);
-        child.wait_with_output().unwrap()
+        answer(self.command(program, "", arguments), input)
     }
 
+    /// What git prints, with the newline at its end.
     fn git(&self, arguments: &[&str]) -> String {
-        let output = self.run("git", arguments, b"");
-        assert!(output.status.success(), "git {arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Whether git is as new as this: what it does with mailmaps and filters changed.
-    fn git_is_at_least(&self, minor: u32) -> bool {
-        let version = self.git(&["version"]);
-        let found = version
-            .split('.')
-            .nth(1)
-            .and_then(|text| text.parse::<u32>().ok());
-        found.is_none_or(|found| found >= minor)
+        String::from_utf8(self.git_bytes(arguments)).unwrap()
     }
 
     /// Both programs say the same to `arguments` and `input`.
     fn compare(&self, arguments: &[&str], input: &[u8]) {
-        let arguments = [&["cat-file"], arguments].concat();
-        let (ours, theirs) = (
-            self.run(VIGIL, &arguments, input),
-            self.run("git", &arguments, input),
-        );
-        let shown = |output: &Output| {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            (
-                output.status.code(),
-                text(&output.stdout),
-                text(&output.stderr),
-            )
-        };
-        assert_eq!(shown(&ours), shown(&theirs), "{arguments:?}");
-        assert!(ours.stdout == theirs.stdout, "{arguments:?}");
+        self.same_fed(&[&["cat-file"], arguments].concat(), input);
     }
 
     fn ids(&self) -> Vec<String> {
@@ -203,7 +147,7 @@ fn batches_print_what_git_prints() {
             &["--batch=%(nothing)"],
             &["--batch=%(objectname"],
         ] {
-            if is_younger(options) && !sandbox.git_is_at_least(47) {
+            if is_younger(options) && !git_is_at_least("git", 47) {
                 continue;
             }
             sandbox.compare(options, &lines);
@@ -213,7 +157,7 @@ fn batches_print_what_git_prints() {
             );
         }
         for options in [&["--batch", "-Z"][..], &["--batch-check", "-z"]] {
-            if is_younger(options) && !sandbox.git_is_at_least(47) {
+            if is_younger(options) && !git_is_at_least("git", 47) {
                 continue;
             }
             sandbox.compare(options, &in_nul);
@@ -226,7 +170,7 @@ fn batches_print_what_git_prints() {
             &["--batch-check=%(objectname) %(deltabase)", "--unordered"],
             &["--batch", "--use-mailmap"],
         ] {
-            if is_younger(options) && !sandbox.git_is_at_least(47) {
+            if is_younger(options) && !git_is_at_least("git", 47) {
                 continue;
             }
             sandbox.compare(&[&["--batch-all-objects"], options].concat(), b"");
@@ -256,7 +200,7 @@ fn commands_are_understood_as_git_understands_them() {
         "info HEAD\n\r\n",
         "info HEAD\n\0nothing\n",
     ] {
-        if input.starts_with("mailmap") && !sandbox.git_is_at_least(55) {
+        if input.starts_with("mailmap") && !git_is_at_least("git", 55) {
             continue;
         }
         sandbox.compare(&["--batch-command"], input.as_bytes());
@@ -266,7 +210,7 @@ fn commands_are_understood_as_git_understands_them() {
             input.as_bytes(),
         );
     }
-    if !sandbox.git_is_at_least(42) {
+    if !git_is_at_least("git", 42) {
         return;
     }
     // What ends a line is part of it then.
@@ -350,7 +294,7 @@ fn wrong_command_lines_end_as_with_git() {
 fn whoever_waits_is_answered_at_once() {
     let sandbox = Sandbox::new("sha1");
     let mut child: Child = sandbox
-        .command(VIGIL, &["cat-file", "--batch"])
+        .command(VIGIL, "", &["cat-file", "--batch"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -375,7 +319,7 @@ fn a_closed_pipe_ends_it_quietly() {
     use std::os::unix::process::ExitStatusExt;
     let sandbox = Sandbox::new("sha1");
     let mut child = sandbox
-        .command(VIGIL, &["cat-file", "--batch"])
+        .command(VIGIL, "", &["cat-file", "--batch"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -413,7 +357,7 @@ fn damage_is_told_as_git_tells_it() {
             sandbox.compare(&[option, &id], b"");
         }
         // To older ones an empty file is none here, too.
-        if sandbox.git_is_at_least(47) {
+        if git_is_at_least("git", 47) {
             sandbox.compare(&["blob", &id], b"");
             sandbox.compare(&["tree", &id], b"");
         }
@@ -425,7 +369,7 @@ fn damage_is_told_as_git_tells_it() {
 #[test]
 fn a_pack_is_named_as_git_names_it() {
     let sandbox = Sandbox::new("sha1");
-    let (top, bare) = (sandbox.top(), sandbox.folder.path().join("bare"));
+    let (top, bare) = (sandbox.top(), sandbox.root().join("bare"));
     let bare = bare.to_str().unwrap();
     sandbox.git(&["clone", "-q", "--bare", "--no-local", ".", bare]);
     let id = sandbox.git(&["rev-parse", "HEAD:file"]).trim().to_owned();
@@ -444,7 +388,7 @@ fn a_pack_is_named_as_git_names_it() {
             std::fs::write(&path, bytes).unwrap();
         }
     }
-    let folder = sandbox.folder.path().to_str().unwrap();
+    let folder = sandbox.root().to_str().unwrap();
     let absolute = format!("{folder}/work/.git/objects");
     let linked = top.join(".git/worktrees/linked");
     std::fs::create_dir_all(top.join("below/linked")).unwrap();
@@ -474,8 +418,8 @@ fn a_pack_is_named_as_git_names_it() {
         ("work/dir", &[("GIT_OBJECT_DIRECTORY", absolute.as_str())]),
     ] {
         let [git, vigil] = ["git", VIGIL].map(|program| {
-            let mut command = sandbox.command(program, &["cat-file", "blob", &id]);
-            command.current_dir(sandbox.folder.path().join(directory));
+            let mut command = sandbox.command(program, "", &["cat-file", "blob", &id]);
+            command.current_dir(sandbox.root().join(directory));
             command.envs(variables.iter().copied()).output().unwrap()
         });
         assert_eq!(vigil, git, "{directory} {variables:?}");
@@ -532,7 +476,7 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
                     .filter_map(|word| word.parse().ok())
                     .collect();
                 // Before 2.55, the size of a delta's result was found out first.
-                if numbers.len() > 3 && !sandbox.git_is_at_least(55) {
+                if numbers.len() > 3 && !git_is_at_least("git", 55) {
                     continue;
                 }
                 // The size, the size in the pack, and the place there.
@@ -561,7 +505,7 @@ fn what_is_no_commit_has_no_parents() {
     sandbox.git(&["tag", "-a", "-m", "of a blob", "of-blob", "HEAD:late"]);
     sandbox.git(&["tag", "-a", "-m", "of a tag", "of-tag", "of-blob"]);
     // Before 2.55 git told of what the tag leads to.
-    if sandbox.git_is_at_least(55) {
+    if git_is_at_least("git", 55) {
         for name in ["of-blob^0", "of-blob~1", "of-tag^", "HEAD:dir~0"] {
             sandbox.compare(&["-t", name], b"");
         }
@@ -682,7 +626,7 @@ fn alternates_of_the_environment_are_named_from_the_top() {
     for alternate in ["../far/.git/objects", "../../../far/.git/objects"] {
         let types = [VIGIL, "git"].map(|program| {
             let arguments = ["-C", "dir/sub", "cat-file", "-t", id.trim()];
-            let mut command = sandbox.command(program, &arguments);
+            let mut command = sandbox.command(program, "", &arguments);
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate);
             let output = command.output().unwrap();
             (output.status.code(), output.stdout)
@@ -761,19 +705,15 @@ fn a_tree_in_the_place_of_another_one_is_none() {
 /// Objects that are named by the ids that they would have with the other kind of ids are shown with those.
 #[test]
 fn objects_have_ids_of_the_other_kind() {
-    let sandbox = Sandbox {
-        folder: tempfile::tempdir().unwrap(),
-    };
-    std::fs::create_dir_all(sandbox.top().join("dir")).unwrap();
-    sandbox.git(&["init", "-q", "-b", "main", "--object-format=sha1"]);
-    if !sandbox.git_is_at_least(45) {
+    let sandbox = Sandbox(vigil_testkit::sandbox::Sandbox::new());
+    if !git_is_at_least("git", 45) {
         return;
     }
     sandbox.git(&["config", "core.repositoryFormatVersion", "1"]);
     sandbox.git(&["config", "extensions.objectFormat", "sha1"]);
     sandbox.git(&["config", "extensions.compatObjectFormat", "sha256"]);
     let commit = |name: &str| {
-        std::fs::write(sandbox.top().join(name), format!("{name}\n")).unwrap();
+        sandbox.write(name, format!("{name}\n"));
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-q", "-m", name]);
     };

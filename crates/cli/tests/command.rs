@@ -7,24 +7,19 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use vigil_testkit::sandbox::Sandbox;
+
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-fn command(program: &str, folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", folder)
-        .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap())
-        .env_remove("GIT_CONFIG_GLOBAL")
-        .env_remove("GIT_DIR")
-        .env("LC_ALL", "C");
+/// A program at the root of a sandbox.
+fn command(sandbox: &Sandbox, program: &str, arguments: &[&str]) -> Command {
+    let mut command = sandbox.isolated(program, b"");
+    command.args(arguments);
     command
 }
 
-fn run(program: &str, folder: &Path, arguments: &[&str]) -> Output {
-    command(program, folder, arguments).output().unwrap()
+fn run(sandbox: &Sandbox, program: &str, arguments: &[&str]) -> Output {
+    command(sandbox, program, arguments).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -33,8 +28,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// Exit code, standard output, standard error.
 fn outcome(arguments: &[&str]) -> (i32, String, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let output = run(VIGIL, folder.path(), arguments);
+    let sandbox = Sandbox::empty();
+    let output = run(&sandbox, VIGIL, arguments);
     (
         output.status.code().unwrap(),
         text(&output.stdout),
@@ -135,13 +130,13 @@ fn an_unknown_command_is_refused() {
 
 #[test]
 fn a_damaged_configuration_is_said_before_an_unknown_option() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join(".gitconfig"), "[broken\n").unwrap();
+    let sandbox = Sandbox::empty();
+    std::fs::write(sandbox.home().join(".gitconfig"), "[broken\n").unwrap();
     for arguments in [
         &["--no-such-option", "status"][..],
         &["-C", "nowhere", "status"],
     ] {
-        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), arguments));
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(&sandbox, program, arguments));
         assert_eq!(text(&ours.stderr), text(&theirs.stderr), "{arguments:?}");
         assert_eq!(
             (ours.status.code(), theirs.status.code()),
@@ -203,8 +198,13 @@ fn help_of_a_command_is_what_the_command_says() {
 }
 
 /// Exit code and output of the program by another name.
-fn called(name: &str, folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = command(VIGIL, folder, arguments);
+fn called(
+    sandbox: &Sandbox,
+    name: &str,
+    folder: &Path,
+    arguments: &[&str],
+) -> (i32, String, String) {
+    let mut command = sandbox.command(VIGIL, folder, arguments);
     let output = command.arg0(name).output().unwrap();
     let code = output.status.code().unwrap();
     (code, text(&output.stdout), text(&output.stderr))
@@ -212,8 +212,8 @@ fn called(name: &str, folder: &Path, arguments: &[&str]) -> (i32, String, String
 
 #[test]
 fn usage_has_the_name_of_the_call() {
-    let folder = tempfile::tempdir().unwrap();
-    run("git", folder.path(), &["init", "-q"]);
+    let sandbox = Sandbox::empty();
+    run(&sandbox, "git", &["init", "-q"]);
     for (name, arguments, usage, has_format) in [
         (
             "vigil",
@@ -248,12 +248,12 @@ fn usage_has_the_name_of_the_call() {
         ("git-why", &["-h"], "git why [--format=json]", true),
         ("vigil", &["why", "-h"], "vigil why [--format=json]", true),
     ] {
-        let (code, stdout, stderr) = called(name, folder.path(), arguments);
+        let (code, stdout, stderr) = called(&sandbox, name, sandbox.root(), arguments);
         assert_eq!((code, stderr.as_str()), (0, ""), "{name} {arguments:?}");
         assert!(stdout.starts_with(&format!("usage: {usage}")), "{stdout}");
         assert_eq!(stdout.contains("--[no-]format["), has_format, "{stdout}");
     }
-    let (code, stdout, stderr) = called("git", folder.path(), &["status", "--bogus"]);
+    let (code, stdout, stderr) = called(&sandbox, "git", sandbox.root(), &["status", "--bogus"]);
     assert_eq!((code, stdout.as_str()), (129, ""));
     let start = "error: unknown option `bogus'\nusage: git status [<options>]";
     assert!(stderr.starts_with(start), "{stderr}");
@@ -262,19 +262,22 @@ fn usage_has_the_name_of_the_call() {
 /// git runs what it finds by such a name for a command of its own.
 #[test]
 fn a_link_is_a_command_of_git() {
-    let folder = tempfile::tempdir().unwrap();
-    let programs = folder.path().join("programs");
+    let sandbox = Sandbox::empty();
+    let programs = sandbox.root().join("programs");
     std::fs::create_dir(&programs).unwrap();
     for name in ["git-vst", "git-vigil"] {
         std::os::unix::fs::symlink(VIGIL, programs.join(name)).unwrap();
     }
-    let top = folder.path().join("work");
-    run("git", folder.path(), &["init", "-q", "-b", "main", "work"]);
+    let top = sandbox.root().join("work");
+    run(&sandbox, "git", &["init", "-q", "-b", "main", "work"]);
     std::fs::write(top.join("new"), "").unwrap();
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", programs.display());
     let git = |arguments: &[&str]| {
-        let output = command("git", &top, arguments).env("PATH", &path).output();
+        let output = sandbox
+            .command("git", &top, arguments)
+            .env("PATH", &path)
+            .output();
         let output = output.unwrap();
         let code = output.status.code().unwrap();
         (code, text(&output.stdout), text(&output.stderr))
@@ -291,10 +294,16 @@ fn a_link_is_a_command_of_git() {
     let (code, stdout, _) = git(&["vst", "--format=json"]);
     assert_eq!((code, stdout.starts_with("{\"schema\":")), (0, true));
     // Before the name there are no options, and what follows is no command.
-    assert_eq!(called("git-status", &top, &["-P", "status"]).0, 129);
-    assert_eq!(called("git-status", &top, &["-s", "status"]).1, "");
-    assert_eq!(called("git-describe", &top, &["--always"]), {
-        let theirs = run("git", &top, &["describe", "--always"]);
+    assert_eq!(
+        called(&sandbox, "git-status", &top, &["-P", "status"]).0,
+        129
+    );
+    assert_eq!(
+        called(&sandbox, "git-status", &top, &["-s", "status"]).1,
+        ""
+    );
+    assert_eq!(called(&sandbox, "git-describe", &top, &["--always"]), {
+        let theirs = sandbox.output(&top, ["describe", "--always"], "");
         let code = theirs.status.code().unwrap();
         (code, text(&theirs.stdout), text(&theirs.stderr))
     });
@@ -302,13 +311,13 @@ fn a_link_is_a_command_of_git() {
 
 #[test]
 fn json_and_a_format_of_git_s_exclude_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    run("git", folder.path(), &["init", "-q"]);
+    let sandbox = Sandbox::empty();
+    run(&sandbox, "git", &["init", "-q"]);
     for arguments in [
         ["status", "--format=json", "--porcelain"],
         ["status", "--porcelain", "--format=json"],
     ] {
-        let output = run(VIGIL, folder.path(), &arguments);
+        let output = run(&sandbox, VIGIL, &arguments);
         assert_eq!(
             (output.status.code(), output.stdout),
             (Some(129), Vec::new())
@@ -319,19 +328,15 @@ fn json_and_a_format_of_git_s_exclude_each_other() {
         );
     }
     // Of git's own, the last counts.
-    let output = run(
-        VIGIL,
-        folder.path(),
-        &["status", "--porcelain", "--short", "-b"],
-    );
+    let output = run(&sandbox, VIGIL, &["status", "--porcelain", "--short", "-b"]);
     assert!(output.status.success());
 }
 
 /// As the newest git does: older ones end with 129.
 #[test]
 fn to_ask_for_help_is_no_mistake() {
-    let folder = tempfile::tempdir().unwrap();
-    run("git", folder.path(), &["init", "-q"]);
+    let sandbox = Sandbox::empty();
+    run(&sandbox, "git", &["init", "-q"]);
     for arguments in [
         &["status", "-h"][..],
         &["status", "-s", "-h"],
@@ -345,7 +350,7 @@ fn to_ask_for_help_is_no_mistake() {
         &["state", "-h"],
         &["state", "show", "-h"],
     ] {
-        let output = run(VIGIL, folder.path(), arguments);
+        let output = run(&sandbox, VIGIL, arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert!(output.stdout.starts_with(b"usage: "), "{arguments:?}");
         assert_eq!(text(&output.stderr), "", "{arguments:?}");
@@ -355,8 +360,8 @@ fn to_ask_for_help_is_no_mistake() {
 /// As the newest git does: older ones print the usage where answers are.
 #[test]
 fn usage_that_nobody_asked_for_is_a_complaint() {
-    let folder = tempfile::tempdir().unwrap();
-    run("git", folder.path(), &["init", "-q"]);
+    let sandbox = Sandbox::empty();
+    run(&sandbox, "git", &["init", "-q"]);
     for (arguments, complaint) in [
         (
             ["status", "--s"],
@@ -368,7 +373,7 @@ fn usage_that_nobody_asked_for_is_a_complaint() {
         ),
         (["status", "--bogus"], "unknown option `bogus'"),
     ] {
-        let output = run(VIGIL, folder.path(), &arguments);
+        let output = run(&sandbox, VIGIL, &arguments);
         assert_eq!(output.status.code(), Some(129), "{arguments:?}");
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
         let start = format!("error: {complaint}\nusage: ");
@@ -394,9 +399,9 @@ fn options_before_the_command_fail_as_in_git() {
         &["--paginated"],
         &["-s"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("file"), "").unwrap();
-        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), arguments));
+        let sandbox = Sandbox::empty();
+        std::fs::write(sandbox.root().join("file"), "").unwrap();
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(&sandbox, program, arguments));
         let first_line = |output: &Output| text(&output.stderr).lines().next().map(str::to_owned);
         assert_eq!(ours.status.code(), theirs.status.code(), "{arguments:?}");
         assert_eq!(first_line(&ours), first_line(&theirs), "{arguments:?}");
@@ -406,8 +411,8 @@ fn options_before_the_command_fail_as_in_git() {
 
 #[test]
 fn outside_of_a_repository_the_options_are_not_even_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = run(VIGIL, folder.path(), &["status", "--bogus"]);
+    let sandbox = Sandbox::empty();
+    let output = run(&sandbox, VIGIL, &["status", "--bogus"]);
     assert_eq!(output.status.code(), Some(128));
     assert!(output.stdout.is_empty());
     assert!(text(&output.stderr).starts_with("fatal: not a git repository"));
@@ -415,9 +420,9 @@ fn outside_of_a_repository_the_options_are_not_even_read() {
 
 #[test]
 fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    run("git", folder.path(), &["init", "-q"]);
-    let in_file = folder.path().join("more");
+    let sandbox = Sandbox::empty();
+    run(&sandbox, "git", &["init", "-q"]);
+    let in_file = sandbox.root().join("more");
     std::fs::write(&in_file, "[color \"status\"]\n\tadded = zz\n").unwrap();
     let include = format!("include.path={}", in_file.to_str().unwrap());
     for setting in [
@@ -433,7 +438,7 @@ fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
         "status.showUntrackedFiles=zz",
     ] {
         let arguments = ["-c", setting, "status", "--bogus"];
-        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), &arguments));
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(&sandbox, program, &arguments));
         assert_eq!(ours, theirs, "{setting}");
         assert_eq!(ours.status.code(), Some(128));
     }
@@ -444,18 +449,18 @@ fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
     ] {
         let [first, second] = settings;
         let arguments = ["-c", first, "-c", second, "status"];
-        let [ours, theirs] = [VIGIL, "git"].map(|program| run(program, folder.path(), &arguments));
+        let [ours, theirs] = [VIGIL, "git"].map(|program| run(&sandbox, program, &arguments));
         assert_eq!(ours, theirs, "{settings:?}");
     }
 }
 
 #[test]
 fn a_directory_that_is_gone_hurts_only_who_stands_in_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::empty();
     let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
     let in_gone = |arguments: &[&str]| {
         let all = [&["-c", script, VIGIL], arguments].concat();
-        run("sh", folder.path(), &all)
+        run(&sandbox, "sh", &all)
     };
     let output = in_gone(&["status"]);
     assert_eq!(output.status.code(), Some(128));
@@ -464,17 +469,17 @@ fn a_directory_that_is_gone_hurts_only_who_stands_in_it() {
         "fatal: Unable to read current working directory: No such file or directory\n"
     );
     assert_eq!(in_gone(&["version"]).status.code(), Some(0));
-    let elsewhere = folder.path().to_str().unwrap();
+    let elsewhere = sandbox.root().to_str().unwrap();
     let output = in_gone(&["-C", elsewhere, "status"]);
     assert!(text(&output.stderr).starts_with("fatal: not a git repository"));
 }
 
 #[test]
 fn a_reader_that_has_gone_ends_the_command_quietly() {
-    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::empty();
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
-    let mut command = command(VIGIL, folder.path(), &["help"]);
+    let mut command = command(&sandbox, VIGIL, &["help"]);
     let output = command.stdout(writer).stderr(Stdio::piped()).output();
     let output = output.unwrap();
     // As git: killed by the signal, not ended with its number.
@@ -487,9 +492,9 @@ fn a_reader_that_has_gone_ends_the_command_quietly() {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::empty();
     let full = std::fs::File::options().write(true).open("/dev/full");
-    let mut command = command(VIGIL, folder.path(), &["help"]);
+    let mut command = command(&sandbox, VIGIL, &["help"]);
     let output = command.stdout(full.unwrap()).stderr(Stdio::piped());
     let output = output.output().unwrap();
     assert_eq!(output.status.code(), Some(128));
@@ -501,10 +506,10 @@ fn a_full_disk_is_reported() {
 
 #[test]
 fn the_name_gitstatusd_chooses_that_command() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut named = command(VIGIL, folder.path(), &["--version"]);
+    let sandbox = Sandbox::empty();
+    let mut named = command(&sandbox, VIGIL, &["--version"]);
     let by_name = named.arg0("/opt/gitstatusd").output().unwrap();
-    let by_command = run(VIGIL, folder.path(), &["gitstatusd", "--version"]);
+    let by_command = run(&sandbox, VIGIL, &["gitstatusd", "--version"]);
     assert_eq!(by_name, by_command);
     assert!(!text(&by_name.stdout).starts_with("vigil version"));
 }

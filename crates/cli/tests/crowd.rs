@@ -9,9 +9,11 @@
     reason = "all of this file is tests"
 )]
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+use std::process::Stdio;
+
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::Sandbox;
+
 const PROCESSES: usize = 10;
 const QUESTIONS: [&[&str]; 4] = [
     &["status", "--porcelain=v2", "-z", "--no-renames"],
@@ -20,76 +22,25 @@ const QUESTIONS: [&[&str]; 4] = [
     &["status", "--porcelain=v2", "-uno", "--no-renames"],
 ];
 
-/// Numbers that look random (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(end).unwrap()).unwrap()
-    }
-}
-
-fn command(program: &str, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command
-        .current_dir(folder)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("HOME", folder.parent().unwrap())
-        .env_remove("GIT_CONFIG_GLOBAL")
-        .env_remove("GIT_DIR");
-    command
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-    let output = command("git", folder)
-        .args(identity)
-        .args(arguments)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    output.stdout
-}
-
-fn write(folder: &Path, name: &str, contents: &str) {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, contents).unwrap();
-}
-
 /// Changes something in the working tree or in the index.
-fn change(folder: &Path, random: &mut Random, round: usize) {
+fn change(sandbox: &Sandbox, random: &mut Chance, round: usize) {
     let (dir, file) = (random.below(12), random.below(12));
     let name = format!("d{dir}/e{}/f{file}", dir % 3);
     match random.below(7) {
-        0 => write(folder, &name, &format!("{round}\n")),
-        1 => drop(std::fs::remove_file(folder.join(&name))),
-        2 => write(folder, &format!("d{dir}/new{round}"), ""),
-        3 => write(folder, &format!("d{dir}/u{round}/x.o"), ""),
-        4 => drop(git(folder, &["add", "-A", &format!("d{dir}")])),
-        5 => drop(git(
-            folder,
-            &["commit", "-q", "--allow-empty", "-am", "round"],
-        )),
-        _ => write(
-            folder,
-            &format!("d{dir}/.gitignore"),
-            &format!("*.o\nnew{round}\n"),
-        ),
+        0 => sandbox.write(&name, &format!("{round}\n")),
+        1 => drop(std::fs::remove_file(sandbox.path(&name))),
+        2 => sandbox.write(&format!("d{dir}/new{round}"), ""),
+        3 => sandbox.write(&format!("d{dir}/u{round}/x.o"), ""),
+        4 => drop(sandbox.git(&["add", "-A", &format!("d{dir}")])),
+        5 => drop(sandbox.git(&["commit", "-q", "--allow-empty", "-am", "round"])),
+        _ => sandbox.write(format!("d{dir}/.gitignore"), &format!("*.o\nnew{round}\n")),
     }
 }
 
 /// Asks once, and kills the process if it is to be, after so many turns on which others may run. It may have answered then.
-fn ask(folder: &Path, question: usize, expected: &[Vec<u8>], kill_after: Option<usize>) {
-    let mut asked = command(VIGIL, folder);
-    asked
-        .args(QUESTIONS[question])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+fn ask(sandbox: &Sandbox, question: usize, expected: &[Vec<u8>], kill_after: Option<usize>) {
+    let mut asked = sandbox.vigil(QUESTIONS[question]);
+    asked.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = asked.spawn().unwrap();
     if let Some(turns) = kill_after {
         (0..turns).for_each(|_| std::thread::yield_now());
@@ -112,26 +63,21 @@ fn ask(folder: &Path, question: usize, expected: &[Vec<u8>], kill_after: Option<
 #[test]
 fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
     let rounds = std::env::var("VIGIL_CROWD_ROUNDS").map_or(12, |text| text.parse().unwrap());
-    let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("repository");
+    let mut sandbox = Sandbox::new();
+    sandbox.set("GIT_OPTIONAL_LOCKS", "0");
     for dir in 0..12 {
         for file in 0..12 {
-            write(
-                &folder,
-                &format!("d{dir}/e{}/f{file}", dir % 3),
-                "recorded\n",
-            );
+            sandbox.write(format!("d{dir}/e{}/f{file}", dir % 3), "recorded\n");
         }
     }
-    git(&folder, &["init", "-q"]);
-    git(&folder, &["add", "."]);
-    git(&folder, &["commit", "-qm", "all"]);
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "all"]);
+    let mut random = Chance::new(0);
     for round in 0..rounds {
-        change(&folder, &mut random, round);
+        change(&sandbox, &mut random, round);
         let expected: Vec<Vec<u8>> = QUESTIONS
             .iter()
-            .map(|question| git(&folder, question))
+            .map(|question| sandbox.git_bytes(*question))
             .collect();
         let mut plan = |_| {
             let turns = random.below(20_000);
@@ -141,25 +87,21 @@ fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
         let plans: Vec<(usize, Option<usize>)> = (0..PROCESSES).map(&mut plan).collect();
         std::thread::scope(|scope| {
             for (question, kill_after) in &plans {
-                scope.spawn(|| ask(&folder, *question, &expected, *kill_after));
+                scope.spawn(|| ask(&sandbox, *question, &expected, *kill_after));
             }
         });
     }
     // The next writer removes what those who were killed left behind.
-    write(&folder, "last", "");
+    sandbox.write("last", "");
     let expected: Vec<Vec<u8>> = QUESTIONS
         .iter()
-        .map(|question| git(&folder, question))
+        .map(|question| sandbox.git_bytes(*question))
         .collect();
     for question in 0..QUESTIONS.len() {
-        ask(&folder, question, &expected, None);
+        ask(&sandbox, question, &expected, None);
     }
-    let files = std::fs::read_dir(folder.join(".git/vigil")).unwrap();
-    let mut names: Vec<String> = files
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
+    let names = sandbox.state_files();
     assert_eq!(names.len(), 2, "{names:?}");
     assert_eq!(names[0], "state");
-    assert!(!folder.join(".git/index.lock").exists());
+    assert!(!sandbox.path(".git/index.lock").exists());
 }

@@ -9,31 +9,32 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A repository in a folder of its own.
-struct Sandbox {
-    folder: tempfile::TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
     /// Of many files and references, all of them packed.
     fn new() -> Self {
-        let sandbox = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        fs::create_dir(sandbox.top()).unwrap();
-        sandbox.git(&["init", "-q", "-b", "main"]);
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
+        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
         for number in 0..300 {
-            let name = sandbox
-                .top()
-                .join(format!("dir{}/file{number}", number % 20));
-            fs::create_dir_all(name.parent().unwrap()).unwrap();
-            fs::write(name, format!("{number}\n").repeat(20)).unwrap();
+            let name = format!("dir{}/file{number}", number % 20);
+            sandbox.write(name, format!("{number}\n").repeat(20));
         }
         sandbox.git(&["add", "."]);
         for number in 0..5 {
@@ -43,63 +44,26 @@ impl Sandbox {
         sandbox.git(&["tag", "-a", "-m", "a tag", "v1", "HEAD~3"]);
         let id = sandbox.git(&["rev-parse", "HEAD~4"]);
         let creations: String = (0..1500)
-            .map(|number| format!("create refs/heads/topic/{number:04} {id}"))
+            .map(|number| format!("create refs/heads/topic/{number:04} {id}\n"))
             .collect();
-        let mut update = sandbox.start("git", &["update-ref", "--stdin"]);
-        update
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(creations.as_bytes())
-            .unwrap();
-        assert!(update.wait().unwrap().success());
+        sandbox.git_fed(["update-ref", "--stdin"], creations);
         sandbox.git(&["pack-refs", "--all"]);
         sandbox.git(&["repack", "-q", "-a", "-d"]);
-        sandbox
-    }
-
-    fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
-    }
-
-    fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.top())
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("LC_ALL", "C");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "A")
-                .env(format!("GIT_{who}_EMAIL"), "a@example.com")
-                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
-        }
-        command
+        Self(sandbox)
     }
 
     fn start(&self, program: &str, arguments: &[&str]) -> Child {
-        let mut command = self.command(program, arguments);
+        let mut command = self.command(program, "", arguments);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         piped.stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The exit code and what is printed.
     fn told(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
-        let output = self.command(program, arguments).output().unwrap();
+        let output = self.command(program, "", arguments).output().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.code().is_some(), "{arguments:?}: {output:?}");
         (output.status.code(), stdout)
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let (code, stdout) = self.told("git", arguments);
-        assert_eq!(code, Some(0), "git {arguments:?}");
-        stdout
     }
 
     /// The files in a folder of the repository, by the end of their names.

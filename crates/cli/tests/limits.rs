@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::ops::Deref;
 use std::process::{Command, Output, Stdio};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -12,67 +12,39 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 /// The exit code of a program that panicked.
 const PANICKED: i32 = 101;
 
-struct Sandbox {
-    folder: tempfile::TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
     /// A repository of 600 files in 40 folders, one of them changed, and one that is not tracked.
     fn new() -> Self {
-        let sandbox = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
+        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+        sandbox.set("VIGIL", VIGIL);
+        let sandbox = Self(sandbox);
         for number in 0..600 {
             let name = format!("dir{}/file{number}", number % 40);
             sandbox.write(&name, "recorded\n");
         }
-        sandbox.sh("git init -q && git add . && git commit -q -m all");
+        sandbox.sh("git add . && git commit -q -m all");
         sandbox.write("dir3/file3", "changed\n");
         sandbox.write("new", "");
         sandbox
     }
 
-    fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
-    }
-
-    fn write(&self, name: &str, contents: &str) {
-        let path = self.top().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, contents).unwrap();
-    }
-
     fn shell(&self, script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", script])
-            .current_dir(self.top())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("VIGIL", VIGIL)
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("LC_ALL", "C");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "A")
-                .env(format!("GIT_{who}_EMAIL"), "a@example.com");
-        }
-        command
+        self.command("sh", "", ["-c", script])
     }
 
     fn sh(&self, script: &str) -> Output {
         self.shell(script).output().unwrap()
-    }
-
-    /// What is in the state's folder.
-    fn state(&self) -> Vec<String> {
-        let folder = std::fs::read_dir(self.top().join(".git/vigil"));
-        let names = folder.into_iter().flatten();
-        names
-            .map(|file| file.unwrap().file_name().into_string().unwrap())
-            .collect()
     }
 }
 
@@ -88,13 +60,13 @@ fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
         assert_eq!(told.status.code(), Some(0), "{blocks}: {told:?}");
         assert_eq!(told.stdout, expected);
         assert!(told.stderr.is_empty(), "{told:?}");
-        assert_eq!(sandbox.state(), [""; 0], "{blocks}");
+        assert_eq!(sandbox.state_files(), [""; 0], "{blocks}");
     }
     // One that is there stays as it is.
     assert!(sandbox.sh("$VIGIL status").status.success());
     let list = "stat -c '%n %s %i' .git/vigil/* | sort";
     let before = sandbox.sh(list).stdout;
-    assert_eq!(sandbox.state().len(), 2);
+    assert_eq!(sandbox.state_files().len(), 2);
     sandbox.write("dir5/new", "");
     let expected = sandbox.sh("git status --porcelain").stdout;
     let told = sandbox.sh("ulimit -f 0 && exec $VIGIL status --porcelain");
@@ -119,7 +91,7 @@ fn a_long_lived_process_lives_on_where_nothing_may_be_written() {
     }
     drop(input);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(sandbox.state(), [""; 0]);
+    assert_eq!(sandbox.state_files(), [""; 0]);
 }
 
 #[test]
@@ -135,7 +107,7 @@ fn what_is_started_is_stopped_at_its_own_limit() {
         sandbox.write("filtered", &format!("{}\n", program.get(..3).unwrap()));
         let told = sandbox.sh(&format!("{prelude} exec {program} status"));
         assert!(told.status.success(), "{told:?}");
-        std::fs::read_to_string(sandbox.folder.path().join("told")).unwrap()
+        std::fs::read_to_string(sandbox.root().join("told")).unwrap()
     };
     // The bit of that signal, among those that are ignored and those that are caught.
     let bits = |prelude: &str, program: &str| {
@@ -184,7 +156,7 @@ fn whoever_has_little_fails_in_an_orderly_way() {
                 refused += 1;
             }
             // What a process leaves that is killed, the next writer removes.
-            let left = sandbox.state();
+            let left = sandbox.state_files();
             let is_killed = told.status.code().is_none();
             assert!(
                 is_killed || matches!(left.len(), 0 | 2),

@@ -2,15 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::Output;
+
+use vigil_testkit::sandbox::{Said, answer};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// Three commits with a file each, `a`, `b` and `c`; the first is tagged `good`, the second `v2`.
-struct Sandbox {
-    folder: tempfile::TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
@@ -20,13 +28,10 @@ impl Sandbox {
 
     /// With references in this format.
     fn with(format: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let sandbox = Self { folder };
-        std::fs::create_dir(sandbox.top()).unwrap();
         let format = format!("--ref-format={format}");
-        sandbox.git(&["init", "-q", "-b", "main", &format]);
+        let sandbox = Self(vigil_testkit::sandbox::Sandbox::initialised(&[&format]));
         for (name, tag) in [("a", Some("good")), ("b", Some("v2")), ("c", None)] {
-            std::fs::write(sandbox.top().join(name), name).unwrap();
+            sandbox.0.write(name, name);
             sandbox.git(&["add", name]);
             sandbox.git(&["commit", "-q", "-m", name]);
             if let Some(tag) = tag {
@@ -36,64 +41,26 @@ impl Sandbox {
         sandbox
     }
 
-    fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
-    }
-
     fn run(&self, program: &str, arguments: &[&str], input: &str) -> Output {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.top())
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("LC_ALL", "C")
-            .env("TZ", "UTC");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "A")
-                .env(format!("GIT_{who}_EMAIL"), "a@example.com")
-                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
-        }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        // Whoever ends before has not read all.
-        let _ = stdin.write_all(input.as_bytes());
-        drop(stdin);
-        child.wait_with_output().unwrap()
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let output = self.run("git", arguments, "");
-        assert!(output.status.success(), "git {arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        answer(self.command(program, "", arguments), input.as_bytes())
     }
 
     /// Writes a file of the repository.
     fn write(&self, path: &str, content: &str) {
-        let path = self.top().join(".git").join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
+        self.0.write(Path::new(".git").join(path), content);
     }
 
-    fn ours(&self, arguments: &[&str], input: &str) -> (i32, String, String) {
-        shown(&self.run(VIGIL, arguments, input))
+    fn ours(&self, arguments: &[&str], input: &str) -> Said {
+        self.run(VIGIL, arguments, input).into()
     }
 
     /// Both programs say the same.
     fn compare(&self, arguments: &[&str], input: &str) {
         let ours = self.ours(arguments, input);
-        let mut theirs = shown(&self.run("git", arguments, input));
+        let mut theirs = Said::from(self.run("git", arguments, input));
         // As newer gits have it.
-        theirs.2 = theirs
-            .2
+        theirs.stderr = theirs
+            .stderr
             .replace("git config advice.", "git config set advice.");
         assert_eq!(ours, theirs, "{arguments:?} {input:?}");
     }
@@ -104,13 +71,12 @@ impl Sandbox {
     }
 }
 
-fn shown(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code().unwrap(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+fn failed(message: &str) -> Said {
+    Said {
+        code: 128,
+        stdout: String::new(),
+        stderr: message.to_owned(),
+    }
 }
 
 const STATUS: &[&[&str]] = &[
@@ -158,17 +124,14 @@ fn a_missing_replacement_ends_what_reads_the_object() {
     sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {id}\n");
     for arguments in [&["describe"][..], &["describe", "--contains", "good"]] {
-        assert_eq!(
-            sandbox.ours(arguments, ""),
-            (128, String::new(), fatal.clone())
-        );
+        assert_eq!(sandbox.ours(arguments, ""), failed(&fatal));
     }
     std::fs::remove_dir_all(sandbox.top().join(".git/refs/replace")).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.write(&format!("refs/replace/{head}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {head}\n");
     let asked = &["describe", "--contains", "good"];
-    assert_eq!(sandbox.ours(asked, ""), (128, String::new(), fatal));
+    assert_eq!(sandbox.ours(asked, ""), failed(&fatal));
 }
 
 #[test]
@@ -330,7 +293,9 @@ fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
         sandbox.compare(&["cat-file", "--batch-check"], "");
         // Older gits look for them anew, and say it once more.
         let missing = "1".repeat(40) + "\n";
-        let (_, _, stderr) = sandbox.ours(&["cat-file", "--batch-check"], &missing);
+        let stderr = sandbox
+            .ours(&["cat-file", "--batch-check"], &missing)
+            .stderr;
         assert_eq!(stderr.lines().count(), lines.lines().count(), "{stderr}");
     }
 }

@@ -2,15 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::process::Output;
+
+use vigil_testkit::sandbox::answer;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A server, and clones of it that lack blobs, or trees as well.
-struct Sandbox {
-    folder: tempfile::TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 /// What both are asked.
@@ -26,9 +33,7 @@ struct Question {
 
 impl Sandbox {
     fn new() -> Self {
-        let sandbox = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
+        let sandbox = Self(vigil_testkit::sandbox::Sandbox::empty());
         sandbox.shell(
             "git init -q -b main server && cd server && mkdir -p dir/sub &&
              echo one >one && echo two >dir/two && echo three >dir/sub/three && git add -A &&
@@ -43,30 +48,12 @@ impl Sandbox {
         sandbox
     }
 
-    fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
-    }
-
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.top())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("LC_ALL", "C");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "A")
-                .env(format!("GIT_{who}_EMAIL"), "a@b")
-                .env(format!("GIT_{who}_DATE"), "1700000000 +0000");
-        }
-        command
-    }
-
     fn shell(&self, script: &str) -> String {
-        let output = self.command("sh").args(["-c", script]).output().unwrap();
+        let output = self
+            .isolated("sh", b"")
+            .args(["-c", script])
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{script}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
@@ -90,20 +77,8 @@ impl Sandbox {
             question.lacking, question.before
         ));
         let arguments = question.arguments.iter().map(|text| self.with_ids(text));
-        let mut child = self
-            .command(program)
-            .args(arguments)
-            .current_dir(self.top().join("run"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        // Whoever ends before has not read all.
-        let _ = stdin.write_all(self.with_ids(question.input).as_bytes());
-        drop(stdin);
-        let output = child.wait_with_output().unwrap();
+        let command = self.command(program, self.place("run"), arguments);
+        let output = answer(command, self.with_ids(question.input).as_bytes());
         let objects = self.shell("cd run/.git/objects && find . -type f | sort");
         (output, objects)
     }
@@ -246,11 +221,8 @@ fn what_cannot_be_fetched_is_told_as_git_tells_it() {
 #[test]
 fn nothing_is_fetched_where_that_is_forbidden() {
     let sandbox = Sandbox::new();
-    let knows_it = sandbox
-        .command("git")
-        .args(["--no-lazy-fetch", "version"])
-        .output();
-    if !knows_it.unwrap().status.success() {
+    let knows_it = sandbox.output(sandbox.root(), ["--no-lazy-fetch", "version"], "");
+    if !knows_it.status.success() {
         return; // git before 2.44
     }
     let names = "<HEAD:one>\nHEAD:dir/two\n<HEAD>\n";

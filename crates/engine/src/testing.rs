@@ -1,43 +1,23 @@
-//! For tests: repositories of the testkit, opened.
+//! For tests: repositories of a sandbox, opened by somebody who has no home.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use vigil_git::config::Config;
+use crate::session::Session;
+use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{RefFormat, Repository};
-use vigil_testkit::repository::{RefFormat as TestFormat, Sandbox};
+use vigil_git::repository::{Repository, discover};
 
-/// Opens what the testkit made, without a look at configuration or environment.
-pub(crate) trait OpenRepository {
-    /// The main worktree's repository.
-    fn repository(&self) -> Repository;
-    /// The repository of a worktree.
-    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository;
+/// The repository that `folder` is in.
+pub(crate) fn repository_at(folder: &Path) -> Repository {
+    let variables = [
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ("HOME".into(), "/nowhere".into()),
+    ];
+    let environment = Environment::new(variables, folder);
+    discover(&environment, folder).unwrap()
 }
 
-impl OpenRepository for Sandbox {
-    fn repository(&self) -> Repository {
-        self.repository_at(self.git_dir(), self.work_tree())
-    }
-
-    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
-        Repository {
-            index_path: git_dir.join("index"),
-            git_dir_name: ".git".into(),
-            git_dir,
-            common_dir: self.git_dir(),
-            work_tree: Some(work_tree),
-            prefix: "".into(),
-            object_dir: self.git_dir().join("objects"),
-            hash: self.hash,
-            compat_hash: None,
-            ref_format: match self.format {
-                TestFormat::Files => RefFormat::Files,
-                TestFormat::Reftable => RefFormat::Reftable,
-            },
-            config: Config::default(),
-            environment: Environment::default(),
-            outer: Vec::new(),
-        }
-    }
+/// A session on it, which is kept or not.
+pub(crate) fn session_at(folder: &Path, is_kept: bool) -> Session {
+    Session::open(repository_at(folder), is_kept, FilterStderr::Discard).unwrap()
 }

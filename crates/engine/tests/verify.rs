@@ -7,9 +7,6 @@
 )]
 
 use std::borrow::Cow;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
 use vigil_engine::session::verify::{Problem, Verdict, Verification, verify};
 use vigil_engine::session::{Session, SessionError};
@@ -20,24 +17,16 @@ use vigil_git::repository::discover;
 use vigil_git::state_place::places;
 use vigil_store::{Changes, NoSteps, Published, Table};
 
-struct Sandbox(tempfile::TempDir);
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 impl Sandbox {
     /// A tracked file `a` and an untracked one, both in the state.
     fn new() -> Self {
-        let sandbox = Self(tempfile::tempdir().unwrap());
-        sandbox.git(&["init", "-q", "work"]);
-        std::fs::write(sandbox.top().join("a"), "text\n").unwrap();
-        sandbox.git(&["-C", "work", "add", "a"]);
-        std::fs::write(sandbox.top().join("untracked"), "").unwrap();
-        // The clock that looks go by lags behind by up to a tick.
-        let probe = sandbox.0.path().join("probe");
-        let stamp = || {
-            std::fs::write(&probe, "x").unwrap();
-            probe.metadata().unwrap().modified().unwrap()
-        };
-        let settled = stamp() + Duration::from_millis(20);
-        while stamp() < settled {}
+        let sandbox = Self(vigil_testkit::sandbox::Sandbox::new());
+        sandbox.0.write("a", "text\n");
+        sandbox.0.git(["add", "a"]);
+        sandbox.0.write("untracked", "");
+        sandbox.0.settle();
         let mut session = sandbox.session().unwrap();
         session.status(&StatusRequest::default()).unwrap();
         let published = session.save(&NoSteps).unwrap();
@@ -45,25 +34,9 @@ impl Sandbox {
         sandbox
     }
 
-    fn top(&self) -> std::path::PathBuf {
-        self.0.path().join("work")
-    }
-
-    fn git(&self, arguments: &[&str]) {
-        let status = Command::new("git")
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("HOME", self.0.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .status()
-            .unwrap();
-        assert!(status.success(), "{arguments:?}");
-    }
-
     fn session(&self) -> Result<Session, SessionError> {
-        let variables = [("GIT_CONFIG_NOSYSTEM".into(), "1".into())];
-        let top: &Path = &self.top();
-        let repository = discover(&Environment::new(variables, top), top)?;
+        let top = &self.0.top();
+        let repository = discover(&Environment::new(self.0.environment(), top), top)?;
         Session::open(repository, false, FilterStderr::Discard)
     }
 

@@ -4,20 +4,26 @@ use std::path::PathBuf;
 
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::objects::Objects;
 use crate::repository::{RefFormat, Repository};
-use vigil_testkit::repository::{RefFormat as TestFormat, Sandbox};
+use vigil_testkit::sandbox::{RefFormat as TestFormat, Sandbox};
 
 /// Opens what the testkit made, without a look at configuration or environment.
 pub(crate) trait OpenRepository {
     /// The main worktree's repository.
     fn repository(&self) -> Repository;
+    /// Its objects.
+    fn open_objects(&self) -> Objects {
+        Objects::open(&self.repository()).unwrap()
+    }
+
     /// The repository of a worktree.
     fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository;
 }
 
 impl OpenRepository for Sandbox {
     fn repository(&self) -> Repository {
-        self.repository_at(self.git_dir(), self.work_tree())
+        self.repository_at(self.git_dir(), self.top())
     }
 
     fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {

@@ -1,43 +1,33 @@
 //! For tests: repositories of the testkit, opened.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use vigil_git::config::Config;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{RefFormat, Repository};
-use vigil_testkit::repository::{RefFormat as TestFormat, Sandbox};
+use vigil_git::objects::Objects;
+use vigil_git::repository::{Repository, discover};
+use vigil_testkit::sandbox::Sandbox;
 
-/// Opens what the testkit made, without a look at configuration or environment.
+/// Opens what the testkit made.
 pub(crate) trait OpenRepository {
     /// The main worktree's repository.
     fn repository(&self) -> Repository;
-    /// The repository of a worktree.
-    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository;
+    /// Its objects.
+    fn open_objects(&self) -> Objects;
+    /// The repository that a folder is in.
+    fn repository_at(&self, folder: &Path) -> Repository;
 }
 
 impl OpenRepository for Sandbox {
     fn repository(&self) -> Repository {
-        self.repository_at(self.git_dir(), self.work_tree())
+        self.repository_at(&self.top())
     }
 
-    fn repository_at(&self, git_dir: PathBuf, work_tree: PathBuf) -> Repository {
-        Repository {
-            index_path: git_dir.join("index"),
-            git_dir_name: ".git".into(),
-            git_dir,
-            common_dir: self.git_dir(),
-            work_tree: Some(work_tree),
-            prefix: "".into(),
-            object_dir: self.git_dir().join("objects"),
-            hash: self.hash,
-            compat_hash: None,
-            ref_format: match self.format {
-                TestFormat::Files => RefFormat::Files,
-                TestFormat::Reftable => RefFormat::Reftable,
-            },
-            config: Config::default(),
-            environment: Environment::default(),
-            outer: Vec::new(),
-        }
+    fn open_objects(&self) -> Objects {
+        Objects::open(&self.repository()).unwrap()
+    }
+
+    fn repository_at(&self, folder: &Path) -> Repository {
+        let environment = Environment::new(self.environment(), folder);
+        discover(&environment, folder).unwrap()
     }
 }

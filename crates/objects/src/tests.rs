@@ -7,34 +7,34 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use bstr::BString;
 use gix_hash::{Kind as HashKind, ObjectId};
+use vigil_testkit::sandbox::RefFormat;
 
 use super::*;
 
 mod planned;
 
-/// A repository that git made.
-struct Sandbox {
-    directory: tempfile::TempDir,
-    hash: HashKind,
+/// A sandbox of which all bytes that git prints count.
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl std::ops::Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
     /// An empty repository.
     fn new(hash: HashKind) -> Self {
-        let sandbox = Self {
-            directory: tempfile::tempdir().unwrap(),
+        Self(vigil_testkit::sandbox::Sandbox::with(
+            RefFormat::Files,
             hash,
-        };
-        fs::create_dir(sandbox.top()).unwrap();
-        sandbox.git(&["init", "-q", &format!("--object-format={hash}")]);
-        // Nothing is to be packed behind the test's back.
-        sandbox.git(&["config", "maintenance.auto", "false"]);
-        sandbox
+        ))
     }
 
     /// One with a history of a file that changes little, in one pack with long chains, and a few loose objects.
@@ -56,58 +56,21 @@ impl Sandbox {
                     if changes { n * 7 } else { line * line }
                 );
             }
-            fs::create_dir_all(self.top().join("d/e")).unwrap();
-            fs::write(self.top().join("d/e/file"), text).unwrap();
-            fs::write(self.top().join(format!("small{}", n % 5)), n.to_string()).unwrap();
-            fs::write(self.top().join("empty"), "").unwrap();
+            self.write("d/e/file", text);
+            self.write(format!("small{}", n % 5), n.to_string());
+            self.write("empty", "");
             self.git(&["add", "."]);
             self.git(&["commit", "-qm", &format!("commit {n}")]);
         }
         self.git(&["tag", "-f", "-a", "-m", "a tag", "tag"]);
     }
 
-    fn top(&self) -> PathBuf {
-        self.directory.path().join("work")
-    }
-
     fn objects(&self) -> PathBuf {
         self.top().join(".git/objects")
     }
 
-    fn run(&self, arguments: &[&str], input: &[u8]) -> Output {
-        let mut child = Command::new("git")
-            .args(arguments)
-            .current_dir(self.top())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", self.directory.path())
-            .env("LC_ALL", "C")
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("GIT_CONFIG_GLOBAL")
-            .env_remove("GIT_DIR")
-            .env_remove("GIT_WORK_TREE")
-            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "A")))
-            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "a@example.com")))
-            .envs(
-                ["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_DATE"), "1700000000 +0000")),
-            )
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        std::thread::scope(|scope| {
-            // git may end before it has read all.
-            scope.spawn(move || stdin.write_all(input).is_ok());
-            child.wait_with_output().unwrap()
-        })
-    }
-
     fn git(&self, arguments: &[&str]) -> Vec<u8> {
-        let output = self.run(arguments, b"");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {said}");
-        output.stdout
+        self.git_bytes(arguments)
     }
 
     fn places(&self) -> Places {
@@ -504,7 +467,7 @@ fn damaged_files_do_no_harm() {
 
 /// What git says when it reads an object as a whole, and what we do.
 fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
-    let output = sandbox.run(&["cat-file", kind, id], b"");
+    let output = sandbox.output("", &["cat-file", kind, id], b"");
     let theirs = String::from_utf8(output.stderr).unwrap();
     let mut reader = sandbox.reader();
     let mut ours = String::new();
@@ -568,7 +531,7 @@ fn a_damaged_object_is_read_from_elsewhere() {
     moved.set_file_name("moved");
     // Loose copies of all.
     fs::rename(&pack, &moved).unwrap();
-    sandbox.run(&["unpack-objects", "-q"], &bytes);
+    sandbox.output("", &["unpack-objects", "-q"], &bytes);
     fs::rename(&moved, &pack).unwrap();
     for place in (12..bytes.len() - 20).step_by(bytes.len() / 60) {
         let mut flipped = bytes.clone();

@@ -291,7 +291,8 @@ mod tests {
     use bstr::{BStr, ByteSlice};
 
     use super::{AbsentPaths, SparseCheckout, percent_present};
-    use vigil_testkit::oracle::{Chance, Oracle};
+    use vigil_testkit::chance::Chance;
+    use vigil_testkit::sandbox::Sandbox;
 
     #[test]
     fn a_percentage_is_that_of_git() {
@@ -357,8 +358,8 @@ mod tests {
     #[test]
     fn verdicts_are_those_of_git() {
         let mut chance = Chance::new(5);
-        let oracle = Oracle::new();
-        oracle.git(&["config", "core.sparseCheckout", "true"]);
+        let sandbox = Sandbox::new();
+        sandbox.git(&["config", "core.sparseCheckout", "true"]);
         let paths: BTreeSet<String> = (0..200)
             .map(|_| {
                 let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
@@ -373,7 +374,7 @@ mod tests {
         let mut cones = 0;
         for round in 0..80 {
             let rules = rules(&mut chance);
-            oracle.write(".git/info/sparse-checkout", &rules);
+            sandbox.write(".git/info/sparse-checkout", &rules);
             let (cone, ignore_case) = (round % 3 != 0, round % 5 == 0);
             let options = [
                 format!("core.sparseCheckoutCone={cone}"),
@@ -388,7 +389,7 @@ mod tests {
                 "check-rules",
                 "-z",
             ];
-            let output = oracle.output("", &arguments, &input);
+            let output = sandbox.output("", &arguments, &input);
             let expected: BTreeSet<&BStr> = output
                 .stdout
                 .split(|&byte| byte == 0)

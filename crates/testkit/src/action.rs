@@ -186,7 +186,7 @@ impl Action {
 
     /// Does everything but [`Action::Git`].
     pub(crate) fn apply_to_files(&self, sandbox: &Sandbox) -> io::Result<()> {
-        let at = |path: &BString| sandbox.path(path);
+        let at = |path: &BString| sandbox.place(path);
         match self {
             Self::Write { path, data } => {
                 make_parents(&at(path))?;
@@ -475,14 +475,14 @@ mod tests {
                 path: path(b"many/f1"),
             },
         ];
-        let played = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
+        let played = Sandbox::in_folder(&std::env::temp_dir(), Path::new("git")).unwrap();
         let mut script = shell::PRELUDE.as_bytes().to_vec();
         for action in &actions {
             let _ = played.act(action);
             script.extend_from_slice(&action.script());
             script.push(b'\n');
         }
-        let scripted = Sandbox::new(&std::env::temp_dir(), Path::new("git")).unwrap();
+        let scripted = Sandbox::in_folder(&std::env::temp_dir(), Path::new("git")).unwrap();
         let script = std::ffi::OsStr::from_bytes(&script);
         let mut bash = Command::new("bash");
         bash.arg("-c")
@@ -490,10 +490,7 @@ mod tests {
             .env("ROOT", scripted.root())
             .current_dir(scripted.root());
         assert!(bash.output().unwrap().status.success());
-        assert_eq!(
-            listing(&played.path("work")),
-            listing(&scripted.path("work"))
-        );
-        assert_eq!(listing(&played.path("work")).len(), 15);
+        assert_eq!(listing(&played.top()), listing(&scripted.top()));
+        assert_eq!(listing(&played.top()).len(), 15);
     }
 }

@@ -67,7 +67,7 @@ impl Invocation {
     }
 
     fn bare_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
-        let mut command = sandbox.command(program, &self.directory);
+        let mut command = sandbox.isolated(program, &self.directory);
         // A usage text has the name of the call.
         command.arg0("git");
         command.envs(Sandbox::reading_variables());

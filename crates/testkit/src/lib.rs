@@ -4,11 +4,11 @@
 //! *oracle* (`git`). Both are asked the same question about the same tree, and their answers are compared byte by
 //! byte.
 //!
-//! - [`sandbox`]: an isolated repository.
+//! - [`sandbox`]: an isolated repository, for all tests of all crates.
 //! - [`action`]: the things that are done to it, as data that can be played, cut down and printed as a shell script.
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
-//! - [`oracle`], [`fixture`], [`repository`], [`clock`]: real git, reproducible chance and time for the unit tests of the crates.
+//! - [`chance`], [`clock`]: reproducible chance and time for tests.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
@@ -17,16 +17,14 @@ pub mod action;
 mod broken_index;
 pub mod campaign;
 pub mod cases;
+pub mod chance;
 pub mod clock;
-pub mod fixture;
 pub mod invocation;
 pub mod long_lived;
 pub mod objects;
-pub mod oracle;
 pub mod player;
 pub mod process;
 pub mod random;
-pub mod repository;
 pub mod sandbox;
 pub mod scenario;
 mod settings;

@@ -59,7 +59,7 @@ pub fn play(
     scenario: &Scenario,
     judge: Judge,
 ) -> Result<Played, SandboxError> {
-    let sandbox = Sandbox::new(&settings.parent, &settings.oracle)?;
+    let sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
@@ -214,7 +214,7 @@ fn compare_status_once(
     // The installed git, which patches come from, writes the trees that it needs for a sparse index.
     let may_write = settings.may_write || invocation.may_be_long();
     let before = (thorough && !may_write).then(|| listing(sandbox.root()));
-    let index = sandbox.path("work/.git/index");
+    let index = sandbox.place("work/.git/index");
     let index_before = std::fs::read(&index).ok();
     let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
     let mut differences = Vec::new();
@@ -434,11 +434,11 @@ mod tests {
 
     #[test]
     fn a_listing_notices_writes_but_not_the_state_folder() {
-        let sandbox = Sandbox::with_repository().unwrap();
+        let sandbox = Sandbox::new();
         let before = listing(sandbox.root());
-        sandbox.write("work/.git/vigil/state", "x").unwrap();
+        sandbox.write(".git/vigil/state", "x");
         assert_eq!(before, listing(sandbox.root()));
-        sandbox.write("work/.git/info/exclude", "x").unwrap();
+        sandbox.write(".git/info/exclude", "x");
         assert_ne!(before, listing(sandbox.root()));
     }
 }

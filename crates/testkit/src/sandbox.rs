@@ -1,9 +1,14 @@
 //! An isolated place for repositories.
 //!
-//! A sandbox is a temporary directory with a home of its own. Commands run in it see none of the user's
-//! configuration and always write with the same identity and dates.
+//! A sandbox is a temporary directory with a home of its own, `home`, and mostly a repository, `work`. Commands run in it
+//! see none of the user's configuration and always write with the same identity and dates.
+//!
+//! The testers tell errors ([`Sandbox::act`]); tests have a shorter way, which panics ([`Sandbox::git`] and what is beside
+//! it).
 
-use std::ffi::OsString;
+mod for_tests;
+
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -11,10 +16,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
+use gix_hash::Kind;
 
 use crate::action::Action;
-use crate::process::{self, Ending, Outcome};
+use crate::process::{self, Ending};
 use crate::shell;
+pub use for_tests::{FORMATS, RefFormat, Said, answer, git_is_at_least, vigil_program};
 
 /// The time of every commit, unless something else is asked for; in seconds since 1970.
 pub const BASE_TIME: u64 = 1_700_000_000;
@@ -74,6 +81,14 @@ pub struct Sandbox {
     directory: tempfile::TempDir,
     root: PathBuf,
     git: PathBuf,
+    /// What programs see beside [`Sandbox::variables`].
+    more: Vec<(BString, BString)>,
+    /// Names of those that they do not see.
+    hidden: Vec<BString>,
+    /// How the repository in `work` keeps its references.
+    pub format: RefFormat,
+    /// The kind of its ids.
+    pub hash: Kind,
 }
 
 /// `/dev/shm` where it exists, since nothing of a sandbox needs to survive; else the system's temporary directory.
@@ -91,7 +106,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When its directories cannot be made.
-    pub fn new(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
+    pub fn in_folder(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
         let directory = tempfile::Builder::new()
             .prefix("vigil-")
             .rand_bytes(6)
@@ -115,17 +130,11 @@ impl Sandbox {
             directory,
             root,
             git: git.to_owned(),
+            more: Vec::new(),
+            hidden: Vec::new(),
+            format: RefFormat::Files,
+            hash: Kind::Sha1,
         })
-    }
-
-    /// A sandbox in the default place, operated by the `git` of `PATH`, with a new repository in `work`.
-    ///
-    /// # Errors
-    /// As [`Sandbox::new`], or when `git init` fails.
-    pub fn with_repository() -> Result<Self, SandboxError> {
-        let sandbox = Self::new(&default_parent(), Path::new("git"))?;
-        sandbox.git(".", &["init", "-q", "work"])?;
-        Ok(sandbox)
     }
 
     /// The absolute path of the sandbox, without symbolic links.
@@ -134,9 +143,8 @@ impl Sandbox {
     }
 
     /// The absolute path of `path`, which is relative to the root.
-    pub fn path(&self, path: impl AsRef<[u8]>) -> PathBuf {
-        self.root
-            .join(Path::new(std::ffi::OsStr::from_bytes(path.as_ref())))
+    pub fn place(&self, path: impl AsRef<[u8]>) -> PathBuf {
+        self.root.join(Path::new(OsStr::from_bytes(path.as_ref())))
     }
 
     /// Fills the root's path in for [`shell::ROOT`].
@@ -149,6 +157,7 @@ impl Sandbox {
         vec![
             ("HOME", "{ROOT}/home"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_AUTHOR_NAME", "A U Thor"),
             ("GIT_AUTHOR_EMAIL", "author@example.com"),
             ("GIT_COMMITTER_NAME", "C O Mitter"),
@@ -174,24 +183,36 @@ impl Sandbox {
         HOME_CONFIG
     }
 
+    /// The whole environment of what runs in the sandbox: nothing of this process's but `PATH`.
+    pub fn environment(&self) -> Vec<(BString, BString)> {
+        let bytes = |text: OsString| BString::from(text.into_vec());
+        let path = std::env::var_os("PATH").map(|path| ("PATH".into(), bytes(path)));
+        let own = Self::variables()
+            .into_iter()
+            .map(|(name, value)| (name.into(), bytes(self.expand(value.as_bytes()))));
+        path.into_iter()
+            .chain(own)
+            .chain(self.more.iter().cloned())
+            .filter(|(name, _)| !self.hidden.contains(name))
+            .collect()
+    }
+
     /// A command that runs `program` in the directory `directory` (relative to the root, where it exists; else in
-    /// its nearest ancestor) with the sandbox's environment and nothing of this process's but `PATH`.
-    pub fn command(&self, program: &Path, directory: &[u8]) -> Command {
+    /// its nearest ancestor) with the sandbox's environment.
+    pub fn isolated(&self, program: impl AsRef<OsStr>, directory: &[u8]) -> Command {
         let mut command = Command::new(program);
-        command.env_clear();
-        if let Some(path) = std::env::var_os("PATH") {
-            command.env("PATH", path);
-        }
-        for (name, value) in Self::variables() {
-            command.env(name, self.expand(value.as_bytes()));
-        }
-        command.current_dir(self.nearest_directory(directory));
+        let variables = self.environment().into_iter();
+        let os = |text: BString| OsString::from_vec(text.into());
+        command
+            .env_clear()
+            .envs(variables.map(|(name, value)| (os(name), os(value))))
+            .current_dir(self.nearest_directory(directory));
         command
     }
 
     /// The deepest directory on the way to `directory` that exists.
     pub fn nearest_directory(&self, directory: &[u8]) -> PathBuf {
-        let mut path = self.path(directory);
+        let mut path = self.place(directory);
         while path != self.root && !path.is_dir() && path.pop() {}
         path
     }
@@ -208,34 +229,23 @@ impl Sandbox {
         }
     }
 
-    /// Runs git in `directory` (relative to the root), whatever comes of it.
+    /// Runs git in `directory` (relative to the root) and gives its output.
     ///
     /// # Errors
-    /// When git cannot be started.
-    pub fn try_git<A: AsRef<[u8]>>(
+    /// When git cannot be started or fails.
+    pub fn run_git<A: AsRef<[u8]>>(
         &self,
         directory: &str,
         arguments: &[A],
-    ) -> Result<Outcome, SandboxError> {
-        let mut command = self.command(&self.git, directory.as_bytes());
+    ) -> Result<Vec<u8>, SandboxError> {
+        let mut command = self.isolated(&self.git, directory.as_bytes());
         command.args(
             arguments
                 .iter()
                 .map(|argument| self.expand(argument.as_ref())),
         );
-        process::run(&mut command, None, OPERATION_LIMIT).map_err(while_doing("starting git"))
-    }
-
-    /// Runs git in `directory` (relative to the root) and gives its output.
-    ///
-    /// # Errors
-    /// When git cannot be started or fails.
-    pub fn git<A: AsRef<[u8]>>(
-        &self,
-        directory: &str,
-        arguments: &[A],
-    ) -> Result<Vec<u8>, SandboxError> {
-        let outcome = self.try_git(directory, arguments)?;
+        let outcome = process::run(&mut command, None, OPERATION_LIMIT)
+            .map_err(while_doing("starting git"))?;
         if outcome.success() {
             return Ok(outcome.stdout);
         }
@@ -245,38 +255,15 @@ impl Sandbox {
         })
     }
 
-    /// Writes a file, with the directories that it needs.
-    ///
-    /// # Errors
-    /// When that is not possible.
-    pub fn write(
-        &self,
-        path: impl AsRef<[u8]>,
-        data: impl AsRef<[u8]>,
-    ) -> Result<(), SandboxError> {
-        self.act(&Action::write(path.as_ref(), data.as_ref()))
-    }
-
-    /// Sets a file's modification time (not following links), in nanoseconds since 1970.
-    ///
-    /// # Errors
-    /// When that is not possible.
-    pub fn set_time(&self, path: impl AsRef<[u8]>, nanoseconds: u64) -> Result<(), SandboxError> {
-        self.act(&Action::SetTime {
-            path: path.as_ref().into(),
-            nanoseconds,
-        })
-    }
-
     /// Does one thing.
     ///
     /// # Errors
     /// When it is not possible; a git command that may fail is never an error.
     pub fn act(&self, action: &Action) -> Result<(), SandboxError> {
         match action {
-            Action::Git(run) if run.may_fail && !self.path(&run.directory).is_dir() => Ok(()),
+            Action::Git(run) if run.may_fail && !self.place(&run.directory).is_dir() => Ok(()),
             Action::Git(run) => {
-                let mut command = self.command(&self.git, &run.directory);
+                let mut command = self.isolated(&self.git, &run.directory);
                 for (name, value) in &run.variables {
                     command.env(self.expand(name), self.expand(value));
                 }
@@ -324,11 +311,11 @@ mod tests {
     #[test]
     fn commits_are_the_same_in_every_sandbox() {
         let commit = || {
-            let sandbox = Sandbox::with_repository().unwrap();
-            sandbox.write("work/a b", "x").unwrap();
-            sandbox.git("work", &["add", "."]).unwrap();
-            sandbox.git("work", &["commit", "-qm", "one"]).unwrap();
-            sandbox.git("work", &["rev-parse", "HEAD"]).unwrap()
+            let sandbox = Sandbox::new();
+            sandbox.write("a b", "x");
+            sandbox.git(["add", "."]);
+            sandbox.git(["commit", "-qm", "one"]);
+            sandbox.git(["rev-parse", "HEAD"])
         };
         let first = commit();
         assert!(first.len() >= 40);
@@ -337,9 +324,9 @@ mod tests {
 
     #[test]
     fn failures_say_what_failed() {
-        let sandbox = Sandbox::with_repository().unwrap();
+        let sandbox = Sandbox::new();
         let error = sandbox
-            .git("work", &["checkout", "no such"])
+            .run_git("work", &["checkout", "no such"])
             .unwrap_err()
             .to_string();
         assert!(
@@ -350,22 +337,21 @@ mod tests {
 
     #[test]
     fn a_missing_directory_falls_back_to_its_parent() {
-        let sandbox = Sandbox::with_repository().unwrap();
-        assert_eq!(
-            sandbox.nearest_directory(b"work/no/such"),
-            sandbox.path("work")
-        );
+        let sandbox = Sandbox::new();
+        assert_eq!(sandbox.nearest_directory(b"work/no/such"), sandbox.top());
     }
 
     #[test]
     fn times_are_set_to_the_nanosecond() {
         use std::os::unix::fs::MetadataExt;
-        let sandbox = Sandbox::with_repository().unwrap();
-        sandbox.write("work/f", "").unwrap();
-        sandbox
-            .set_time("work/f", 1_700_000_001_000_000_002)
-            .unwrap();
-        let metadata = sandbox.path("work/f").metadata().unwrap();
+        let sandbox = Sandbox::new();
+        sandbox.write("f", "");
+        let action = Action::SetTime {
+            path: "work/f".into(),
+            nanoseconds: 1_700_000_001_000_000_002,
+        };
+        sandbox.act(&action).unwrap();
+        let metadata = sandbox.path("f").metadata().unwrap();
         assert_eq!(
             (metadata.mtime(), metadata.mtime_nsec()),
             (1_700_000_001, 2)

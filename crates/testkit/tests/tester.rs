@@ -272,9 +272,9 @@ fn cases_of_a_wrong_candidate_are_named() {
 
 #[test]
 fn the_oracle_of_the_protocol_knows_every_field() {
-    let sandbox = Sandbox::with_repository().unwrap();
-    let git = |arguments: &[&str]| drop(sandbox.git("work", arguments).unwrap());
-    let write = |path: &str, data: &str| sandbox.write(format!("work/{path}"), data).unwrap();
+    let sandbox = Sandbox::new();
+    let git = |arguments: &[&str]| drop(sandbox.git(arguments));
+    let write = |path: &str, data: &str| sandbox.write(path, data);
     for name in ["a", "b", "c", "d", "e", "f"] {
         write(name, name);
     }
@@ -304,7 +304,7 @@ fn the_oracle_of_the_protocol_knows_every_field() {
     write("a", "stashed");
     git(&["stash", "-q"]);
     write("a", "unstaged");
-    std::fs::remove_file(sandbox.path("work/b")).unwrap();
+    std::fs::remove_file(sandbox.path("b")).unwrap();
     git(&["rm", "-q", "c"]);
     write("new", "n");
     git(&["add", "new"]);
@@ -312,7 +312,7 @@ fn the_oracle_of_the_protocol_knows_every_field() {
     write("untracked/y", "");
     git(&["update-index", "--assume-unchanged", "e"]);
     git(&["update-index", "--skip-worktree", "f", "d"]);
-    let head = String::from_utf8(sandbox.git("work", &["rev-parse", "HEAD"]).unwrap()).unwrap();
+    let head = sandbox.git(["rev-parse", "HEAD"]);
     let root = format!("{}/work", sandbox.root().display());
     let expected = |untracked: &str| {
         let fields = [
@@ -352,12 +352,12 @@ fn the_oracle_of_the_protocol_knows_every_field() {
         )
     };
     let ask = |recurse| {
-        let command = || sandbox.command(Path::new("git"), b"work/untracked");
+        let command = || sandbox.isolated("git", b"work/untracked");
         expect(&command, ServerOptions { recurse }).unwrap()
     };
     assert_eq!(ask(false), expected("1"));
     assert_eq!(ask(true), expected("2"));
-    let outside = || sandbox.command(Path::new("git"), b".");
+    let outside = || sandbox.isolated("git", b".");
     assert_eq!(
         expect(&outside, ServerOptions { recurse: false }).unwrap(),
         Expected::NoRepository
@@ -366,16 +366,15 @@ fn the_oracle_of_the_protocol_knows_every_field() {
 
 #[test]
 fn the_oracle_of_the_protocol_does_not_judge_what_git_makes_of_a_split_index_that_it_collapses() {
-    let sandbox = Sandbox::with_repository().unwrap();
-    let git = |arguments: &[&str]| drop(sandbox.git("work", arguments).unwrap());
+    let sandbox = Sandbox::new();
+    let git = |arguments: &[&str]| drop(sandbox.git(arguments));
     for name in ["a", "dir/b", "other/c", "other/d"] {
-        let path = format!("work/{name}");
-        sandbox.write(&path, "x").unwrap();
+        sandbox.write(name, "x");
         // Older than the index: of no entry git then says in the part that is not shared that it may have changed, at a
         // position that it does not find.
         let file = std::fs::File::options()
             .write(true)
-            .open(sandbox.path(&path))
+            .open(sandbox.path(name))
             .unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
             .unwrap();
@@ -386,7 +385,7 @@ fn the_oracle_of_the_protocol_does_not_judge_what_git_makes_of_a_split_index_tha
     git(&["sparse-checkout", "set", "--cone", "dir"]);
     git(&["update-index", "--split-index"]);
     let ask = || {
-        let command = || sandbox.command(Path::new("git"), b"work");
+        let command = || sandbox.isolated("git", b"work");
         expect(&command, ServerOptions { recurse: false }).unwrap()
     };
     assert!(matches!(ask(), Expected::Fields(_)));

@@ -19,7 +19,7 @@ use vigil_testkit::cases;
 use vigil_testkit::objects;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
-use vigil_testkit::sandbox::default_parent;
+use vigil_testkit::sandbox::{default_parent, git_is_at_least, vigil_program};
 
 /// The program, built once if it has to be.
 fn vigil() -> &'static Path {
@@ -28,14 +28,7 @@ fn vigil() -> &'static Path {
         if let Some(program) = std::env::var_os("VIGIL_BIN") {
             return program.into();
         }
-        // This test is target/PROFILE/deps/NAME.
-        let program = std::env::current_exe()
-            .unwrap()
-            .parent()
-            .unwrap()
-            .parent()
-            .unwrap()
-            .join("vigil");
+        let program = vigil_program();
         if !program.exists() {
             let built = Command::new(env!("CARGO"))
                 .args(["build", "-q", "-p", "vigil"])
@@ -47,21 +40,11 @@ fn vigil() -> &'static Path {
     })
 }
 
-/// Whether a git is not older than 2.`minor`.
-fn is_at_least(git: impl AsRef<std::ffi::OsStr>, minor: u32) -> bool {
-    let version = Command::new(git).arg("--version").output().unwrap();
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let mut numbers = version
-        .split(|byte: char| !byte.is_ascii_digit())
-        .filter_map(|number| number.parse::<u32>().ok());
-    (numbers.next(), numbers.next()) >= (Some(2), Some(minor))
-}
-
 /// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`. The sentences of the long format are those of newer
 /// gits, so that an old one does not judge them.
 fn settings() -> Settings {
     let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
-    let is_new = is_at_least(&oracle, 46);
+    let is_new = git_is_at_least(&oracle, 46);
     Settings {
         shrink_tries_max: 100,
         without_long: !is_new,
@@ -100,7 +83,7 @@ fn compare(prompts: bool) {
     let mut settings = settings();
     settings.compare_errors = !settings.without_long;
     let mut cases = cases::all();
-    if !is_at_least(&settings.oracle, 55) {
+    if !git_is_at_least(&settings.oracle, 55) {
         // Of this git says something else since.
         cases.retain(|case| case.name != "git file to nowhere");
     }
@@ -140,7 +123,7 @@ fn damaged_objects_are_told_as_git_tells_them() {
         let settings = settings();
         let settings = objects::Settings {
             candidate: settings.candidate,
-            is_old: !is_at_least(&settings.oracle, 55),
+            is_old: !git_is_at_least(&settings.oracle, 55),
             oracle: settings.oracle,
             parent: default_parent(),
             limit: Duration::from_secs(60),

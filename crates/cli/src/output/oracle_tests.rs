@@ -2,12 +2,10 @@
 //! must make what git says in all other formats.
 
 use std::ffi::OsStr;
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::process::Command;
 
 use bstr::{BString, ByteSlice};
-use tempfile::TempDir;
 use vigil_engine::status::{
     Change, Status, SubmoduleState, TrackedChange, UnmergedChange, UnmergedSide,
 };
@@ -20,55 +18,34 @@ use vigil_model::mode::FileMode;
 use super::color::Palette;
 use super::{Format, Presentation, write};
 
-struct Sandbox {
-    folder: TempDir,
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
     fn new(init_options: &[&str]) -> Self {
-        let this = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        this.git("", &[&["init", "-q", "-b", "main"], init_options].concat());
-        this
-    }
-
-    fn path(&self, name: &[u8]) -> PathBuf {
-        self.folder.path().join(OsStr::from_bytes(name))
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::initialised(init_options);
+        sandbox.set("TERM", "xterm");
+        Self(sandbox)
     }
 
     fn write(&self, name: impl AsRef<[u8]>, contents: &str) {
-        let path = self.path(name.as_ref());
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, contents).unwrap();
+        self.0.write(OsStr::from_bytes(name.as_ref()), contents);
     }
 
     fn remove(&self, name: &str) {
-        std::fs::remove_file(self.path(name.as_bytes())).unwrap();
+        std::fs::remove_file(self.path(name)).unwrap();
     }
 
-    fn command(&self, directory: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command
-            .current_dir(self.path(directory.as_bytes()))
-            .args(arguments)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", self.folder.path())
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("GIT_CONFIG_GLOBAL")
-            .env("LC_ALL", "C")
-            .env("TERM", "xterm");
-        for role in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{role}_NAME"), "A")
-                .env(format!("GIT_{role}_EMAIL"), "a@example.org")
-                .env(format!("GIT_{role}_DATE"), "1700000000 +0000");
-        }
-        command
-    }
-
+    /// All bytes that git prints in a folder.
     fn git(&self, directory: &str, arguments: &[&str]) -> BString {
-        let output = self.command(directory, arguments).output().unwrap();
+        let output = self.output(directory, arguments, "");
         assert!(
             output.status.success(),
             "git {arguments:?}: {}",
@@ -329,7 +306,7 @@ fn all_kinds_of_changes_and_names() {
     sandbox.git("", &["rm", "-q", "gone"]);
     sandbox.remove("ungone");
     sandbox.remove("typed");
-    std::os::unix::fs::symlink("x", sandbox.path(b"typed")).unwrap();
+    std::os::unix::fs::symlink("x", sandbox.path("typed")).unwrap();
     sandbox.git("", &["update-index", "--chmod=+x", "mode"]);
     sandbox.write("intended", "to add");
     sandbox.git("", &["add", "-N", "intended"]);
@@ -389,9 +366,7 @@ fn all_kinds_of_conflicts() {
         }
     }
     sandbox.write("entries", &entries);
-    let input = std::fs::File::open(sandbox.path(b"entries")).unwrap();
-    let mut command = sandbox.command("", &["update-index", "--index-info"]);
-    assert!(command.stdin(input).status().unwrap().success());
+    sandbox.git_fed(["update-index", "--index-info"], &entries);
     sandbox.check_all("");
     sandbox.check_all("dir");
 }
@@ -512,7 +487,5 @@ fn conflict_in_submodule(sandbox: &Sandbox) {
     }
     sandbox.write("entries", &entries);
     sandbox.write("file", "");
-    let input = std::fs::File::open(sandbox.path(b"entries")).unwrap();
-    let mut command = sandbox.command("", &["update-index", "--index-info"]);
-    assert!(command.stdin(input).status().unwrap().success());
+    sandbox.git_fed(["update-index", "--index-info"], &entries);
 }

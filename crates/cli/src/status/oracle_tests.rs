@@ -1,11 +1,10 @@
 //! The command line against git: both must take and refuse the same lines, in the same words.
 
-use std::process::Command;
-
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::request::UntrackedMode;
+use vigil_testkit::sandbox::Sandbox;
 
 use super::arguments::{Arguments, TABLE};
 use super::plan::Plan;
@@ -184,21 +183,12 @@ fn ours(words: &[&str]) -> Outcome {
     outcome(reply.code.into(), &reply.stdout, &reply.stderr)
 }
 
-fn theirs(folder: &std::path::Path, words: &[&str]) -> Outcome {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", folder)
-        .env_remove("GIT_CONFIG_GLOBAL")
-        .env("LC_ALL", "C")
-        .args(words)
-        .output()
-        .unwrap();
+fn theirs(sandbox: &Sandbox, words: &[&str]) -> Outcome {
+    let output = sandbox.output("", words, "");
     let code = output.status.code().unwrap();
     outcome(code, &output.stdout, &output.stderr)
 }
 
-/// The usage text was laid out otherwise in older versions; what stands before it was not.
 fn without_usage(outcome: Outcome) -> Outcome {
     let cut = |text: BString| match text.find("usage: git status") {
         Some(at) => BString::from(&text[..at + 17]),
@@ -209,16 +199,15 @@ fn without_usage(outcome: Outcome) -> Outcome {
 
 #[test]
 fn lines_are_taken_and_refused_as_git_does() {
-    let folder = tempfile::tempdir().unwrap();
-    theirs(folder.path(), &["init", "-q"]);
-    let has_same_usage = theirs(folder.path(), &["status", "-h"]).1 == USAGE;
+    let sandbox = Sandbox::new();
+    let has_same_usage = theirs(&sandbox, &["status", "-h"]).1 == USAGE;
     let mut differences = Vec::new();
     for line in REFUSED.iter().chain(TAKEN) {
         if !has_same_usage && READ_OTHERWISE_BEFORE.contains(line) {
             continue;
         }
         let words: Vec<&str> = line.split(' ').collect();
-        let mut expected = theirs(folder.path(), &[&["status"], &words[..]].concat());
+        let mut expected = theirs(&sandbox, &[&["status"], &words[..]].concat());
         let mut actual = ours(&words);
         if !has_same_usage {
             expected = without_usage(expected);

@@ -6,7 +6,6 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::ByteSlice;
@@ -37,7 +36,7 @@ fn directories_that_are_none_have_no_repository() {
     assert!(!daemon.ask(sandbox.path(long)).is_some());
     for name in ["work", "link", "work/../work", "./work//", "link/."] {
         let answer = daemon.ask(sandbox.path(name));
-        assert_eq!(answer.field(3), sandbox.work().as_os_str().as_bytes());
+        assert_eq!(answer.field(3), sandbox.top().as_os_str().as_bytes());
     }
 }
 
@@ -53,52 +52,53 @@ fn a_forbidden_directory_has_no_repository() {
         fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
     };
     fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
+    mode("..", 0o755);
     mode("", 0o755);
-    fs::write(sandbox.path(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
-    fs::create_dir(sandbox.work().join("dir")).unwrap();
-    let mut command = sandbox.clean(Command::new(sandbox.path("vigil")));
+    fs::write(sandbox.settings(), "[safe]\n\tdirectory = *\n").unwrap();
+    fs::create_dir(sandbox.top().join("dir")).unwrap();
+    let mut command = sandbox.isolated(sandbox.path("vigil"), b"");
     command
         .arg("gitstatusd")
         .uid(NOBODY)
         .gid(NOBODY)
         .current_dir("/");
     let mut daemon = Daemon::start(command);
-    let dir = sandbox.work().join("dir");
+    let dir = sandbox.top().join("dir");
     assert!(daemon.ask(&dir).is_some());
     mode("work", 0o700);
     assert!(!daemon.ask(&dir).is_some());
-    assert!(!daemon.ask(sandbox.work()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_some());
     mode("work", 0o755);
     assert!(daemon.ask(&dir).is_some());
     // Where the repository is another's, and nothing says that it is safe, it is none.
-    fs::write(sandbox.path(".gitconfig"), "").unwrap();
+    fs::write(sandbox.settings(), "").unwrap();
     assert!(!daemon.ask(&dir).is_some());
-    fs::write(sandbox.path(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
+    fs::write(sandbox.settings(), "[safe]\n\tdirectory = *\n").unwrap();
     mode("work/dir", 0o000);
     assert!(!daemon.ask(&dir).is_some());
     mode("work/.git/index", 0o000);
-    assert!(!daemon.ask(sandbox.work()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_some());
     mode("work/.git/index", 0o644);
     mode("work/.git/objects", 0o000);
-    assert!(!daemon.ask(sandbox.work()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_some());
     mode("work/.git/objects", 0o755);
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
 }
 
 #[test]
 fn a_bad_setting_costs_the_answers_of_its_repository_and_no_more() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.unlimited();
-    let sound = daemon.ask(sandbox.work());
+    let sound = daemon.ask(sandbox.top());
     assert!(sound.is_some());
     for key in ["vigil.stateFile", "vigil.threads", "core.fileMode"] {
-        let config = sandbox.work().join(".git/config");
+        let config = sandbox.top().join(".git/config");
         let before = fs::read_to_string(&config).unwrap();
         let (section, name) = key.split_once('.').unwrap();
         fs::write(&config, format!("{before}[{section}]\n\t{name} = banana\n")).unwrap();
-        assert!(!daemon.ask(sandbox.work()).is_some(), "{key}");
+        assert!(!daemon.ask(sandbox.top()).is_some(), "{key}");
         fs::write(&config, before).unwrap();
-        assert_eq!(daemon.ask(sandbox.work()), sound, "{key}");
+        assert_eq!(daemon.ask(sandbox.top()), sound, "{key}");
     }
 }
 
@@ -106,34 +106,34 @@ fn a_bad_setting_costs_the_answers_of_its_repository_and_no_more() {
 fn a_repository_may_vanish_and_another_take_its_place() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.unlimited();
-    let first = daemon.ask(sandbox.work());
-    fs::rename(sandbox.work(), sandbox.path("away")).unwrap();
-    assert!(!daemon.ask(sandbox.work()).is_some());
-    fs::create_dir(sandbox.work()).unwrap();
-    assert!(!daemon.ask(sandbox.work()).is_some());
+    let first = daemon.ask(sandbox.top());
+    fs::rename(sandbox.top(), sandbox.path("away")).unwrap();
+    assert!(!daemon.ask(sandbox.top()).is_some());
+    fs::create_dir(sandbox.top()).unwrap();
+    assert!(!daemon.ask(sandbox.top()).is_some());
     sandbox.repository("work");
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
-    let second = daemon.ask(sandbox.work());
+    let second = daemon.ask(sandbox.top());
     assert_ne!(second, first);
     assert_eq!(second.field(29), b"another");
-    fs::rename(sandbox.work(), sandbox.path("later")).unwrap();
-    fs::rename(sandbox.path("away"), sandbox.work()).unwrap();
-    assert_eq!(daemon.ask(sandbox.work()), first);
+    fs::rename(sandbox.top(), sandbox.path("later")).unwrap();
+    fs::rename(sandbox.path("away"), sandbox.top()).unwrap();
+    assert_eq!(daemon.ask(sandbox.top()), first);
     // A repository in between, and a parent with another name.
-    let below = sandbox.work().join("dir/sub");
+    let below = sandbox.top().join("dir/sub");
     fs::create_dir_all(&below).unwrap();
     let top = |daemon: &mut Daemon| daemon.ask(&below).field(3).to_vec();
-    assert_eq!(top(&mut daemon), sandbox.work().as_os_str().as_bytes());
-    let nested = sandbox.work().join("dir");
+    assert_eq!(top(&mut daemon), sandbox.top().as_os_str().as_bytes());
+    let nested = sandbox.top().join("dir");
     sandbox.git_in(&nested, &["init", "-q"]);
     assert_eq!(top(&mut daemon), nested.as_os_str().as_bytes());
     // The state of the last answer may still be on its way there.
     while let Err(error) = fs::remove_dir_all(nested.join(".git")) {
         assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
     }
-    assert_eq!(top(&mut daemon), sandbox.work().as_os_str().as_bytes());
-    fs::rename(sandbox.work(), sandbox.path("real")).unwrap();
-    symlink("real", sandbox.work()).unwrap();
+    assert_eq!(top(&mut daemon), sandbox.top().as_os_str().as_bytes());
+    fs::rename(sandbox.top(), sandbox.path("real")).unwrap();
+    symlink("real", sandbox.top()).unwrap();
     assert_eq!(
         top(&mut daemon),
         sandbox.path("real").as_os_str().as_bytes()
@@ -149,7 +149,7 @@ fn a_tree_in_motion_is_answered_for_each_time() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "many"]);
     let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-d-1", "-t4", "-vFATAL"]);
-    let quiet = daemon.ask(sandbox.work());
+    let quiet = daemon.ask(sandbox.top());
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -177,11 +177,11 @@ fn a_tree_in_motion_is_answered_for_each_time() {
             }
         });
         for _ in 0..300 {
-            daemon.ask(sandbox.work()).is_some();
+            daemon.ask(sandbox.top()).is_some();
         }
         is_done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(daemon.ask(sandbox.work()), quiet);
+    assert_eq!(daemon.ask(sandbox.top()), quiet);
     let (status, messages) = daemon.end();
     assert!(status.success());
     assert_eq!(messages, "");
@@ -203,14 +203,14 @@ fn names_may_hold_anything() {
         sandbox.write(OsStr::from_bytes(name), "x");
     }
     let mut daemon = sandbox.unlimited();
-    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, names.len()]);
+    assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, names.len()]);
     sandbox.git(&["add", "-A"]);
-    assert_eq!(daemon.ask(sandbox.work()).counts(), [names.len(), 0, 0, 0]);
+    assert_eq!(daemon.ask(sandbox.top()).counts(), [names.len(), 0, 0, 0]);
     for name in names {
         sandbox.write(OsStr::from_bytes(name), "longer");
     }
     assert_eq!(
-        daemon.ask(sandbox.work()).counts(),
+        daemon.ask(sandbox.top()).counts(),
         [names.len(), names.len(), 0, 0]
     );
 }
@@ -221,23 +221,23 @@ fn links_are_not_followed_within_a_working_tree() {
     sandbox.write("dir/file", "recorded\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "dir"]);
-    let dir = sandbox.work().join("dir");
+    let dir = sandbox.top().join("dir");
     symlink(".", dir.join("loop")).unwrap();
-    symlink("..", sandbox.work().join("up")).unwrap();
-    symlink("y", sandbox.work().join("x")).unwrap();
-    symlink("x", sandbox.work().join("y")).unwrap();
+    symlink("..", sandbox.top().join("up")).unwrap();
+    symlink("y", sandbox.top().join("x")).unwrap();
+    symlink("x", sandbox.top().join("y")).unwrap();
     let mut daemon = sandbox.unlimited();
-    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, 4]);
-    fs::rename(&dir, sandbox.work().join("moved")).unwrap();
+    assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, 4]);
+    fs::rename(&dir, sandbox.top().join("moved")).unwrap();
     symlink("moved", &dir).unwrap();
-    assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 1, 0, 5]);
+    assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 1, 0, 5]);
 }
 
 #[test]
 fn a_directory_of_many_entries_is_counted() {
     const FILES: usize = 200_000;
     let sandbox = Sandbox::with_repository();
-    let dir = sandbox.work().join("many");
+    let dir = sandbox.top().join("many");
     fs::create_dir(&dir).unwrap();
     // Names of one file are as many entries, at less cost.
     const LINKS: usize = 30_000;
@@ -251,7 +251,7 @@ fn a_directory_of_many_entries_is_counted() {
             fs::hard_link(&first, path).unwrap();
         }
     }
-    assert_eq!(sandbox.unlimited().ask(sandbox.work()).number(14), 1);
+    assert_eq!(sandbox.unlimited().ask(sandbox.top()).number(14), 1);
     let mut each = sandbox.daemon(&["-d-1", "-e"]);
     for _ in 0..2 {
         assert_eq!(each.ask(&dir).number(14), FILES);
@@ -262,7 +262,7 @@ fn a_directory_of_many_entries_is_counted() {
 #[test]
 fn a_deep_path_is_walked() {
     let sandbox = Sandbox::with_repository();
-    let mut dir = sandbox.work();
+    let mut dir = sandbox.top();
     while dir.as_os_str().len() < 4000 {
         dir.push("d".repeat(80));
     }
@@ -286,7 +286,7 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
     sandbox.write("a/b", "other\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "second"]);
-    let place = sandbox.work().join(".git/index");
+    let place = sandbox.top().join(".git/index");
     let id = sandbox.git(&["rev-parse", "HEAD:a/b"]);
     let sound = fs::read(&place).unwrap();
     let limits = [["-s", "-1"], ["-s", "1"]];
@@ -306,7 +306,7 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
         for limit in limits {
             fs::write(&place, &sound).unwrap();
             let mut daemon = sandbox.unlimited();
-            assert_eq!(daemon.ask(sandbox.work()).counts(), [0, 0, 0, 0]);
+            assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, 0]);
             daemon.end();
             for is_new in [true, false, true] {
                 if is_new {
@@ -315,7 +315,7 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
                 fs::write(&place, &odd).unwrap();
                 let unstaged = usize::from(!is_there);
                 assert_eq!(
-                    daemon.ask(sandbox.work()).counts(),
+                    daemon.ask(sandbox.top()).counts(),
                     [1, unstaged, 0, 0],
                     "{path}"
                 );

@@ -63,9 +63,9 @@ fn files(git_dir: &Path) -> Vec<std::path::PathBuf> {
 fn each_damage_is_answered_and_repair_is_seen() {
     let sandbox = repository();
     let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-c-1", "-d-1", "-t3"]);
-    let whole = daemon.ask(sandbox.work());
+    let whole = daemon.ask(sandbox.top());
     assert_eq!(whole.counts(), [0, 1, 0, 1]);
-    for path in files(&sandbox.work().join(".git")) {
+    for path in files(&sandbox.top().join(".git")) {
         let contents = fs::read(&path).unwrap();
         let cut = |len: usize| contents[..len].to_vec();
         let flip = |at: usize| {
@@ -88,25 +88,25 @@ fn each_damage_is_answered_and_repair_is_seen() {
             // Objects are read-only.
             fs::remove_file(&path).unwrap();
             fs::write(&path, damaged).unwrap();
-            daemon.ask(sandbox.work()).is_some();
+            daemon.ask(sandbox.top()).is_some();
             // As a new process sees it.
-            sandbox.daemon(&["-vFATAL"]).ask(sandbox.work()).is_some();
+            sandbox.daemon(&["-vFATAL"]).ask(sandbox.top()).is_some();
         }
         fs::remove_file(&path).unwrap();
-        daemon.ask(sandbox.work()).is_some();
+        daemon.ask(sandbox.top()).is_some();
         fs::create_dir(&path).unwrap();
-        daemon.ask(sandbox.work()).is_some();
+        daemon.ask(sandbox.top()).is_some();
         fs::remove_dir(&path).unwrap();
         for target in [&path, Path::new("nowhere"), Path::new("/dev/null")] {
             symlink(target, &path).unwrap();
-            daemon.ask(sandbox.work()).is_some();
+            daemon.ask(sandbox.top()).is_some();
             fs::remove_file(&path).unwrap();
         }
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        daemon.ask(sandbox.work()).is_some();
+        daemon.ask(sandbox.top()).is_some();
         fs::remove_file(&path).unwrap();
         fs::write(&path, &contents).unwrap();
-        assert_eq!(daemon.ask(sandbox.work()), whole, "{}", path.display());
+        assert_eq!(daemon.ask(sandbox.top()), whole, "{}", path.display());
     }
     let (status, messages) = daemon.end();
     assert!(status.success());
@@ -121,7 +121,7 @@ fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "dir"]);
     let fifo = |name: &str| {
-        let path = sandbox.work().join(name);
+        let path = sandbox.top().join(name);
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     };
     for name in [
@@ -133,11 +133,11 @@ fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     ] {
         fifo(name);
     }
-    fs::remove_file(sandbox.work().join("dir/file")).unwrap();
+    fs::remove_file(sandbox.top().join("dir/file")).unwrap();
     fifo("dir/file");
     let mut daemon = sandbox.unlimited();
     for _ in 0..2 {
-        let answer = daemon.ask(sandbox.work());
+        let answer = daemon.ask(sandbox.top());
         assert_eq!(answer.counts()[..2], [0, 1]);
     }
 }
@@ -158,28 +158,16 @@ fn lengths(path: &Path) -> [u64; 4] {
 }
 
 /// The data file of the state.
-fn state_data(git_dir: &Path) -> std::path::PathBuf {
-    let mut files = fs::read_dir(git_dir.join("vigil")).unwrap();
-    let is_data = |path: &std::path::PathBuf| path.extension().is_some();
-    let paths = files.by_ref().map(|file| file.unwrap().path());
-    paths.filter(is_data).max().unwrap()
-}
-
 #[test]
 fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
     let sandbox = repository();
-    let git_dir = sandbox.work().join(".git");
+    let git_dir = sandbox.top().join(".git");
     // So many that the file is mapped.
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let more: String = (0..2000)
         .map(|n| format!("create refs/remotes/origin/{n:04} {head}\n"))
         .collect();
-    sandbox.write(".git/more", more);
-    let more = fs::File::open(git_dir.join("more")).unwrap();
-    let mut update = sandbox.clean(std::process::Command::new("git"));
-    update.current_dir(sandbox.work()).stdin(more);
-    update.args(["update-ref", "--stdin"]);
-    assert!(update.status().unwrap().success());
+    sandbox.git_fed(["update-ref", "--stdin"], more);
     sandbox.git(&["pack-refs", "--all"]);
     sandbox.git(&["repack", "-q", "-a", "-d"]);
     sandbox.git(&["branch", "-q", "other", "HEAD~1"]);
@@ -192,10 +180,10 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
             sandbox.git(&["multi-pack-index", "write"]);
         }
         let mut first = sandbox.unlimited();
-        let whole = first.ask(sandbox.work());
+        let whole = first.ask(sandbox.top());
         assert!(whole.is_some());
         // What was learned is saved before the next question is read.
-        assert_eq!(first.ask(sandbox.work()), whole);
+        assert_eq!(first.ask(sandbox.top()), whole);
         let mut daemon = sandbox.unlimited();
         let mut paths = files(&git_dir);
         paths.extend([git_dir.join("objects/info/commit-graph")]);
@@ -207,11 +195,11 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
         let mut cuts = 0;
         for path in paths.iter().filter(is_mapped) {
             for left in lengths(path) {
-                assert_eq!(daemon.ask(sandbox.work()), whole);
+                assert_eq!(daemon.ask(sandbox.top()), whole);
                 let contents = cut_in_place(path, left);
-                let told = daemon.ask(sandbox.work());
+                let told = daemon.ask(sandbox.top());
                 // A new process sees what is left.
-                let expected = sandbox.unlimited().ask(sandbox.work());
+                let expected = sandbox.unlimited().ask(sandbox.top());
                 assert_eq!(told, expected, "{} {left}", path.display());
                 fs::write(path, contents).unwrap();
                 cuts += 1;
@@ -220,18 +208,16 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
         assert!(cuts >= if with_midx { 20 } else { 12 }, "{cuts}");
         // The last byte of a state may be a zero that means nothing.
         for at in [0, 1, 3] {
-            assert_eq!(daemon.ask(sandbox.work()), whole);
-            let state = state_data(&git_dir);
+            assert_eq!(daemon.ask(sandbox.top()), whole);
+            let state = sandbox.state_data();
             cut_in_place(&state, lengths(&state)[at]);
-            assert_eq!(daemon.ask(sandbox.work()), whole, "{at}");
+            assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");
             // After one more answer there is a whole one in its place.
-            assert_eq!(daemon.ask(sandbox.work()), whole, "{at}");
-            let mut verify = sandbox.clean(std::process::Command::new(super::daemon::VIGIL));
-            verify.args(["state", "verify"]).current_dir(sandbox.work());
-            let verified = verify.output().unwrap();
+            assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");
+            let verified = sandbox.vigil(["state", "verify"]).output().unwrap();
             assert!(verified.status.success(), "{at}: {verified:?}");
         }
-        assert_eq!(daemon.ask(sandbox.work()), whole);
+        assert_eq!(daemon.ask(sandbox.top()), whole);
         let (status, messages) = daemon.end();
         assert!(status.success(), "{messages}");
         assert!(!messages.contains("panicked"), "{messages}");

@@ -8,7 +8,7 @@ use super::sandbox::Sandbox;
 
 /// The process without limits, with variables set.
 fn daemon(sandbox: &Sandbox, variables: &[(&str, &Path)]) -> Daemon {
-    let mut command = sandbox.command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
+    let mut command = sandbox.daemon_command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
     command.envs(variables.iter().copied());
     Daemon::start(command)
 }
@@ -18,7 +18,7 @@ fn what_is_about_one_repository_does_not_hold_for_others() {
     let sandbox = Sandbox::with_repository();
     let other = sandbox.repository("other");
     sandbox.write("untracked", "");
-    let git_dir = sandbox.work().join(".git");
+    let git_dir = sandbox.top().join(".git");
     let expected = sandbox.unlimited().ask(&other);
     assert_eq!(expected.counts(), [0; 4]);
     for name in [
@@ -53,7 +53,7 @@ fn what_is_about_the_user_holds_as_it_was_at_the_start() {
     let settings = sandbox.path("settings");
     fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
     let untracked =
-        |variables: &[(&str, &Path)]| daemon(&sandbox, variables).ask(sandbox.work()).number(14);
+        |variables: &[(&str, &Path)]| daemon(&sandbox, variables).ask(sandbox.top()).number(14);
     assert_eq!(untracked(&[]), 1);
     assert_eq!(untracked(&[("GIT_CONFIG_GLOBAL", &settings)]), 0);
     let off = [
@@ -62,18 +62,18 @@ fn what_is_about_the_user_holds_as_it_was_at_the_start() {
         ("GIT_CONFIG_VALUE_0", Path::new("false")),
     ];
     assert_eq!(untracked(&off), 0);
-    let home = sandbox.path("home");
+    let home = sandbox.path("elsewhere");
     fs::create_dir(&home).unwrap();
     fs::copy(&settings, home.join(".gitconfig")).unwrap();
     assert_eq!(untracked(&[("HOME", &home)]), 0);
 
-    let below = sandbox.work().join("dir");
+    let below = sandbox.top().join("dir");
     fs::create_dir(&below).unwrap();
     assert!(daemon(&sandbox, &[]).ask(&below).is_some());
-    let ceiling = [("GIT_CEILING_DIRECTORIES", sandbox.work())];
+    let ceiling = [("GIT_CEILING_DIRECTORIES", sandbox.top())];
     let ceiling = [(ceiling[0].0, ceiling[0].1.as_path())];
     assert!(!daemon(&sandbox, &ceiling).ask(&below).is_some());
-    assert!(daemon(&sandbox, &ceiling).ask(sandbox.work()).is_some());
+    assert!(daemon(&sandbox, &ceiling).ask(sandbox.top()).is_some());
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn the_users_settings_are_read_again_when_they_change() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("untracked", "");
     let mut daemon = sandbox.unlimited();
-    let mut untracked = || daemon.ask(sandbox.work()).number(14);
+    let mut untracked = || daemon.ask(sandbox.top()).number(14);
     assert_eq!(untracked(), 1);
-    let settings = sandbox.path(".gitconfig");
+    let settings = sandbox.settings();
     for _ in 0..3 {
         fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
         assert_eq!(untracked(), 0);
@@ -103,11 +103,11 @@ fn it_stands_nowhere() {
     let sandbox = Sandbox::with_repository();
     let gone = sandbox.path("gone");
     fs::create_dir(&gone).unwrap();
-    let mut command = sandbox.command(&[]);
+    let mut command = sandbox.daemon_command(&[]);
     command.current_dir(&gone);
     let mut daemon = Daemon::start(command);
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     fs::remove_dir(&gone).unwrap();
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     assert!(!daemon.ask(&gone).is_some());
 }

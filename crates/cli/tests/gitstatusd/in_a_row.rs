@@ -21,7 +21,7 @@ fn ask(daemon: &mut Daemon, dir: &std::path::Path) -> Answer {
 fn a_repository_that_comes_goes_or_is_another_is_noticed() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("below/file", "");
-    let (top, below) = (sandbox.work(), sandbox.work().join("below"));
+    let (top, below) = (sandbox.top(), sandbox.top().join("below"));
     let mut daemon = sandbox.unlimited();
     for dir in [&top, &below] {
         assert_eq!(
@@ -70,7 +70,7 @@ fn a_repository_that_comes_goes_or_is_another_is_noticed() {
 #[test]
 fn repositories_that_are_asked_for_in_turn_are_told_apart() {
     let sandbox = Sandbox::with_repository();
-    let (one, two) = (sandbox.work(), sandbox.repository("two"));
+    let (one, two) = (sandbox.top(), sandbox.repository("two"));
     let mut daemon = sandbox.unlimited();
     for round in 0..3 {
         let tag = format!("tag-{round}");
@@ -89,12 +89,12 @@ fn repositories_that_are_asked_for_in_turn_are_told_apart() {
 fn a_file_that_comes_and_goes_while_nothing_else_changes_is_counted() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.unlimited();
-    let before = ask(&mut daemon, &sandbox.work());
+    let before = ask(&mut daemon, &sandbox.top());
     for _ in 0..3 {
         sandbox.write("new", "");
-        assert_eq!(daemon.ask(sandbox.work()).number(14), before.number(14) + 1);
-        fs::remove_file(sandbox.work().join("new")).unwrap();
-        assert_eq!(daemon.ask(sandbox.work()), before);
+        assert_eq!(daemon.ask(sandbox.top()).number(14), before.number(14) + 1);
+        fs::remove_file(sandbox.top().join("new")).unwrap();
+        assert_eq!(daemon.ask(sandbox.top()), before);
     }
 }
 
@@ -107,7 +107,7 @@ fn whoever_waits_for_questions_has_no_instance() {
     }
     let mut daemon = sandbox.unlimited();
     for _ in 0..3 {
-        ask(&mut daemon, &sandbox.work());
+        ask(&mut daemon, &sandbox.top());
         assert!(daemon.instances() <= 1);
         daemon.wait_until(|daemon| daemon.instances() == 0);
     }

@@ -24,7 +24,7 @@ fn a_dead_parent_is_its_end() {
     let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let option = format!("--parent-pid={}", parent.id());
     let mut daemon = sandbox.daemon(&[&option]);
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     drop(parent.stdin.take());
     parent.wait().unwrap();
     let (status, messages) = daemon.wait();
@@ -43,7 +43,7 @@ fn a_lost_lock_is_its_end() {
     let mut daemon = sandbox.daemon(&["-l", &fd]);
     // The shell removes the file; the lock is on what was opened.
     std::fs::remove_file(path).unwrap();
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     rustix::fs::fcntl_lock(file.as_fd(), FlockOperation::Unlock).unwrap();
     let (status, messages) = daemon.wait();
     assert_eq!(status.code(), Some(0));
@@ -55,14 +55,14 @@ fn nobody_who_reads_is_its_end() {
     let sandbox = Sandbox::with_repository();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = sandbox.command(&[]);
+    let mut command = sandbox.daemon_command(&[]);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(writer)
         .spawn()
         .unwrap();
     let mut requests = child.stdin.take().unwrap();
-    std::io::Write::write_all(&mut requests, &request("1", &sandbox.work())).unwrap();
+    std::io::Write::write_all(&mut requests, &request("1", &sandbox.top())).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(13));
 }
 
@@ -70,9 +70,9 @@ fn nobody_who_reads_is_its_end() {
 fn an_idle_repository_is_forgotten_and_found_again() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.daemon(&["-r", "0"]);
-    let first = daemon.ask(sandbox.work());
+    let first = daemon.ask(sandbox.top());
     daemon.wait_for_message("forgot");
-    assert_eq!(daemon.ask(sandbox.work()), first);
+    assert_eq!(daemon.ask(sandbox.top()), first);
     daemon.wait_for_message("forgot");
     assert!(daemon.end().0.success());
 }
@@ -86,10 +86,10 @@ fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
         ("/opt/vigil", &["-G", "v1.5.5", "-s", "1"]),
         ("/opt/vigil", &["-Gv1.*"]),
     ] {
-        let mut command = sandbox.clean(Command::new(VIGIL));
+        let mut command = sandbox.isolated(VIGIL, b"");
         command.arg0(name).args(arguments);
         let mut daemon = Daemon::start(command);
-        assert!(daemon.ask(sandbox.work()).is_some(), "{name} {arguments:?}");
+        assert!(daemon.ask(sandbox.top()).is_some(), "{name} {arguments:?}");
     }
     let mut command = Command::new(VIGIL);
     let output = command.args(["-G", "v0"]).output().unwrap();
@@ -100,8 +100,8 @@ fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
 fn no_more_than_some_repositories_are_kept_and_none_that_is_gone() {
     let sandbox = Sandbox::with_repository();
     let copies = "for number in $(seq 100); do cp -R work copy$number; done";
-    let mut copy = sandbox.clean(Command::new("sh"));
-    copy.args(["-c", copies]).current_dir(sandbox.root());
+    let mut copy = sandbox.isolated("sh", b"");
+    copy.args(["-c", copies]);
     assert!(copy.status().unwrap().success());
     let mut daemon = sandbox.daemon(&["-v", "INFO"]);
     let forgot = |path: &str| format!("forgot {}/.git", sandbox.path(path).display());

@@ -5,7 +5,7 @@ use std::fs;
 use super::sandbox::Sandbox;
 
 fn outcome(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Sandbox::new().command(arguments).output().unwrap();
+    let output = Sandbox::new().daemon_command(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),
@@ -65,19 +65,14 @@ fn dirty() -> Sandbox {
         sandbox.write("y", side);
         sandbox.git(&["commit", "-q", "-a", "-m", side]);
     }
-    assert!(
-        !sandbox
-            .try_git_in(&sandbox.work(), &["merge", "theirs"])
-            .status
-            .success()
-    );
+    assert_ne!(sandbox.try_git(["merge", "theirs"]).code, 0);
     sandbox.write("new", "");
     sandbox.write("a", "staged\n");
     sandbox.git(&["add", "new", "a"]);
     sandbox.git(&["rm", "-q", "b"]);
     sandbox.write("c", "changed\n");
     sandbox.write("d", "changed\n");
-    fs::remove_file(sandbox.work().join("e")).unwrap();
+    fs::remove_file(sandbox.top().join("e")).unwrap();
     sandbox.write("u1", "");
     sandbox.write("u2/1", "");
     sandbox.write("u2/2", "");
@@ -111,7 +106,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
         let mut daemon = sandbox.daemon(&arguments);
         // The second is answered from memory, and what was found first may be looked at alone.
         for _ in 0..3 {
-            let answer = daemon.ask(sandbox.work());
+            let answer = daemon.ask(sandbox.top());
             let expected: Vec<usize> = real.iter().zip(caps).map(|(n, cap)| cap.min(*n)).collect();
             assert_eq!(answer.counts(), expected[..], "{arguments:?}");
             for (part, whole) in [(19, 12), (20, 11), (21, 11)] {
@@ -124,7 +119,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
         }
     }
     // Without options, each cap is one.
-    assert_eq!(sandbox.daemon(&[]).ask(sandbox.work()).counts(), [1; 4]);
+    assert_eq!(sandbox.daemon(&[]).ask(sandbox.top()).counts(), [1; 4]);
 }
 
 #[test]
@@ -136,7 +131,7 @@ fn capped_answers_follow_what_changes() {
     sandbox.git(&["commit", "-q", "-m", "more"]);
     let mut daemon = sandbox.daemon(&[]);
     let mut counts = || {
-        let [_, unstaged, _, untracked] = daemon.ask(sandbox.work()).counts();
+        let [_, unstaged, _, untracked] = daemon.ask(sandbox.top()).counts();
         (unstaged, untracked)
     };
     assert_eq!(counts(), (0, 0));
@@ -148,27 +143,27 @@ fn capped_answers_follow_what_changes() {
     sandbox.write("new", "");
     assert_eq!(counts(), (1, 1));
     sandbox.git(&["checkout", "-q", "dir"]);
-    fs::remove_file(sandbox.work().join("dir/new")).unwrap();
+    fs::remove_file(sandbox.top().join("dir/new")).unwrap();
     assert_eq!(counts(), (1, 1));
     sandbox.write("file", "recorded\n");
     assert_eq!(counts(), (0, 1));
     sandbox.write(".gitignore", "new\n.gitignore\n");
     assert_eq!(counts(), (0, 0));
-    fs::remove_dir_all(sandbox.work().join("dir")).unwrap();
+    fs::remove_dir_all(sandbox.top().join("dir")).unwrap();
     assert_eq!(counts(), (1, 0));
 }
 
 #[test]
 fn a_large_index_is_not_compared_with_the_working_tree() {
     let sandbox = dirty();
-    let size: usize = sandbox.unlimited().ask(sandbox.work()).number(10);
+    let size: usize = sandbox.unlimited().ask(sandbox.top()).number(10);
     for (option, counts) in [
         (format!("-m{size}"), [1, 1, 1, 1]),
         (format!("-m{}", size - 1), [1, 0, 1, 0]),
         ("-m0".into(), [1, 0, 1, 0]),
         ("-m-1".into(), [1, 1, 1, 1]),
     ] {
-        let answer = sandbox.daemon(&[&option]).ask(sandbox.work());
+        let answer = sandbox.daemon(&[&option]).ask(sandbox.top());
         assert_eq!(answer.counts(), counts, "{option}");
         assert_eq!(answer.number(10), size);
     }
@@ -207,18 +202,18 @@ fn settings_switch_counts_off_unless_options_ignore_them() {
     ] {
         let (key, value) = setting.split_once('=').unwrap();
         let mut daemon = sandbox.daemon(&[]);
-        assert_eq!(daemon.ask(sandbox.work()).counts(), [1; 4]);
+        assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4]);
         sandbox.git(&["config", key, value]);
-        assert_eq!(daemon.ask(sandbox.work()).counts(), off, "{setting}");
+        assert_eq!(daemon.ask(sandbox.top()).counts(), off, "{setting}");
         assert_eq!(
-            sandbox.daemon(&[option]).ask(sandbox.work()).counts(),
+            sandbox.daemon(&[option]).ask(sandbox.top()).counts(),
             on,
             "{setting}"
         );
         sandbox.git(&["config", "--unset", key]);
-        assert_eq!(daemon.ask(sandbox.work()).counts(), [1; 4], "{setting}");
+        assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4], "{setting}");
     }
-    let each = sandbox.daemon(&["-d", "-1", "-e"]).ask(sandbox.work());
+    let each = sandbox.daemon(&["-d", "-1", "-e"]).ask(sandbox.top());
     assert_eq!(each.number(14), 4);
 }
 
@@ -233,7 +228,7 @@ fn a_summary_is_cut_to_so_many_bytes() {
         (&["-z0"], 0),
         (&["--max-commit-summary-length=-1"], 400),
     ] {
-        let answer = sandbox.daemon(arguments).ask(sandbox.work());
+        let answer = sandbox.daemon(arguments).ask(sandbox.top());
         assert_eq!(answer.field(29), &summary.as_bytes()[..len]);
     }
 }

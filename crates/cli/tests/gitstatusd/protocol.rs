@@ -49,7 +49,7 @@ fn rich() -> Sandbox {
     sandbox.git(&["add", "b", "c"]);
     // Unstaged: one changed, one deleted; marked: one of each kind. Untracked: two.
     sandbox.write("b", "unstaged\n");
-    fs::remove_file(sandbox.work().join("g")).unwrap();
+    fs::remove_file(sandbox.top().join("g")).unwrap();
     sandbox.git(&["update-index", "--skip-worktree", "h", "i"]);
     sandbox.git(&["update-index", "--assume-unchanged", "file"]);
     sandbox.write("new", "");
@@ -61,7 +61,7 @@ fn rich() -> Sandbox {
 fn each_of_the_29_fields_is_in_its_place() {
     let sandbox = rich();
     let mut daemon = sandbox.unlimited();
-    let work = sandbox.work();
+    let work = sandbox.top();
     let root = sandbox.root();
     let expected = [
         ("1 id", "id".to_owned()),
@@ -128,13 +128,8 @@ fn a_conflict_is_neither_staged_nor_unstaged() {
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.write("file", "ours\n");
     sandbox.git(&["commit", "-q", "-a", "-m", "ours"]);
-    assert!(
-        !sandbox
-            .try_git_in(&sandbox.work(), &["merge", "-q", "other"])
-            .status
-            .success()
-    );
-    let answer = sandbox.unlimited().ask(sandbox.work());
+    assert_ne!(sandbox.try_git(["merge", "-q", "other"]).code, 0);
+    let answer = sandbox.unlimited().ask(sandbox.top());
     assert_eq!(answer.counts(), [0, 0, 1, 0]);
     assert_eq!(answer.field(9), b"merge");
 }
@@ -146,7 +141,7 @@ fn an_unborn_branch_has_a_name_and_no_commit() {
     sandbox.write("a", "");
     sandbox.write("b", "");
     sandbox.git(&["add", "a"]);
-    let answer = sandbox.unlimited().ask(sandbox.work());
+    let answer = sandbox.unlimited().ask(sandbox.top());
     assert_eq!(answer.counts(), [1, 0, 0, 1]);
     assert_eq!((answer.field(4), answer.field(5)), (&b""[..], &b"main"[..]));
     assert_eq!((answer.field(18), answer.field(29)), (&b""[..], &b""[..]));
@@ -188,7 +183,7 @@ fn a_colon_says_that_the_path_is_the_repository() {
     assert_eq!(work_tree("work/.git"), None);
     assert_eq!(work_tree(""), None);
     // Without the colon, what is inside of a repository has no working tree.
-    assert!(!daemon.ask(sandbox.work().join(".git")).is_some());
+    assert!(!daemon.ask(sandbox.top().join(".git")).is_some());
     assert!(!daemon.ask(bare).is_some());
 }
 
@@ -199,7 +194,7 @@ fn requests_may_come_in_any_pieces() {
     let ids: Vec<String> = (0..50).map(|n| n.to_string()).collect();
     let all: Vec<u8> = ids
         .iter()
-        .flat_map(|id| request(id, &sandbox.work()))
+        .flat_map(|id| request(id, &sandbox.top()))
         .collect();
     for piece in [1, 7, 255, 256, 257, all.len()] {
         for bytes in all.chunks(piece) {
@@ -219,7 +214,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     let mut daemon = sandbox.unlimited();
     let mut all: Vec<u8> = Vec::new();
     for id in ["1", "2", "3"] {
-        all.extend(request(id, &sandbox.work()));
+        all.extend(request(id, &sandbox.top()));
     }
     // The last one lacks its end.
     all.extend_from_slice(b"4\x1f/");
@@ -238,7 +233,7 @@ fn a_reader_that_takes_its_time_gets_every_answer() {
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.unlimited();
     let mut requests = daemon.take_requests();
-    let work = sandbox.work();
+    let work = sandbox.top();
     // More than both pipes hold: all that is read here is read after the process had to wait.
     let writer = std::thread::spawn(move || {
         for id in 0..REQUESTS {
@@ -293,7 +288,7 @@ fn what_is_no_request_is_passed_over() {
         "id\x1f/\x1f0\x1f0",
     ] {
         daemon.send(format!("{silent}\x1e").as_bytes());
-        assert!(daemon.ask(sandbox.work()).is_some(), "{silent:?}");
+        assert!(daemon.ask(sandbox.top()).is_some(), "{silent:?}");
     }
     for nothing in [
         "",
@@ -319,13 +314,13 @@ fn a_long_request_costs_bounded_memory_and_keeps_its_id() {
     const LEN: usize = 10 << 20;
     let sandbox = Sandbox::with_repository();
     let mut daemon = sandbox.daemon(&[]);
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     let before = daemon.memory();
     let long = vec![b'x'; LEN];
     daemon.send(&[b"long\x1f/", &long[..], b"\x1e"].concat());
     assert_eq!(format!("{:?}", daemon.answer()), "long|0");
     daemon.send(&[&long[..], b"\x1e"].concat());
-    assert!(daemon.ask(sandbox.work()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_some());
     let grown = daemon.memory().saturating_sub(before);
     assert!(grown < LEN as u64 / 2, "{grown} bytes more");
 }

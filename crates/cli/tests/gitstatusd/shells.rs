@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use super::daemon::VIGIL;
 use super::sandbox::Sandbox;
@@ -16,19 +15,15 @@ fn a_zsh_starts_greets_asks_and_stops_it() {
     let daemon = sandbox.path("gitstatusd");
     std::os::unix::fs::symlink(VIGIL, &daemon).unwrap();
     let output = sandbox.path("output");
-    let mut command = sandbox.clean(Command::new("zsh"));
+    let mut command = sandbox.isolated("zsh", b"");
     let shown = command
         .arg("-f")
         .arg(scripts.join("on-a-terminal.zsh"))
         .args(["zsh", "-f"])
         .arg(scripts.join("handshake.zsh"))
-        .args([
-            &output,
-            &daemon,
-            &sandbox.work(),
-            &sandbox.root(),
-            &sandbox.work(),
-        ])
+        .args([&output, &daemon, &sandbox.top()])
+        .arg(sandbox.root())
+        .arg(sandbox.top())
         .output()
         .expect("zsh is installed (make test-tools)");
     let written = fs::read_to_string(&output).unwrap_or_default();
@@ -45,7 +40,7 @@ fn a_zsh_starts_greets_asks_and_stops_it() {
     assert_eq!(none.len(), 1 + 2, "{written}");
     assert_eq!(none[2], "0");
     assert_eq!(first.len(), 1 + 29, "{written}");
-    let work = sandbox.work();
+    let work = sandbox.top();
     assert_eq!(first[2..4], ["1", work.to_str().unwrap()]);
     assert_eq!(first[5], "main");
     assert_eq!(first[10..15], ["1", "0", "1", "0", "1"]);

@@ -1,7 +1,6 @@
 //! `vigil state`.
 
-use std::path::PathBuf;
-use std::process::Command;
+use vigil_testkit::sandbox::vigil_program;
 
 use serde_json::{Value, json};
 
@@ -24,14 +23,6 @@ fn standings(report: &Value) -> Vec<(&str, Vec<&str>)> {
 }
 
 /// The data file.
-fn data_file(sandbox: &Sandbox) -> PathBuf {
-    let files = std::fs::read_dir(sandbox.state_folder()).unwrap();
-    let mut paths = files.map(|entry| entry.unwrap().path());
-    paths
-        .find(|path| path.extension().is_some_and(|name| name.len() == 16))
-        .unwrap()
-}
-
 #[test]
 fn before_the_first_status_there_is_no_state() {
     let sandbox = Sandbox::new();
@@ -58,7 +49,7 @@ fn show_tells_what_is_recorded_and_what_of_it_holds() {
     assert_eq!(state["is_same_run"], true);
     assert_eq!(state["distrusted_from"], Value::Null);
     assert_eq!(state["index"]["relation"], "same");
-    let path = data_file(&sandbox);
+    let path = sandbox.state_data();
     assert_eq!(state["data_path"], path.to_str().unwrap());
     assert_eq!(state["data_len"], path.metadata().unwrap().len());
     let docket = sandbox.state_folder().join("state");
@@ -115,13 +106,13 @@ fn show_tells_why_a_listing_holds_no_more() {
     assert_eq!(standings(&report)[0], ("", vec!["ignore_file"]));
     // A new look at what stands below is needed for that, and for the directory itself first.
     assert_eq!(standings(&report)[2], ("src/deep", vec!["directory"]));
-    std::fs::remove_file(sandbox.top.join("src/deep/other")).unwrap();
+    std::fs::remove_file(sandbox.top().join("src/deep/other")).unwrap();
     sandbox.settle();
     sandbox.status();
     sandbox.write(".git/info/exclude", "z\n");
     let report = show(&sandbox);
     assert_eq!(standings(&report)[0], ("", vec!["rules"]));
-    std::fs::remove_dir_all(sandbox.top.join("src/deep")).unwrap();
+    std::fs::remove_dir_all(sandbox.top().join("src/deep")).unwrap();
     let report = show(&sandbox);
     assert_eq!(standings(&report)[2], ("src/deep", vec!["directory"]));
     assert_eq!(
@@ -153,7 +144,7 @@ fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
 fn what_older_versions_left_is_ignored_and_dropped() {
     let sandbox = Sandbox::new();
     sandbox.git(&["tag", "t"]);
-    let above = sandbox.top.join(".git/vigil");
+    let above = sandbox.top().join(".git/vigil");
     let names = ["refs", "commits"];
     let folders = names.map(|name| above.join(name));
     let leave = || {
@@ -178,7 +169,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     leave();
     std::fs::write(folders[0].join("other"), "not Vigil's").unwrap();
     sandbox.git(&["config", "core.bare", "true"]);
-    let git_dir = sandbox.top.join(".git");
+    let git_dir = sandbox.top().join(".git");
     let described = sandbox.vigil_in(&git_dir, &["describe", "--tags"]);
     assert_eq!(described.stdout, "t\n");
     let stays = format!(
@@ -200,12 +191,12 @@ fn what_older_versions_left_is_ignored_and_dropped() {
 fn describe_keeps_nothing_on_disk() {
     let sandbox = Sandbox::new();
     sandbox.git(&["tag", "t"]);
-    let tags = sandbox.top.join(".git/refs/tags");
+    let tags = sandbox.top().join(".git/refs/tags");
     for number in 0..300 {
         std::fs::copy(tags.join("t"), tags.join(format!("t{number}"))).unwrap();
     }
     assert_eq!(sandbox.text(&["describe", "--tags"]), "t\n");
-    assert!(!sandbox.top.join(".git/vigil").exists());
+    assert!(!sandbox.top().join(".git/vigil").exists());
 }
 
 #[test]
@@ -213,7 +204,7 @@ fn a_dropped_state_is_gone_and_comes_back() {
     let sandbox = Sandbox::new();
     sandbox.status();
     let folder = sandbox.state_folder();
-    let dropped = sandbox.vigil_in(&sandbox.top.join("src"), &["state", "drop"]);
+    let dropped = sandbox.vigil_in(&sandbox.top().join("src"), &["state", "drop"]);
     assert_eq!(dropped.stdout, format!("removed {}\n", folder.display()));
     assert!(!folder.exists());
     assert_eq!(sandbox.text(&["state", "drop"]), "there is no state\n");
@@ -318,7 +309,7 @@ fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightl
     let sandbox = Sandbox::new();
     sandbox.write("src/a.c", "int changed;\n");
     sandbox.status();
-    let path = data_file(&sandbox);
+    let path = sandbox.state_data();
     let whole = std::fs::read(&path).unwrap();
     let state = &show(&sandbox)["state"];
     assert_eq!(state["dead_len"], 0);
@@ -427,13 +418,8 @@ fn a_state_that_is_not_used_is_told_to_whoever_asks() {
     bytes[8] = 99;
     let ask = |debug: Option<&str>| {
         std::fs::write(&docket, &bytes).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vigil"));
-        command
-            .current_dir(&sandbox.top)
-            .args(["status", "--porcelain"])
-            .env("HOME", sandbox.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .envs(debug.map(|value| ("VIGIL_DEBUG", value)));
+        let mut command = sandbox.command(vigil_program(), "", ["status", "--porcelain"]);
+        command.envs(debug.map(|value| ("VIGIL_DEBUG", value)));
         let output = command.output().unwrap();
         assert!(output.status.success());
         assert_eq!(output.stdout, b"?? new\n");

@@ -49,7 +49,7 @@ fn facts_decide() {
         "src/a.c",
         &["modified: size is 10, the index recorded 7"],
     );
-    let path = sandbox.top.join("src/deep/b.c");
+    let path = sandbox.top().join("src/deep/b.c");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     assert_why(
         &sandbox,
@@ -76,8 +76,8 @@ fn facts_decide() {
         "src/deep/b.c",
         &["deleted: a directory is there in its place"],
     );
-    std::fs::remove_dir_all(sandbox.top.join("src/deep")).unwrap();
-    symlink(".", sandbox.top.join("src/deep")).unwrap();
+    std::fs::remove_dir_all(sandbox.top().join("src/deep")).unwrap();
+    symlink(".", sandbox.top().join("src/deep")).unwrap();
     assert_why(&sandbox, "src/deep/b.c", &["deleted: nothing is there"]);
     sandbox.write("src/b.c", "");
     assert_why(
@@ -220,7 +220,7 @@ fn rules_are_told_with_their_place() {
     sandbox.write("src/.gitignore", "q\n");
     sandbox.write(".git/info/exclude", "\nlocal\n");
     sandbox.write("local", "");
-    std::fs::create_dir(sandbox.top.join("empty")).unwrap();
+    std::fs::create_dir(sandbox.top().join("empty")).unwrap();
     for (path, expected) in [
         ("x.o", "ignored by .gitignore:2: *.o"),
         (
@@ -253,7 +253,7 @@ fn rules_are_told_with_their_place() {
         let said = why(&sandbox, path);
         let said: Vec<_> = said
             .iter()
-            .map(|line| line.replace(&format!("{}/", sandbox.top.display()), ""))
+            .map(|line| line.replace(&format!("{}/", sandbox.top().display()), ""))
             .collect();
         assert_eq!(said, [expected], "{path}");
     }
@@ -301,7 +301,7 @@ fn marks_and_staged_changes_are_told() {
     let deleted = format!("staged: deleted (HEAD has blob {b})");
     let untracked = "untracked: no rule matches; it is shown as src/deep/";
     assert_why(&sandbox, "src/deep/b.c", &[&deleted, untracked]);
-    std::fs::remove_dir_all(sandbox.top.join("src/deep")).unwrap();
+    std::fs::remove_dir_all(sandbox.top().join("src/deep")).unwrap();
     let absent = "not there: neither in the index nor in the working tree";
     assert_why(&sandbox, "src/deep/b.c", &[&deleted, absent]);
     sandbox.write("new", "new\n");
@@ -321,7 +321,7 @@ fn marks_and_staged_changes_are_told() {
         "src/a.c",
         &[staged, &format!("{skipped}, and not looked at")],
     );
-    std::fs::remove_file(sandbox.top.join("src/a.c")).unwrap();
+    std::fs::remove_file(sandbox.top().join("src/a.c")).unwrap();
     assert_why(&sandbox, "src/a.c", &[staged, skipped]);
     sandbox.git(&[
         "update-index",
@@ -358,7 +358,7 @@ fn conflicts_and_submodules_are_told() {
     assert_why(&sandbox, "src/a.c", &[&conflict]);
     sandbox.git(&["rm", "-q", "src/a.c"]);
 
-    let folder = sandbox.top.join("sub");
+    let folder = sandbox.top().join("sub");
     sandbox.git(&["init", "-q", "sub"]);
     assert_why(&sandbox, "sub", &["untracked: no rule matches"]);
     std::fs::write(folder.join("file"), "").unwrap();
@@ -399,7 +399,7 @@ fn renames_are_called_what_status_calls_them() {
     sandbox.git(&["add", "."]);
     sandbox.git(&["commit", "-q", "-m", "more"]);
     sandbox.git(&["mv", "moved", "src/moved"]);
-    std::fs::rename(sandbox.top.join("away"), sandbox.top.join("here")).unwrap();
+    std::fs::rename(sandbox.top().join("away"), sandbox.top().join("here")).unwrap();
     sandbox.git(&["add", "-N", "here"]);
     let blob = sandbox.git(&["rev-parse", "--short", ":src/moved"]);
     let blob = blob.trim();
@@ -478,7 +478,7 @@ fn verdicts_are_those_of_git() {
     sandbox.git(&["commit", "-q", "-m", "many"]);
     sandbox.write("many/0", "longer text\n");
     sandbox.write("many/1", "TEXT\n");
-    std::fs::remove_file(sandbox.top.join("many/2")).unwrap();
+    std::fs::remove_file(sandbox.top().join("many/2")).unwrap();
     sandbox.write("many/3", "staged\n");
     sandbox.git(&["add", "many/3"]);
     sandbox.write("many/4", "staged\n");
@@ -486,8 +486,8 @@ fn verdicts_are_those_of_git() {
     sandbox.write("many/4", "and more\n");
     sandbox.git(&["rm", "-q", "--cached", "many/5"]);
     sandbox.git(&["rm", "-q", "many/6"]);
-    std::fs::remove_file(sandbox.top.join("many/7")).unwrap();
-    symlink("8", sandbox.top.join("many/7")).unwrap();
+    std::fs::remove_file(sandbox.top().join("many/7")).unwrap();
+    symlink("8", sandbox.top().join("many/7")).unwrap();
     sandbox.write("many/new/a", "");
     sandbox.write("many/x.o", "");
     sandbox.git(&["add", "-N", "new"]);
@@ -525,7 +525,7 @@ fn verdicts_are_those_of_git() {
 #[test]
 fn paths_are_those_of_the_caller() {
     let sandbox = Sandbox::new();
-    let src = sandbox.top.join("src");
+    let src = sandbox.top().join("src");
     let said = sandbox.vigil_in(&src, &["why", "../new", "deep/", "./gone"]);
     assert_eq!((said.code, said.stderr.as_str()), (0, ""));
     let starts = [

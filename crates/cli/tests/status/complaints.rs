@@ -29,7 +29,7 @@ const HOW_TO_STOP: &str =
 /// Both give as many lines of advice, if not in the words of the newest git.
 fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let said = |program| {
-        let mut command = sandbox.command(program, &sandbox.top, arguments);
+        let mut command = sandbox.command(program, &sandbox.top(), arguments);
         let output = command.output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
@@ -54,10 +54,8 @@ fn grafts_are_advised_against() {
     sandbox.git(&["config", key, "false"]);
     assert_eq!(advice(&sandbox, &["status"]), "");
 
-    let output = sandbox.command("git", &sandbox.top, &["rev-parse", "HEAD"]);
-    let head = { output }.output().unwrap().stdout;
-    let head = String::from_utf8(head).unwrap();
-    let grafts = format!("# comment\n\nbad {head}{head}{head} \n");
+    let head = sandbox.id("HEAD");
+    let grafts = format!("# comment\n\nbad {head}\n{head}\n{head}\n \n");
     sandbox.write(".git/info/grafts", &grafts);
     sandbox.same(&["status", "-s"]);
 }
@@ -108,13 +106,12 @@ fn a_sparse_index_that_grows_is_advised_against() {
 
 #[test]
 fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
-    let mut sandbox = Sandbox::with_history();
+    let sandbox = Sandbox::with_history();
     sandbox.git(&["update-index", "--force-untracked-cache"]);
     sandbox.git(&["status"]);
     sandbox.same(&["--no-optional-locks", "status", "-s"]);
-    let elsewhere = sandbox.top.with_file_name("elsewhere");
-    std::fs::rename(&sandbox.top, &elsewhere).unwrap();
-    sandbox.top = elsewhere;
+    let elsewhere = sandbox.top().with_file_name("elsewhere");
+    std::fs::rename(sandbox.top(), &elsewhere).unwrap();
     for arguments in [
         &["status"][..],
         &["status", "-s", "-uall"],
@@ -133,7 +130,7 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
             "status",
         ],
     ] {
-        sandbox.same(&[&["--no-optional-locks"], arguments].concat());
+        sandbox.same_in(&elsewhere, &[&["--no-optional-locks"], arguments].concat());
     }
 }
 
@@ -141,13 +138,13 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
 fn help_comes_after_a_look_for_the_repository() {
     let sandbox = Sandbox::empty();
     let set = |key: &str, value: &str| {
-        let path = sandbox.top.join(".git/config");
+        let path = sandbox.top().join(".git/config");
         let config = std::fs::read_to_string(&path).unwrap();
         let (section, name) = key.split_once('.').unwrap();
         std::fs::write(&path, format!("{config}[{section}]\n\t{name} = {value}\n")).unwrap();
         config
     };
-    let reset = |config: String| std::fs::write(sandbox.top.join(".git/config"), config).unwrap();
+    let reset = |config: String| std::fs::write(sandbox.top().join(".git/config"), config).unwrap();
     for (key, value) in [("core.worktree", "../../missing"), ("core.bare", "maybe")] {
         let before = set(key, value);
         for command in ["status", "describe", "cat-file"] {
@@ -156,7 +153,7 @@ fn help_comes_after_a_look_for_the_repository() {
         reset(before);
     }
     let code = |command| {
-        let mut vigil = sandbox.command(VIGIL, &sandbox.top, &[command, "-h"]);
+        let mut vigil = sandbox.command(VIGIL, &sandbox.top(), &[command, "-h"]);
         vigil.output().unwrap().status.code()
     };
     let before = set("core.repositoryFormatVersion", "99");

@@ -16,13 +16,13 @@ const LARGE: u64 = 80 << 20;
 
 /// Makes the file `name` so long, with nothing behind what it has.
 fn stretch(sandbox: &Sandbox, name: &str, len: u64) {
-    let path = sandbox.top.join(name);
+    let path = sandbox.top().join(name);
     let file = File::options().append(true).create(true).open(path);
     file.unwrap().set_len(len).unwrap();
 }
 
 fn remove(sandbox: &Sandbox, name: &str) {
-    let path = sandbox.top.join(name);
+    let path = sandbox.top().join(name);
     if path.is_dir() {
         std::fs::remove_dir_all(path).unwrap();
     } else {
@@ -35,7 +35,7 @@ fn same(sandbox: &Sandbox, arguments: &[&str]) {
     let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
     let ours = [&["-c", &script, VIGIL], arguments].concat();
     let said = |program, arguments: &[&str]| {
-        let mut command = sandbox.command(program, &sandbox.top, arguments);
+        let mut command = sandbox.command(program, &sandbox.top(), arguments);
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -50,8 +50,8 @@ fn same(sandbox: &Sandbox, arguments: &[&str]) {
 
 /// What `name` is while both are asked `arguments`.
 fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnce()) {
-    let path = sandbox.top.join(name);
-    let aside = sandbox.folder.path().join("aside");
+    let path = sandbox.top().join(name);
+    let aside = sandbox.root().join("aside");
     let is_there = path.exists();
     if is_there {
         std::fs::rename(&path, &aside).unwrap();
@@ -67,7 +67,7 @@ fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnc
 #[test]
 fn an_index_is_read_as_far_as_it_makes_sense() {
     let sandbox = Sandbox::with_history();
-    let place = sandbox.top.join(".git/index");
+    let place = sandbox.top().join(".git/index");
     let sound = std::fs::read(&place).unwrap();
     let (body, _) = sound.split_at(sound.len() - 20);
     let extension = |name: &[u8; 4], len: u32| [name.as_slice(), &len.to_be_bytes()].concat();
@@ -116,7 +116,7 @@ fn packed_references_are_shown_as_far_as_they_are_text() {
 #[test]
 fn a_large_configuration_is_read_up_to_its_first_bad_line() {
     let sandbox = Sandbox::with_history();
-    let place = sandbox.top.join(".git/config");
+    let place = sandbox.top().join(".git/config");
     let sound = std::fs::read_to_string(&place).unwrap();
     for (contents, len) in [(String::new(), LARGE), (sound, HUGE)] {
         same_with(&sandbox, ".git/config", &["status", "-s"], || {
@@ -144,7 +144,7 @@ fn folders_and_devices_in_the_place_of_files() {
         ".gitattributes",
         ".gitignore",
     ] {
-        let path = sandbox.top.join(name);
+        let path = sandbox.top().join(name);
         same_with(&sandbox, name, &["status", "-sb", "--show-stash"], || {
             std::fs::create_dir(&path).unwrap();
         });
@@ -154,7 +154,7 @@ fn folders_and_devices_in_the_place_of_files() {
     }
     for name in [".git/index", ".git/HEAD", ".git/packed-refs", ".gitignore"] {
         same_with(&sandbox, name, &["status", "-sb"], || {
-            symlink("/dev/zero", sandbox.top.join(name)).unwrap();
+            symlink("/dev/zero", sandbox.top().join(name)).unwrap();
         });
     }
 }
@@ -196,7 +196,7 @@ fn a_common_folder_is_named_by_text() {
 #[test]
 fn alternates_that_cannot_be_read_are_complained_of() {
     let sandbox = Sandbox::with_history();
-    std::fs::create_dir(sandbox.top.join(".git/objects/info/alternates")).unwrap();
+    std::fs::create_dir(sandbox.top().join(".git/objects/info/alternates")).unwrap();
     same(&sandbox, &["cat-file", "-t", "HEAD"]);
 }
 
@@ -207,7 +207,7 @@ fn pipes_and_endless_devices_are_not_waited_for() {
     sandbox.git(&["gc", "-q"]);
     sandbox.git(&["commit-graph", "write", "--reachable"]);
     sandbox.write(".git/rebase-merge/interactive", "");
-    let pack = std::fs::read_dir(sandbox.top.join(".git/objects/pack")).unwrap();
+    let pack = std::fs::read_dir(sandbox.top().join(".git/objects/pack")).unwrap();
     let packs = pack.map(|entry| entry.unwrap().path());
     let fixed = [
         "index",
@@ -247,10 +247,10 @@ fn pipes_and_endless_devices_are_not_waited_for() {
         "../.gitmodules",
         "../.mailmap",
     ];
-    let fixed = fixed.map(|name| sandbox.top.join(".git").join(name));
+    let fixed = fixed.map(|name| sandbox.top().join(".git").join(name));
     for path in fixed.into_iter().chain(packs) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let aside = sandbox.folder.path().join("aside");
+        let aside = sandbox.root().join("aside");
         let is_there = path.exists();
         if is_there {
             std::fs::rename(&path, &aside).unwrap();
@@ -262,7 +262,7 @@ fn pipes_and_endless_devices_are_not_waited_for() {
                 &["describe", "--always", "--all"],
                 &["cat-file", "-s", "HEAD~1"],
             ] {
-                let command = sandbox.command(VIGIL, &sandbox.top, arguments);
+                let command = sandbox.command(VIGIL, &sandbox.top(), arguments);
                 let output = { command }.output().unwrap();
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(!said.contains("panicked"), "{} {said}", path.display());
@@ -311,11 +311,11 @@ fn ignore_files_may_be_too_large() {
             stretch(&sandbox, name, len);
             ask();
         }
-        std::fs::remove_file(sandbox.top.join(name)).unwrap();
+        std::fs::remove_file(sandbox.top().join(name)).unwrap();
     }
-    let elsewhere = sandbox.folder.path().join("ignore");
+    let elsewhere = sandbox.root().join("ignore");
     sandbox.git(&["config", "core.excludesFile", elsewhere.to_str().unwrap()]);
-    let inside = sandbox.top.join(".git/info/exclude");
+    let inside = sandbox.top().join(".git/info/exclude");
     for path in [elsewhere, inside] {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "*w\n").unwrap();
@@ -359,7 +359,7 @@ fn attribute_files_may_be_too_large() {
             stretch(&sandbox, name, len);
             ask();
         }
-        std::fs::remove_file(sandbox.top.join(name)).unwrap();
+        std::fs::remove_file(sandbox.top().join(name)).unwrap();
     }
     for len in [2047, 2048] {
         let line = format!("* x{}", " y".repeat(len));

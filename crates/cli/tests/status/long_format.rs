@@ -265,7 +265,11 @@ fn detached_heads() {
     let option = "--ref-format=reftable";
     let mut sandboxes = vec![Sandbox::with_history()];
     // Only git 2.45 and later know the format.
-    if Sandbox::empty().try_git(&["init", "-q", option, "probe"]) {
+    if Sandbox::empty()
+        .try_git(["init", "-q", option, "probe"])
+        .code
+        == 0
+    {
         sandboxes.push(Sandbox::initialised(&[option]).committed());
     }
     for sandbox in sandboxes {
@@ -322,7 +326,7 @@ fn resolve(sandbox: &Sandbox) {
 #[test]
 fn a_merge() {
     let sandbox = with_conflicts();
-    assert!(!sandbox.try_git(&["merge", "side"]));
+    assert_ne!(sandbox.try_git(&["merge", "side"]).code, 0);
     sandbox.same_status();
     sandbox.same(&["-c", "status.relativePaths=no", "status"]);
     sandbox.same_in("dir", &["status"]);
@@ -340,12 +344,7 @@ fn conflicts_of_all_kinds() {
         sandbox.git(&["rm", "-q", "--cached", "a"]);
         for stage in stages {
             let line = format!("100644 {id} {stage}\ta\n");
-            let name = sandbox.folder.path().join("entry");
-            std::fs::write(&name, line).unwrap();
-            let mut command =
-                sandbox.command("git", &sandbox.top, &["update-index", "--index-info"]);
-            command.stdin(std::fs::File::open(&name).unwrap());
-            assert!(command.status().unwrap().success());
+            sandbox.git_fed(["update-index", "--index-info"], line);
         }
         sandbox.same_status();
         sandbox.same(&["status", "-vv"]);
@@ -356,18 +355,18 @@ fn conflicts_of_all_kinds() {
 fn rebases() {
     let sandbox = with_conflicts();
     sandbox.git(&["checkout", "-q", "side"]);
-    assert!(!sandbox.try_git(&["rebase", "main"]));
+    assert_ne!(sandbox.try_git(&["rebase", "main"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
     sandbox.git(&["rebase", "--abort"]);
-    assert!(!sandbox.try_git(&["rebase", "--apply", "main"]));
+    assert_ne!(sandbox.try_git(&["rebase", "--apply", "main"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
     sandbox.git(&["rebase", "--abort"]);
     sandbox.git(&["checkout", "-q", "--detach"]);
-    assert!(!sandbox.try_git(&["rebase", "main"]));
+    assert_ne!(sandbox.try_git(&["rebase", "main"]).code, 0);
     sandbox.same_status();
 }
 
@@ -387,11 +386,11 @@ fn commits_that_are_edited_or_split() {
     sandbox.same_status();
     sandbox.same_in("dir", &["status"]);
     // The list of commands is named as the repository is.
-    let git_dir = format!("--git-dir={}", sandbox.top.join(".git").display());
+    let git_dir = format!("--git-dir={}", sandbox.top().join(".git").display());
     sandbox.same(&[&git_dir, "status", "-uno"]);
     sandbox.same_in("dir", &["--git-dir=../.git", "--work-tree=..", "status"]);
     sandbox.same_in(".git", &["--work-tree=..", "status"]);
-    std::fs::remove_file(sandbox.top.join(".git/rebase-merge/git-rebase-todo")).unwrap();
+    std::fs::remove_file(sandbox.top().join(".git/rebase-merge/git-rebase-todo")).unwrap();
     sandbox.same_status();
 }
 
@@ -402,9 +401,9 @@ fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
     sandbox.git(&["branch", "cafe"]);
     sandbox.git(&["update-ref", "refs/rewritten/beef", "HEAD~1"]);
     sandbox.rebase("1s/pick/break\\n&/", "HEAD~2");
-    let id = sandbox.id("HEAD");
+    let id = sandbox.id("HEAD").to_string();
     let short = &id[..7];
-    let beef = sandbox.id("cafe~1");
+    let beef = sandbox.id("cafe~1").to_string();
     sandbox.git(&["update-ref", &format!("refs/rewritten/{beef}"), "HEAD"]);
     for (line, shown) in [
         ("pick ID # one", "pick SHORT # one"),
@@ -467,35 +466,40 @@ fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
 #[test]
 fn mailboxes() {
     let sandbox = with_conflicts();
-    let patches = sandbox.folder.path().join("patches");
+    let patches = sandbox.root().join("patches");
     let patches = patches.to_str().unwrap();
     sandbox.git(&["format-patch", "-q", "-o", patches, "main..side"]);
     let first = format!("{patches}/0001-side.patch");
-    assert!(!sandbox.try_git(&["am", "-q", &first]));
+    assert_ne!(sandbox.try_git(&["am", "-q", &first]).code, 0);
     sandbox.same_status();
-    std::fs::write(sandbox.top.join(".git/rebase-apply/patch"), "").unwrap();
+    std::fs::write(sandbox.top().join(".git/rebase-apply/patch"), "").unwrap();
     sandbox.same_status();
 }
 
 #[test]
 fn picks_and_reverts() {
     let sandbox = with_conflicts();
-    assert!(!sandbox.try_git(&["cherry-pick", "side~1"]));
+    assert_ne!(sandbox.try_git(&["cherry-pick", "side~1"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
     sandbox.git(&["cherry-pick", "--abort"]);
-    assert!(!sandbox.try_git(&["cherry-pick", "side~1", "side"]));
+    assert_ne!(sandbox.try_git(&["cherry-pick", "side~1", "side"]).code, 0);
     resolve(&sandbox);
     sandbox.git(&["commit", "-q", "-m", "picked"]);
     sandbox.same_status();
     sandbox.git(&["cherry-pick", "--quit"]);
-    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2"]));
+    assert_ne!(sandbox.try_git(&["revert", "--no-edit", "HEAD~2"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
     sandbox.git(&["revert", "--abort"]);
-    assert!(!sandbox.try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"]));
+    assert_ne!(
+        sandbox
+            .try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"])
+            .code,
+        0
+    );
     resolve(&sandbox);
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "reverted"]);
     sandbox.same_status();
@@ -568,9 +572,9 @@ fn sections_and_options() {
     sandbox.git(&["mv", "dir/d", "dir/moved name"]);
     sandbox.git(&["rm", "-q", "dir/e"]);
     sandbox.write("a", "changed");
-    std::fs::remove_file(sandbox.top.join("b")).unwrap();
-    std::fs::remove_file(sandbox.top.join("c")).unwrap();
-    std::os::unix::fs::symlink("a", sandbox.top.join("c")).unwrap();
+    std::fs::remove_file(sandbox.top().join("b")).unwrap();
+    std::fs::remove_file(sandbox.top().join("c")).unwrap();
+    std::os::unix::fs::symlink("a", sandbox.top().join("c")).unwrap();
     sandbox.write("intended", "x");
     sandbox.git(&["add", "-N", "intended"]);
     for name in [
@@ -682,7 +686,8 @@ fn a_clean_working_tree() {
 fn submodules() {
     let inner = Sandbox::with_history();
     let sandbox = Sandbox::with_history();
-    let url = inner.top.to_str().unwrap();
+    let url = inner.top();
+    let url = url.to_str().unwrap();
     sandbox.git(&[
         "-c",
         "protocol.file.allow=always",
@@ -727,7 +732,7 @@ fn submodules() {
 #[test]
 fn patches_need_git() {
     let sandbox = Sandbox::with_history();
-    let mut command = sandbox.command(VIGIL, &sandbox.top, &["status", "-v"]);
+    let mut command = sandbox.command(VIGIL, &sandbox.top(), &["status", "-v"]);
     let output = command.env("PATH", "/none").output().unwrap();
     assert_eq!(output.status.code(), Some(128));
     assert_eq!(
@@ -735,7 +740,7 @@ fn patches_need_git() {
         "fatal: cannot run git for the patches of --verbose: No such file or directory\n"
     );
     let arguments = ["status", "-v", "--", "dir/no/such/file"];
-    let mut command = sandbox.command(VIGIL, &sandbox.top, &arguments);
+    let mut command = sandbox.command(VIGIL, &sandbox.top(), &arguments);
     let output = command.env("PATH", "/none").output().unwrap();
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),

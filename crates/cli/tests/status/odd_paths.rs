@@ -33,12 +33,6 @@ fn index(id: &str, entries: &[Entry<'_>]) -> Vec<u8> {
     out
 }
 
-fn id_of(sandbox: &Sandbox, name: &str) -> String {
-    let mut command = sandbox.command("git", &sandbox.top, &["rev-parse", name]);
-    let output = command.output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 fn repository() -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.write("f1", "text\n");
@@ -68,7 +62,7 @@ fn same_in_all_formats(sandbox: &Sandbox) {
 
 /// All answers with no state, with that of a sound index, and with that of this one.
 fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
-    let place = sandbox.top.join(".git/index");
+    let place = sandbox.top().join(".git/index");
     let sound = std::fs::read(&place).unwrap();
     let put = |bytes: &[u8]| {
         std::fs::write(&place, bytes).unwrap();
@@ -91,7 +85,7 @@ fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
         sandbox.same(&["--no-optional-locks", "status", "--porcelain=v2"]);
         sandbox.same(&["--no-optional-locks", "status", "-s", "-uall"]);
     }
-    let verified = sandbox.command(VIGIL, &sandbox.top, &["state", "verify"]);
+    let verified = sandbox.command(VIGIL, &sandbox.top(), &["state", "verify"]);
     let verified = { verified }.output().unwrap();
     assert!(verified.status.success(), "{verified:?}");
     put(&sound);
@@ -102,7 +96,7 @@ fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
 #[test]
 fn names_that_no_directory_has() {
     let sandbox = repository();
-    let id = id_of(&sandbox, "HEAD:f1");
+    let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     for path in [
         "a//b",
         "a//none",
@@ -147,7 +141,7 @@ fn names_that_no_directory_has() {
 #[test]
 fn odd_names_in_several_paths() {
     let sandbox = repository();
-    let id = id_of(&sandbox, "HEAD:f1");
+    let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     let paths = [
         "",
         "/",
@@ -175,7 +169,7 @@ fn odd_names_in_several_paths() {
 #[test]
 fn odd_names_in_conflicts() {
     let sandbox = repository();
-    let id = id_of(&sandbox, "HEAD:f1");
+    let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     for path in ["a//b", "/a", "/", "a/", "a//", "", "a/../f1"] {
         let entries = [2, 3].map(|stage| (FILE, stage, path));
         same_with_and_without_state(&sandbox, &index(&id, &entries));
@@ -187,10 +181,10 @@ fn odd_names_in_conflicts() {
 #[test]
 fn odd_names_behind_links() {
     let sandbox = repository();
-    let id = id_of(&sandbox, "HEAD:f1");
+    let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     sandbox.write("real/x", "text\n");
-    symlink("real", sandbox.top.join("link")).unwrap();
-    symlink("../real", sandbox.top.join("a/link")).unwrap();
+    symlink("real", sandbox.top().join("link")).unwrap();
+    symlink("../real", sandbox.top().join("a/link")).unwrap();
     for path in [
         "link//x",
         "a//link/x",
@@ -210,8 +204,8 @@ fn odd_names_behind_links() {
 fn odd_names_of_submodules() {
     let sandbox = repository();
     let nested = repository();
-    std::fs::rename(&nested.top, sandbox.top.join("a/sub")).unwrap();
-    let id = id_of(&sandbox, "HEAD");
+    std::fs::rename(nested.top(), sandbox.top().join("a/sub")).unwrap();
+    let id = sandbox.git(["rev-parse", "HEAD"]);
     for path in [
         "a//sub", "a/sub/", "a//sub/", "a/sub//", "/", "/none", "", "a//",
     ] {

@@ -4,24 +4,12 @@ use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// Marks each line that it shows.
 const MARK: &str = "sed 's/^/> /'";
-
-fn on_a_terminal(sandbox: &Sandbox, folder: &str, script: &str) -> Command {
-    let folder = sandbox.top.join(folder);
-    let mut command = sandbox.command("script", &folder, &["-qec", script, "/dev/null"]);
-    command
-        .env_remove("LESS")
-        .env_remove("LV")
-        .env_remove("PAGER")
-        .env_remove("GIT_PAGER")
-        .stdin(Stdio::null());
-    command
-}
 
 /// Exit code, and what the terminal shows.
 fn shown(
@@ -30,7 +18,7 @@ fn shown(
     script: &str,
     variables: &[(&str, &str)],
 ) -> (i32, String) {
-    let mut command = on_a_terminal(sandbox, folder, script);
+    let mut command = sandbox.on_a_terminal(folder, script);
     let output = command.envs(variables.iter().copied()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     (output.status.code().unwrap(), text)
@@ -44,7 +32,7 @@ fn same_in(
     variables: &[(&str, &str)],
 ) -> (i32, String) {
     // By the same name, which is in usage texts.
-    let link = sandbox.folder.path().join("called/git");
+    let link = sandbox.root().join("called/git");
     if !link.exists() {
         std::fs::create_dir(link.parent().unwrap()).unwrap();
         symlink(VIGIL, &link).unwrap();
@@ -144,7 +132,7 @@ fn the_first_pager_that_is_named_is_used() {
         assert_eq!(code, 0);
     }
     // As is where git looks for it.
-    make_program(&sandbox.top.join("page"), "sed 's/^/5 /'");
+    make_program(&sandbox.top().join("page"), "sed 's/^/5 /'");
     let (_, text) = same_in(&sandbox, "dir", "-p status", &[("GIT_PAGER", "./page")]);
     assert!(text.starts_with("5 "), "{text}");
 }
@@ -152,7 +140,7 @@ fn the_first_pager_that_is_named_is_used() {
 #[test]
 fn without_a_pager_the_default_is_less() {
     let sandbox = changed();
-    let folder = sandbox.folder.path().join("programs");
+    let folder = sandbox.root().join("programs");
     std::fs::create_dir(&folder).unwrap();
     make_program(&folder.join("less"), MARK);
     let path = std::env::var("PATH").unwrap();
@@ -202,7 +190,7 @@ fn a_pager_counts_as_a_terminal() {
     // One above this process.
     for value in ["true", "1", "false", "0", ""] {
         let run = |program| {
-            let mut command = sandbox.command(program, &sandbox.top, &["status"]);
+            let mut command = sandbox.command(program, &sandbox.top(), &["status"]);
             command.env("GIT_PAGER_IN_USE", value).output().unwrap()
         };
         assert_eq!(run(VIGIL), run("git"), "{value}");
@@ -213,7 +201,7 @@ fn a_pager_counts_as_a_terminal() {
 fn nothing_is_paged_but_a_terminal() {
     let sandbox = changed();
     let run = |program| {
-        let mut command = sandbox.command(program, &sandbox.top, &["-p", "status"]);
+        let mut command = sandbox.command(program, &sandbox.top(), &["-p", "status"]);
         command.env("GIT_PAGER", "no-such-pager").output().unwrap()
     };
     let ours = run(VIGIL);
@@ -222,7 +210,7 @@ fn nothing_is_paged_but_a_terminal() {
     // Standard error stays where it is unless it is the terminal, too.
     let (_, text) = same(&sandbox, "-p status --bogus 2>err", &[("GIT_PAGER", MARK)]);
     assert_eq!(text, "");
-    let said = std::fs::read_to_string(sandbox.top.join("err")).unwrap();
+    let said = std::fs::read_to_string(sandbox.top().join("err")).unwrap();
     assert!(said.starts_with("error: unknown option `bogus'"), "{said}");
 }
 
@@ -349,15 +337,14 @@ fn a_pager_that_reads_no_further_ends_the_command() {
 fn the_interrupt_key_ends_the_command_only_after_the_pager() {
     let sandbox = changed();
     for program in [VIGIL, "git"] {
-        let gate = sandbox.folder.path().join("gate");
-        let made = Command::new("mkfifo").arg(&gate).status();
-        assert!(made.unwrap().success());
+        let gate = sandbox.make_pipe("gate");
         let pager = format!(
             "trap '' INT; cat >/dev/null; echo ready; cat '{}'; echo done",
             gate.display()
         );
         let script = format!("trap : INT; {program} -p status; echo $?");
-        let mut terminal = on_a_terminal(&sandbox, "", &script)
+        let mut terminal = sandbox
+            .on_a_terminal("", &script)
             .env("GIT_PAGER", pager)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

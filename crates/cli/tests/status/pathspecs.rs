@@ -7,10 +7,10 @@ fn modes_are_attributes() {
     let sandbox = Sandbox::with_history();
     sandbox.git(&["update-index", "--chmod=+x", "c"]);
     sandbox.write("new/file", "file");
-    std::os::unix::fs::symlink("a", sandbox.top.join("link")).unwrap();
+    std::os::unix::fs::symlink("a", sandbox.top().join("link")).unwrap();
     sandbox.write("mode=644", "text");
     let nested = Sandbox::with_history();
-    std::fs::rename(&nested.top, sandbox.top.join("nested")).unwrap();
+    std::fs::rename(nested.top(), sandbox.top().join("nested")).unwrap();
     let ask = || {
         for mode in ["100644", "100755", "120000", "040000", "160000", ""] {
             let spec = format!(":(attr:builtin_objectmode={mode})");
@@ -28,7 +28,7 @@ fn modes_are_attributes() {
     // What is asked about has to be there.
     sandbox.git(&["rm", "-q", "dir/d"]);
     ask();
-    std::fs::remove_file(sandbox.top.join("b")).unwrap();
+    std::fs::remove_file(sandbox.top().join("b")).unwrap();
     ask();
 }
 
@@ -55,7 +55,7 @@ fn nothing_untracked_is_behind_a_link() {
     for (number, target) in ["nowhere", ".", "file", "../deep"].into_iter().enumerate() {
         for folder in ["build", "new"] {
             let link = format!("{folder}/deep/link{number}");
-            std::os::unix::fs::symlink(target, sandbox.top.join(&link)).unwrap();
+            std::os::unix::fs::symlink(target, sandbox.top().join(&link)).unwrap();
             for rest in ["", "/x", "/*", "*", "/x/y"] {
                 for mode in ["traditional", "matching", "no"] {
                     let mode = format!("--ignored={mode}");

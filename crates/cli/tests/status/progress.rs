@@ -2,21 +2,14 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// A repository in which looking at one file ends when somebody has written to the pipe `gate`.
 fn held_up() -> Sandbox {
     let sandbox = Sandbox::empty();
-    let gate = sandbox.folder.path().join("gate");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&gate)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let gate = sandbox.make_pipe("gate");
     sandbox.write(".gitattributes", "held filter=gate\n");
     sandbox.write("held", "1\n");
     sandbox.git(&["add", "."]);
@@ -26,7 +19,7 @@ fn held_up() -> Sandbox {
     sandbox.write("held", "2\n");
     let file = OpenOptions::new()
         .write(true)
-        .open(sandbox.top.join("held"))
+        .open(sandbox.top().join("held"))
         .unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH)
         .unwrap();
@@ -39,9 +32,8 @@ fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
     let sandbox = held_up();
     let command = format!("{VIGIL} {arguments}");
     let mut terminal = sandbox
-        .command("script", &sandbox.top, &["-qec", &command, "/dev/null"])
+        .on_a_terminal("", &command)
         .env("GIT_PROGRESS_DELAY", "0")
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -57,7 +49,7 @@ fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
     drop(
         OpenOptions::new()
             .write(true)
-            .open(sandbox.folder.path().join("gate")),
+            .open(sandbox.root().join("gate")),
     );
     output.read_to_end(&mut shown).unwrap();
     assert!(terminal.wait().unwrap().success());

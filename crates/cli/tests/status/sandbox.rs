@@ -1,15 +1,18 @@
 //! Repositories that vigil and git are asked about.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// A repository in a folder of its own.
-pub(crate) struct Sandbox {
-    pub(crate) folder: tempfile::TempDir,
-    pub(crate) top: PathBuf,
+/// A repository in a folder of its own, seen on a terminal of 60 columns.
+pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+impl Deref for Sandbox {
+    type Target = vigil_testkit::sandbox::Sandbox;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Sandbox {
@@ -20,12 +23,12 @@ impl Sandbox {
 
     /// The same, with options of `git init`.
     pub(crate) fn initialised(options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().join("work");
-        std::fs::create_dir(&top).unwrap();
-        let this = Self { folder, top };
-        this.git(&[&["init", "-q", "-b", "main"], options].concat());
-        this
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::initialised(options);
+        sandbox.set("TERM", "xterm");
+        sandbox.set("COLUMNS", "60");
+        // Which pager is chosen is part of the answer.
+        sandbox.unset("GIT_PAGER");
+        Self(sandbox)
     }
 
     /// With three commits that change the file `a`, and a few other files.
@@ -38,96 +41,20 @@ impl Sandbox {
         for name in ["b", "c", "dir/d", "dir/e"] {
             this.write(name, &format!("{name}\nsome\nmore\nlines\n"));
         }
-        this.git(&["add", "."]);
+        this.git(["add", "."]);
         for number in ["one", "two", "three"] {
             this.write("a", number);
-            this.git(&["add", "a"]);
-            this.git(&["commit", "-q", "-m", number]);
+            this.git(["add", "a"]);
+            this.git(["commit", "-q", "-m", number]);
         }
         this
     }
 
-    pub(crate) fn write(&self, name: &str, contents: &str) {
-        let path = self.top.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, contents).unwrap();
-    }
-
-    pub(crate) fn command(&self, program: &str, folder: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(folder)
-            .args(arguments)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", self.folder.path())
-            .env("LC_ALL", "C")
-            .env("TERM", "xterm")
-            .env("COLUMNS", "60")
-            .env("GIT_EDITOR", "true")
-            .env("GIT_AUTHOR_NAME", "A")
-            .env("GIT_AUTHOR_EMAIL", "a@b")
-            .env("GIT_AUTHOR_DATE", "1700000000 +0000")
-            .env("GIT_COMMITTER_NAME", "A")
-            .env("GIT_COMMITTER_EMAIL", "a@b")
-            .env("GIT_COMMITTER_DATE", "1700000000 +0000")
-            .env_remove("GIT_CONFIG_GLOBAL")
-            .env_remove("GIT_DIR");
-        command
-    }
-
-    /// Runs git, which may end in a conflict.
-    pub(crate) fn try_git(&self, arguments: &[&str]) -> bool {
-        let output = self.command("git", &self.top, arguments).output().unwrap();
-        output.status.success()
-    }
-
-    pub(crate) fn git(&self, arguments: &[&str]) {
-        assert!(self.try_git(arguments), "git {arguments:?}");
-    }
-
-    /// The id that `revision` names.
-    pub(crate) fn id(&self, revision: &str) -> String {
-        let mut command = self.command("git", &self.top, &["rev-parse", revision]);
-        let output = command.output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    /// The same with something to read.
-    pub(crate) fn git_fed(&self, arguments: &[&str], input: &str) {
-        let mut command = self.command("git", &self.top, arguments);
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        pipe.write_all(input.as_bytes()).unwrap();
-        drop(pipe);
-        assert!(child.wait().unwrap().success(), "git {arguments:?}");
-    }
-
     /// An interactive rebase with the list of commands that the `sed` script makes.
     pub(crate) fn rebase(&self, script: &str, onto: &str) {
-        let mut command = self.command("git", &self.top, &["rebase", "-q", "-i", onto]);
+        let mut command = self.command("git", "", ["rebase", "-q", "-i", onto]);
         command.env("GIT_SEQUENCE_EDITOR", format!("sed -i -e '{script}'"));
         command.output().unwrap();
-    }
-
-    /// Both must say the same in `folder`.
-    pub(crate) fn same_in(&self, folder: &str, arguments: &[&str]) {
-        let folder = self.top.join(folder);
-        let run =
-            |program| -> Output { self.command(program, &folder, arguments).output().unwrap() };
-        let text = |output: &Output| {
-            format!(
-                "{:?}\n{}\n{}",
-                output.status.code(),
-                String::from_utf8_lossy(&output.stdout),
-                String::from_utf8_lossy(&output.stderr)
-            )
-        };
-        let (ours, theirs) = (text(&run(VIGIL)), text(&run("git")));
-        assert_eq!(ours, theirs, "{arguments:?}");
-    }
-
-    pub(crate) fn same(&self, arguments: &[&str]) {
-        self.same_in("", arguments);
     }
 
     /// Plain status, with and without hints, and with colours and comment prefix.
@@ -149,7 +76,7 @@ impl Sandbox {
 
     /// What vigil alone says.
     pub(crate) fn status(&self, arguments: &[&str]) -> String {
-        let output = self.command(VIGIL, &self.top, arguments).output().unwrap();
+        let output = self.vigil(arguments).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap()
     }

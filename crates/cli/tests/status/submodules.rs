@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 fn with_submodule(modules: &str) -> Sandbox {
     let sandbox = Sandbox::with_history();
     let nested = Sandbox::with_history();
-    std::fs::rename(&nested.top, sandbox.top.join("s")).unwrap();
+    std::fs::rename(nested.top(), sandbox.top().join("s")).unwrap();
     sandbox.write(".gitmodules", modules);
     sandbox.git(&["-c", "advice.addEmbeddedRepo=false", "add", "."]);
     sandbox.git(&["commit", "-q", "-m", "module"]);
@@ -49,7 +49,7 @@ fn rules_for_submodules_are_those_of_head_where_there_are_no_others() {
     same(&sandbox);
     let unborn = with_submodule(IGNORED);
     unborn.git(&["rm", "-q", "--cached", ".gitmodules"]);
-    std::fs::remove_file(unborn.top.join(".gitmodules")).unwrap();
+    std::fs::remove_file(unborn.top().join(".gitmodules")).unwrap();
     unborn.git(&["update-ref", "-d", "HEAD"]);
     same(&unborn);
 }
@@ -67,15 +67,15 @@ fn what_is_no_configuration_in_a_blob_is_complained_of() {
             format!("{bad}{IGNORED}"),
         ] {
             let sandbox = with_submodule(&modules);
-            std::fs::remove_file(sandbox.top.join(".gitmodules")).unwrap();
+            std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
             same(&sandbox);
             sandbox.git(&["rm", "-q", "--cached", ".gitmodules"]);
             same(&sandbox);
             sandbox.git(&["reset", "-q", "--hard"]);
             sandbox.write("s/a", "changed");
             same(&sandbox);
-            std::fs::remove_file(sandbox.top.join(".gitmodules")).unwrap();
-            std::fs::create_dir(sandbox.top.join(".gitmodules")).unwrap();
+            std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
+            std::fs::create_dir(sandbox.top().join(".gitmodules")).unwrap();
             same(&sandbox);
         }
     }
@@ -96,9 +96,9 @@ fn entries_below_a_submodule() {
                 &["update-index", "--index-info"],
                 &lines.collect::<String>(),
             );
-            let index = std::fs::read(sandbox.top.join(".git/index")).unwrap();
+            let index = std::fs::read(sandbox.top().join(".git/index")).unwrap();
             let index = index.replace(&aside, name);
-            std::fs::write(sandbox.top.join(".git/index"), index).unwrap();
+            std::fs::write(sandbox.top().join(".git/index"), index).unwrap();
             for arguments in [
                 &["--no-optional-locks", "status", "-s"][..],
                 &["--no-optional-locks", "status", "-s", "-uall", "--ignored"],

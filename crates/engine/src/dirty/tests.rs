@@ -1,13 +1,13 @@
 use super::*;
-use crate::testing::OpenRepository as _;
+use crate::testing::repository_at;
 use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::Sandbox;
 
 /// Whether the working tree is dirty to us and to git.
 fn dirt(sandbox: &Sandbox) -> (bool, bool) {
-    let repository = sandbox.repository();
+    let repository = repository_at(&sandbox.top());
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
     let place = Place {
@@ -15,7 +15,7 @@ fn dirt(sandbox: &Sandbox) -> (bool, bool) {
         refs: &refs,
         objects: &objects,
     };
-    let own = sandbox.repository();
+    let own = repository_at(&sandbox.top());
     let settings = settings_of(&own).unwrap();
     let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
     let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
@@ -26,10 +26,10 @@ fn dirt(sandbox: &Sandbox) -> (bool, bool) {
 #[test]
 fn the_working_tree_is_dirty_where_git_says_so() {
     let write = |sandbox: &Sandbox, name: &str, text: &str| {
-        std::fs::write(sandbox.work_tree().join(name), text).unwrap();
+        std::fs::write(sandbox.top().join(name), text).unwrap();
     };
     let remove = |sandbox: &Sandbox, name: &str| {
-        std::fs::remove_file(sandbox.work_tree().join(name)).unwrap();
+        std::fs::remove_file(sandbox.top().join(name)).unwrap();
     };
     type State<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
     let states: [State<'_>; 9] = [
@@ -75,7 +75,7 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
     type Step<'a> = &'a dyn Fn(&Sandbox);
     let commit: Step<'_> = &|s| {
         let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-        s.git_in(&s.work_tree().join("sub"), &args);
+        s.git_in(&s.top().join("sub"), &args);
     };
     let states: [(&str, Step<'_>); 6] = [
         ("clean", &|_| {}),
@@ -85,9 +85,9 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
             s.git(&["add", "sub"]);
         }),
         ("added", &|s| {
-            s.git_in(&s.work_tree(), &["init", "-q", "more"]);
+            s.git_in(&s.top(), &["init", "-q", "more"]);
             let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-            s.git_in(&s.work_tree().join("more"), &args);
+            s.git_in(&s.top().join("more"), &args);
             s.git(&["add", "more"]);
         }),
         ("removed", &|s| {
@@ -95,8 +95,8 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
         }),
         ("now a file", &|s| {
             s.git(&["rm", "-q", "--cached", "sub"]);
-            std::fs::remove_dir_all(s.work_tree().join("sub")).unwrap();
-            std::fs::write(s.work_tree().join("sub"), "x").unwrap();
+            std::fs::remove_dir_all(s.top().join("sub")).unwrap();
+            std::fs::write(s.top().join("sub"), "x").unwrap();
             s.git(&["add", "sub"]);
         }),
     ];
@@ -106,12 +106,12 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
     ] {
         for (name, change) in states {
             let sandbox = Sandbox::new().with_five_commits();
-            sandbox.git_in(&sandbox.work_tree(), &["init", "-q", "sub"]);
+            sandbox.git_in(&sandbox.top(), &["init", "-q", "sub"]);
             commit(&sandbox);
             let module =
                 |name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n{ignore}\n");
             let modules = [module("sub"), module("more")].concat();
-            std::fs::write(sandbox.work_tree().join(".gitmodules"), modules).unwrap();
+            std::fs::write(sandbox.top().join(".gitmodules"), modules).unwrap();
             sandbox.git(&["add", ".gitmodules", "sub"]);
             sandbox.commit("with a submodule");
             change(&sandbox);

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
@@ -17,6 +15,7 @@ use crate::environment::Environment;
 use crate::repository::{Repository, discover};
 use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
 use vigil_rules::messages::Messages;
+use vigil_testkit::sandbox::{Sandbox, answer};
 
 /// What a run printed, as what it said by itself: the programs it starts may say more.
 #[derive(Debug, PartialEq, Eq)]
@@ -165,28 +164,19 @@ pub(crate) struct Request {
     pub(crate) contents: Vec<u8>,
 }
 
-/// All variables of the environment.
+/// The sandbox's environment, with more variables.
 fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BString> {
-    let home = fixture.path("home");
-    let path = std::env::var_os("PATH").unwrap();
-    let mut variables: HashMap<BString, BString> = HashMap::new();
-    let mut set =
-        |name: &str, value: &OsStr| variables.insert(name.into(), value.as_bytes().into());
-    set("PATH", &path);
-    set("HOME", home.as_os_str());
-    set("GIT_CONFIG_NOSYSTEM", OsStr::new("1"));
-    set("GIT_ATTR_NOSYSTEM", OsStr::new("1"));
-    for (name, value) in more {
-        set(name, OsStr::new(value));
-    }
-    variables
+    let more = more
+        .iter()
+        .map(|(name, value)| (BString::from(*name), BString::from(*value)));
+    fixture.environment().into_iter().chain(more).collect()
 }
 
 /// A repository, asked for what is recorded of attributes, too.
-pub(crate) struct Fixture(vigil_testkit::fixture::Fixture);
+pub(crate) struct Fixture(Sandbox);
 
 impl std::ops::Deref for Fixture {
-    type Target = vigil_testkit::fixture::Fixture;
+    type Target = Sandbox;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -195,7 +185,7 @@ impl std::ops::Deref for Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        Self(vigil_testkit::fixture::Fixture::new())
+        Self(Sandbox::new())
     }
 
     /// What the index records.
@@ -256,26 +246,8 @@ impl Fixture {
         variables: &[(&str, &str)],
         input: &[u8],
     ) -> Output {
-        let variables = environment(self, variables);
-        let variables = variables
-            .iter()
-            .map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value)));
-        let directory: &Path = &self.path(place);
-        let mut child = Command::new("git")
-            .args(arguments)
-            .current_dir(directory)
-            .env_clear()
-            .envs(variables)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        std::thread::scope(|scope| {
-            // git may end before it has read all.
-            scope.spawn(move || stdin.write_all(input).is_ok());
-            child.wait_with_output().unwrap()
-        })
+        let mut command = self.command("git", place, arguments);
+        command.envs(variables.iter().copied());
+        answer(command, input)
     }
 }

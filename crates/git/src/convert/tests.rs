@@ -6,15 +6,13 @@ mod fingerprint;
 mod smudge;
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::process::Stdio;
 
 use gix_hash::Kind;
 
 use super::*;
 use crate::convert::testing::Fixture;
-use vigil_testkit::fixture::Random;
+use vigil_testkit::chance::Chance;
 
 impl Fixture {
     /// Settings without configuration, with `drivers` configured in git too.
@@ -25,7 +23,7 @@ impl Fixture {
                 let set = |key: &str, value: Option<&BString>| {
                     let key = format!("filter.{name}.{key}");
                     if let Some(value) = value {
-                        self.run(["config", &key, &value.to_string()]);
+                        self.git(["config", &key, &value.to_string()]);
                     }
                 };
                 set("clean", driver.clean.as_ref());
@@ -37,7 +35,7 @@ impl Fixture {
             .collect();
         let variables = ["PATH", "HOME"].map(|name| {
             let value = match name {
-                "HOME" => self.path("home").into_os_string(),
+                "HOME" => self.home().into_os_string(),
                 _ => std::env::var_os(name).unwrap(),
             };
             (name.into(), value.as_bytes().into())
@@ -86,35 +84,19 @@ impl Fixture {
             names.extend_from_slice(path.as_os_str().as_bytes());
             names.push(b'\n');
         }
-        self.feed(
+        self.git_fed(
             ["hash-object", "-w", "--no-filters", "--stdin-paths"],
             &names,
         );
-        self.run(["read-tree", "--empty"]);
-        self.feed(["update-index", "--index-info"], &lines);
+        self.git(["read-tree", "--empty"]);
+        self.git_fed(["update-index", "--index-info"], &lines);
         ids
-    }
-
-    fn feed<const N: usize>(&self, arguments: [&str; N], input: &[u8]) -> Vec<u8> {
-        let mut child = self
-            .git(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{arguments:?}");
-        output.stdout
     }
 
     /// The paths that git finds modified, and what it says. Its "fatal: " line comes as an error.
     fn status(&self) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
-        let output = self
-            .git(["--no-optional-locks", "status", "--porcelain", "-uno", "-z"])
-            .output()
-            .unwrap();
+        let arguments = ["--no-optional-locks", "status", "--porcelain", "-uno", "-z"];
+        let output = self.output("", arguments, "");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if let Some(fatal) = said.lines().find_map(|line| line.strip_prefix("fatal: ")) {
             return Err(fatal.to_owned());
@@ -180,7 +162,7 @@ fn utf32(text: &str, mark: bool) -> Vec<u8> {
 }
 
 /// A form in which `text` might be in the working tree.
-fn variant(random: &mut Random, text: &str) -> Vec<u8> {
+fn variant(random: &mut Chance, text: &str) -> Vec<u8> {
     let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
     match random.below(10) {
         0 => text.into(),
@@ -247,12 +229,12 @@ fn random_contents_convert_as_in_git() {
         "working-tree-encoding=",
         "filter=none",
     ];
-    let mut random = Random(0xc0de);
+    let mut random = Chance::new(0xc0de);
     let fixture = Fixture::new();
     for round in 0..12 {
         let auto_crlf = [AutoCrlf::False, AutoCrlf::True, AutoCrlf::Input][round % 3];
         let value = ["false", "true", "input"][round % 3];
-        fixture.run(["config", "core.autocrlf", value]);
+        fixture.git(["config", "core.autocrlf", value]);
         let mut lines = String::new();
         let mut files = Vec::new();
         for at in 0..24 {
@@ -260,7 +242,7 @@ fn random_contents_convert_as_in_git() {
             lines += &path;
             for _ in 0..random.below(4) {
                 lines += " ";
-                lines += random.pick(&words);
+                lines += random.of(&words);
             }
             lines += "\n";
             let text = random.text(&parts, 12);
@@ -277,13 +259,13 @@ fn random_contents_convert_as_in_git() {
         assert_eq!(ours, fixture.status(), "round {round}");
 
         // Ids without an index; hash-object does not read it either.
-        fixture.run(["read-tree", "--empty"]);
+        fixture.git(["read-tree", "--empty"]);
         let names: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-        let hashed = fixture.feed(
+        let hashed = fixture.git_fed(
             ["hash-object", "--stdin-paths"],
             names.join("\n").as_bytes(),
         );
-        for (path, id) in names.iter().zip(String::from_utf8(hashed).unwrap().lines()) {
+        for (path, id) in names.iter().zip(hashed.lines()) {
             let file = File::open(fixture.path(path)).unwrap();
             let size = file.metadata().unwrap().len();
             let ours = converter.hash_file((*path).into(), &file, size).unwrap();
@@ -313,7 +295,7 @@ fn large_texts_convert_in_pieces() {
             let file = File::open(fixture.path(path)).unwrap();
             let size = contents.len() as u64;
             let id = converter.hash_file((*path).into(), &file, size).unwrap();
-            let output = fixture.run(["hash-object", path]);
+            let output = fixture.output("", ["hash-object", path], "");
             assert_eq!(
                 format!("{id}\n").as_bytes(),
                 output.stdout,
@@ -349,8 +331,8 @@ fn lost_line_endings_are_warned_of_where_renames_are_sought() {
     ] {
         let fixture = Fixture::new();
         fixture.write("old", old);
-        fixture.run(["add", "old"]);
-        fixture.run([
+        fixture.git(["add", "old"]);
+        fixture.git([
             "-c",
             "user.name=x",
             "-c",
@@ -362,9 +344,9 @@ fn lost_line_endings_are_warned_of_where_renames_are_sought() {
         ]);
         std::fs::remove_file(fixture.path("old")).unwrap();
         fixture.write("new", &new);
-        fixture.run(["add", "-N", "new"]);
-        fixture.run(["config", "core.autocrlf", value]);
-        let output = fixture.run(["status", "--porcelain"]);
+        fixture.git(["add", "-N", "new"]);
+        fixture.git(["config", "core.autocrlf", value]);
+        let output = fixture.output("", ["status", "--porcelain"], "");
         assert_eq!(output.stdout, b" R old -> new\n");
 
         let converter = fixture.converter(Settings {

@@ -269,7 +269,7 @@ fn an_index_written_when_it_was_read_proves_nothing() {
 /// git's stderr for an index that it cannot read, and ours.
 #[track_caller]
 fn assert_fails_as_git(repo: &Repo) {
-    let output = repo.run(["ls-files"], b"");
+    let output = repo.output("", ["ls-files"], "");
     assert!(!output.status.success());
     let error = load_from(repo).unwrap_err();
     let mut ours: String = error
@@ -354,7 +354,7 @@ fn an_optional_extension_that_nobody_knows_is_noticed() {
     bytes.extend(b"ABCD\0\0\0\x01x");
     bytes.extend([0; 20]);
     std::fs::write(repo.index_path(), bytes).unwrap();
-    let output = repo.run(["ls-files"], b"");
+    let output = repo.output("", ["ls-files"], "");
     let notices = load_from(&repo).unwrap().file.notices;
     assert_eq!(notices, ["ignoring ABCD extension"]);
     assert_eq!(output.stderr, b"ignoring ABCD extension\n");

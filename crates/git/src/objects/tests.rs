@@ -4,11 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::{FORMATS, Sandbox};
-
-fn open(sandbox: &Sandbox) -> Objects {
-    Objects::open(&sandbox.repository()).unwrap()
-}
+use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// A repository with a few commits, trees, blobs and tags.
 fn filled() -> Sandbox {
@@ -17,8 +13,8 @@ fn filled() -> Sandbox {
         let lines: String = (0..200)
             .map(|line| format!("{line} {}\n", line * n))
             .collect();
-        fs::create_dir_all(sandbox.work_tree().join("d/e")).unwrap();
-        fs::write(sandbox.work_tree().join("d/e/file"), lines).unwrap();
+        fs::create_dir_all(sandbox.top().join("d/e")).unwrap();
+        fs::write(sandbox.top().join("d/e/file"), lines).unwrap();
         sandbox.git(&["add", "."]);
         sandbox.commit(&format!("commit {n}"));
     }
@@ -39,7 +35,7 @@ fn pack_of(sandbox: &Sandbox, extension: &str) -> PathBuf {
 /// What git says when it reads a tree, with absolute paths.
 /// What git says of `tree` at the top of the working tree, where messages name files from.
 fn cat_tree(sandbox: &Sandbox, tree: &str) -> String {
-    sandbox.try_git(&["cat-file", "tree", tree]).1
+    sandbox.try_git(&["cat-file", "tree", tree]).stderr
 }
 
 fn all_ids(sandbox: &Sandbox) -> Vec<(ObjectId, String)> {
@@ -75,7 +71,7 @@ fn check_all(sandbox: &Sandbox, objects: &Objects) {
 #[test]
 fn a_clone_reads_in_another_thread() {
     let sandbox = filled();
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     let (clone, head) = (objects.clone(), sandbox.id("HEAD"));
     let there = std::thread::spawn(move || clone.commit(&head).unwrap());
     assert_eq!(there.join().unwrap(), objects.commit(&head).unwrap());
@@ -86,7 +82,7 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with(format, hash);
         sandbox.commit("one");
-        let objects = open(&sandbox);
+        let objects = sandbox.open_objects();
         check_all(&sandbox, &objects);
         sandbox.commit("two");
         sandbox.git(&["repack", "-adq"]);
@@ -99,7 +95,7 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
         check_all(&sandbox, &objects);
     }
     let sandbox = filled();
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     sandbox.git(&["clone", "-q", "-s", ".", "../clone"]);
     let mut clone = sandbox.repository();
     clone.object_dir = sandbox.root().join("clone/.git/objects");
@@ -126,14 +122,14 @@ fn an_alternate_that_is_gone_is_no_error() {
         "/nowhere/at/all\n../relative\n",
     )
     .unwrap();
-    check_all(&sandbox, &open(&sandbox));
+    check_all(&sandbox, &sandbox.open_objects());
 }
 
 #[test]
 fn many_packs_after_opening_are_found() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     let mut buf = Vec::new();
     assert!(
         objects
@@ -152,7 +148,7 @@ fn many_packs_after_opening_are_found() {
     let second = sandbox.commit("second");
     assert_eq!(objects.read(&second, &mut buf).unwrap(), Some(Kind::Commit));
     let names = format!("{second}\n");
-    sandbox.git_with_input(
+    sandbox.git_fed(
         &[
             "pack-objects",
             "-q",
@@ -179,7 +175,7 @@ fn packs_that_are_gone_are_let_go_of() {
     let sandbox = filled();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
-    let mut objects = open(&sandbox);
+    let mut objects = sandbox.open_objects();
     for n in 0..3 {
         sandbox.git(&["repack", "-adfq"]);
         check_all(&sandbox, &objects.clone());
@@ -203,7 +199,7 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
     sandbox.git(&["repack", "-adq"]);
-    let mut objects = open(&sandbox);
+    let mut objects = sandbox.open_objects();
     let head = sandbox.id("HEAD");
     let mut buf = Vec::new();
     assert!(objects.read(&head, &mut buf).unwrap().is_some());
@@ -221,7 +217,7 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
 fn objects_are_found_elsewhere_when_their_pack_is_gone() {
     let sandbox = filled();
     sandbox.git(&["repack", "-adq"]);
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     let ids = all_ids(&sandbox);
     objects.starting_with("0000".into()).unwrap();
     sandbox.git(&["repack", "-adfq"]);
@@ -269,7 +265,7 @@ fn damage_is_told_each_time_and_repair_is_seen() {
     let tree = sandbox.id("HEAD^{tree}");
     let path = pack_of(&sandbox, "pack");
     let good = fs::read(&path).unwrap();
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     let put = |bytes: &[u8]| {
         fs::remove_file(&path).unwrap();
         fs::write(&path, bytes).unwrap();
@@ -290,7 +286,7 @@ fn damage_is_told_each_time_and_repair_is_seen() {
 #[test]
 fn tags_and_commits_lead_to_trees() {
     let sandbox = filled();
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     let tree = sandbox.id("HEAD^{tree}");
     for revision in ["two", "one", "HEAD", "HEAD^{tree}"] {
         assert_eq!(objects.peel_to_tree(&sandbox.id(revision)).unwrap(), tree);
@@ -324,7 +320,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
     let sandbox = filled();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
-    let mut objects = open(&sandbox);
+    let mut objects = sandbox.open_objects();
     let (head, old) = (sandbox.id("HEAD"), sandbox.id("HEAD~3"));
     sandbox.git(&["replace", &head.to_string(), &old.to_string()]);
     assert_eq!(objects.commit(&head).unwrap().message, "commit 5\n");
@@ -367,7 +363,7 @@ fn damaged_loose_objects_are_named() {
     std::os::unix::fs::PermissionsExt::set_mode(&mut writable, 0o644);
     fs::set_permissions(&path, writable).unwrap();
     let read = || {
-        open(&sandbox).tree(
+        sandbox.open_objects().tree(
             &ObjectId::from_hex(tree.as_bytes()).unwrap(),
             &mut Vec::new(),
         )
@@ -415,7 +411,7 @@ fn damaged_packs_and_indexes_never_trip() {
             // A new file each time: a mapped one must not be cut.
             fs::remove_file(&path).unwrap();
             fs::write(&path, bytes).unwrap();
-            let objects = open(&sandbox);
+            let objects = sandbox.open_objects();
             let mut buf = Vec::new();
             for (id, _) in &ids {
                 if let Err(error) = objects.read(id, &mut buf) {
@@ -438,7 +434,7 @@ fn damaged_packs_and_indexes_never_trip() {
         fs::write(&path, &good).unwrap();
     }
     assert!(failures > 0);
-    check_all(&sandbox, &open(&sandbox));
+    check_all(&sandbox, &sandbox.open_objects());
 }
 
 #[test]
@@ -448,7 +444,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     let tree = sandbox.id("HEAD^{tree}");
     let path = pack_of(&sandbox, "pack");
     let index = fs::read(path.with_extension("idx")).unwrap();
-    let offsets = sandbox.git_with_input(&["show-index"], &index);
+    let offsets = sandbox.git_fed(&["show-index"], &index);
     let offset: usize = offsets
         .lines()
         .find(|l| l.contains(&tree.to_string()))
@@ -462,7 +458,10 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     bytes[offset + 2] ^= 0xff;
     fs::remove_file(&path).unwrap();
     fs::write(&path, bytes).unwrap();
-    let error = open(&sandbox).tree(&tree, &mut Vec::new()).unwrap_err();
+    let error = sandbox
+        .open_objects()
+        .tree(&tree, &mut Vec::new())
+        .unwrap_err();
     // The words of git 2.55; git 2.47 does not name the pack everywhere.
     let expected = format!(
         "packed object {tree} (stored in {}) is corrupt",
@@ -479,10 +478,10 @@ fn abbreviations_tell_objects_apart() {
     for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {
         let sandbox = Sandbox::with(FORMATS[0].0, hash);
         for n in 0..1500 {
-            fs::write(sandbox.work_tree().join(format!("f{n}")), n.to_string()).unwrap();
+            fs::write(sandbox.top().join(format!("f{n}")), n.to_string()).unwrap();
         }
         sandbox.git(&["add", "."]);
-        let objects = open(&sandbox);
+        let objects = sandbox.open_objects();
         let ids = all_ids(&sandbox);
         let mut longer = 0;
         for (id, _) in &ids {

@@ -3,8 +3,8 @@ use std::fs;
 use super::*;
 use crate::testing::OpenRepository as _;
 use gix_hash::Kind;
-use vigil_testkit::repository::RefFormat;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::RefFormat;
+use vigil_testkit::sandbox::Sandbox;
 
 fn detect(sandbox: &Sandbox) -> Operation {
     let repo = sandbox.repository();
@@ -19,7 +19,7 @@ fn action(sandbox: &Sandbox) -> String {
 fn in_conflict(format: RefFormat) -> Sandbox {
     let sandbox = Sandbox::with(format, Kind::Sha1);
     let write = |text: &str| {
-        fs::write(sandbox.work_tree().join("file"), text).unwrap();
+        fs::write(sandbox.top().join("file"), text).unwrap();
         sandbox.git(&["add", "file"]);
         sandbox.commit(text);
     };

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::testing::OpenRepository as _;
     use vigil_stamp::now;
-    use vigil_testkit::repository::Sandbox;
+    use vigil_testkit::sandbox::Sandbox;
 
     type Change = fn(&Sandbox);
 

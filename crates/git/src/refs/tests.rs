@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::{FORMATS, Sandbox};
+use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// All references as `git for-each-ref` prints them.
 fn listed(refs: &Refs, prefix: &str) -> String {
@@ -51,7 +51,7 @@ fn references_are_those_of_git_in_every_format() {
         ]);
         sandbox.git(&["symbolic-ref", "refs/heads/dangling", "refs/heads/nowhere"]);
 
-        let expected = by_git(&sandbox, &sandbox.work_tree());
+        let expected = by_git(&sandbox, &sandbox.top());
         assert_eq!(listed(&refs, ""), expected, "{format:?} {hash:?}");
         let heads: Vec<_> = expected
             .lines()
@@ -118,7 +118,7 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
         let theirs = Refs::open(&sandbox.repository_at(own, linked.clone())).unwrap();
         assert_eq!(
             listed(&refs, ""),
-            by_git(&sandbox, &sandbox.work_tree()),
+            by_git(&sandbox, &sandbox.top()),
             "{format:?}"
         );
         assert_eq!(listed(&theirs, ""), by_git(&sandbox, &linked), "{format:?}");
@@ -149,9 +149,9 @@ fn stash_entries_are_counted_as_git_counts_them() {
             count.map_or(0, |count| count.parse().unwrap())
         };
         assert_eq!(refs.stash_count().unwrap(), 0);
-        fs::write(sandbox.work_tree().join("file"), "x").unwrap();
+        fs::write(sandbox.top().join("file"), "x").unwrap();
         for round in 0..4 {
-            fs::write(sandbox.work_tree().join("file"), round.to_string()).unwrap();
+            fs::write(sandbox.top().join("file"), round.to_string()).unwrap();
             sandbox.git(&["stash", "-u", "-q"]);
             assert_eq!(refs.stash_count().unwrap(), round + 1, "{format:?}");
             assert_eq!(by_git(), round + 1);
@@ -165,7 +165,9 @@ fn stash_entries_are_counted_as_git_counts_them() {
 
 #[test]
 fn broken_references_are_taken_as_git_takes_them() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
+    // Where the search ends is not the question.
+    sandbox.set("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     sandbox.commit("one");
     let refs = Refs::open(&sandbox.repository()).unwrap();
     let main = sandbox.git_dir().join("refs/heads/main");
@@ -182,13 +184,13 @@ fn broken_references_are_taken_as_git_takes_them() {
     ] {
         fs::write(&main, content).unwrap();
         assert!(
-            by_git().0.contains("# branch.head (unknown)\n"),
+            by_git().stdout.contains("# branch.head (unknown)\n"),
             "{content:?}"
         );
         assert_eq!(refs.head().unwrap(), unknown, "{content:?}");
     }
     fs::write(&main, "ref: refs/heads/other\n").unwrap();
-    assert!(by_git().0.contains("# branch.head other\n"));
+    assert!(by_git().stdout.contains("# branch.head other\n"));
     assert_eq!(
         refs.head().unwrap(),
         Head::Branch {
@@ -198,13 +200,13 @@ fn broken_references_are_taken_as_git_takes_them() {
     );
 
     fs::write(&main, format!("{}\n", ObjectId::null(Kind::Sha1))).unwrap();
-    let (_, error) = by_git();
+    let error = by_git().stderr;
     assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
 
     let head = sandbox.git_dir().join("HEAD");
     for content in ["garbage\n", ""] {
         fs::write(&head, content).unwrap();
-        let (_, error) = by_git();
+        let error = by_git().stderr;
         assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
     }
 }
@@ -391,7 +393,7 @@ fn links_and_pipes_are_listed_as_by_git() {
     )
     .unwrap();
     let refs = Refs::open(&sandbox.repository()).unwrap();
-    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.work_tree()));
+    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.top()));
     let main = refs.resolve("refs/tags/to-name".into()).unwrap();
     assert_eq!(main, Some(sandbox.id("refs/tags/to-name")));
 }
@@ -405,7 +407,7 @@ fn many_loose_references_are_read_as_by_git() {
         let names = (0..700).step_by(step).zip(commits.iter().cycle());
         let names =
             names.map(|(number, id)| format!("update refs/tags/{folder}{number:04} {id}\n"));
-        sandbox.git_with_input(
+        sandbox.git_fed(
             &["update-ref", "--stdin"],
             names.collect::<String>().as_bytes(),
         );
@@ -419,5 +421,5 @@ fn many_loose_references_are_read_as_by_git() {
     fs::remove_file(tags.join("in/side0005")).unwrap();
     std::os::unix::fs::symlink("side0006", tags.join("in/side0005")).unwrap();
     let refs = Refs::open(&sandbox.repository()).unwrap();
-    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.work_tree()));
+    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.top()));
 }

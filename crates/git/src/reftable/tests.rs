@@ -1,8 +1,8 @@
 use std::fs;
 
 use super::*;
-use vigil_testkit::oracle::Chance;
-use vigil_testkit::repository::{RefFormat, Sandbox};
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::{RefFormat, Sandbox};
 
 fn stack_of(sandbox: &Sandbox) -> Stack {
     Stack::new(sandbox.git_dir().join("reftable"), sandbox.hash)
@@ -17,7 +17,7 @@ fn large(count: usize, block_size: &str) -> Sandbox {
     for n in 0..count {
         input.push_str(&format!("create refs/tags/{n:05} {id}\n"));
     }
-    sandbox.git_with_input(&["update-ref", "--stdin"], input.as_bytes());
+    sandbox.git_fed(&["update-ref", "--stdin"], input.as_bytes());
     sandbox.git(&["pack-refs", "--all"]);
     sandbox
 }
@@ -80,7 +80,7 @@ fn of_several_tables_the_last_counts() {
                 _ => format!("update {name} {second}\n"),
             });
         }
-        sandbox.git_with_input(&["update-ref", "--stdin"], input.as_bytes());
+        sandbox.git_fed(&["update-ref", "--stdin"], input.as_bytes());
         let stack = stack_of(&sandbox);
         let mut merged = Merged::default();
         merged.add(&stack.tables().unwrap(), |_| true);

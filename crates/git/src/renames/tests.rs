@@ -3,8 +3,9 @@ use gix_hash::Kind;
 
 use super::*;
 use crate::index_file::load;
-use crate::index_file::testing::{CatFile, Random, Repo};
+use crate::index_file::testing::{CatFile, Repo};
 use crate::staged;
+use vigil_testkit::chance::Chance;
 
 fn rule(copies: bool, min_percent: u32, limit: usize) -> RenameRule {
     RenameRule {
@@ -79,9 +80,9 @@ fn assert_same_as_git(repo: &Repo, rule: &RenameRule, why: &str) -> Vec<StagedCh
 
 const NAMES: [&str; 6] = ["a", "b", "c.txt", "dir/a", "dir/c.txt", "other/sub/b"];
 
-fn random_contents(random: &mut Random) -> Vec<u8> {
+fn random_contents(random: &mut Chance) -> Vec<u8> {
     let mut contents = Vec::new();
-    let end = random.pick(&["\n", "\n", "\n", "\r\n", ""]).as_bytes();
+    let end = random.of(&["\n", "\n", "\n", "\r\n", ""]).as_bytes();
     // Few different lines, so that unrelated files have something in common.
     for _ in 0..random.below(40) {
         let line = format!("{}{}", "line ".repeat(random.below(30)), random.below(12));
@@ -94,19 +95,19 @@ fn random_contents(random: &mut Random) -> Vec<u8> {
     contents
 }
 
-fn edit(random: &mut Random, contents: &mut Vec<u8>) {
+fn edit(random: &mut Chance, contents: &mut Vec<u8>) {
     for _ in 0..random.below(4) {
         let at = random.below(contents.len() + 1);
         let until = (at + random.below(30)).min(contents.len());
         let new = format!("edit {}\n", random.below(1000));
-        let new = random.pick(&["", "\n", new.as_str()]).as_bytes().to_vec();
+        let new = random.of(&["", "\n", new.as_str()]).as_bytes().to_vec();
         contents.splice(at..until, new);
     }
 }
 
 /// Renames, copies, edits, removes and adds files of a commit, and stages all.
-fn shuffle(repo: &Repo, random: &mut Random) {
-    let path = |random: &mut Random| format!("{}{}", random.pick(&NAMES), random.below(6));
+fn shuffle(repo: &Repo, random: &mut Chance) {
+    let path = |random: &mut Chance| format!("{}{}", random.of(&NAMES), random.below(6));
     let is_there = |path: &str| repo.top().join(path).symlink_metadata().is_ok();
     for _ in 0..10 + random.below(10) {
         let path = path(random);
@@ -115,7 +116,7 @@ fn shuffle(repo: &Repo, random: &mut Random) {
                 repo.write("keep", "");
                 let parent = repo.top().join(&path);
                 std::fs::create_dir_all(parent.parent().unwrap()).unwrap();
-                let target = random.pick(&["x", "y"]);
+                let target = random.of(&["x", "y"]);
                 std::os::unix::fs::symlink(target, repo.top().join(&path)).unwrap();
             }
         } else if !is_there(&path) {
@@ -174,9 +175,9 @@ fn random_renames_and_edits_are_paired_as_by_git() {
         rule(true, 30, 3),
     ];
     let mut pairs = 0;
-    for seed in 0..12 {
+    for seed in 0..16 {
         let repo = Repo::new();
-        shuffle(&repo, &mut Random(seed));
+        shuffle(&repo, &mut Chance::new(seed));
         for rule in &rules {
             let changes = assert_same_as_git(&repo, rule, &format!("seed {seed}"));
             pairs += changes
@@ -191,7 +192,7 @@ fn random_renames_and_edits_are_paired_as_by_git() {
 #[test]
 fn status_says_the_same() {
     let repo = Repo::new();
-    shuffle(&repo, &mut Random(77));
+    shuffle(&repo, &mut Chance::new(77));
     let output = repo.git(["status", "--porcelain=v2", "-z", "--untracked-files=no"]);
     let mut fields = output.split(|byte| *byte == 0).map(|field| field.as_bstr());
     let mut theirs = Vec::new();
@@ -308,7 +309,7 @@ fn a_conflict_can_be_copied_from() {
 #[test]
 fn large_and_strange_files_have_gits_scores() {
     let repo = Repo::new();
-    let mut random = Random(5);
+    let mut random = Chance::new(5);
     let mut bytes =
         |count: usize| -> Vec<u8> { (0..count).map(|_| random.below(256) as u8).collect() };
     let binary = bytes(100_000);

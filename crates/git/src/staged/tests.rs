@@ -7,7 +7,8 @@ use vigil_model::change::ChangeKind;
 
 use super::*;
 use crate::index_file::load;
-use crate::index_file::testing::{CatFile, Random, Repo};
+use crate::index_file::testing::{CatFile, Repo};
+use vigil_testkit::chance::Chance;
 
 fn index(repo: &Repo) -> Index {
     let loaded = load(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1);
@@ -111,14 +112,14 @@ const MODES: [&str; 5] = ["100644", "100644", "100755", "120000", "160000"];
 /// Names whose order depends on whether they are directories.
 const NAMES: [&str; 8] = ["a", "a-", "a.b", "a0", "b", "b.", "c", "\u{e9}"];
 
-fn random_path(random: &mut Random) -> String {
+fn random_path(random: &mut Chance) -> String {
     let depth = 1 + random.below(3);
-    let names: Vec<&str> = (0..depth).map(|_| *random.pick(&NAMES)).collect();
+    let names: Vec<&str> = (0..depth).map(|_| random.of(&NAMES)).collect();
     names.join("/")
 }
 
 /// Random files, none of which lies below another.
-fn random_files(random: &mut Random, count: usize) -> BTreeMap<String, String> {
+fn random_files(random: &mut Chance, count: usize) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for _ in 0..count {
         add_random_file(random, &mut files);
@@ -126,12 +127,12 @@ fn random_files(random: &mut Random, count: usize) -> BTreeMap<String, String> {
     files
 }
 
-fn add_random_file(random: &mut Random, files: &mut BTreeMap<String, String>) {
+fn add_random_file(random: &mut Chance, files: &mut BTreeMap<String, String>) {
     let path = random_path(random);
     let below = format!("{path}/");
     files.retain(|other, _| !other.starts_with(&below) && !path.starts_with(&format!("{other}/")));
     let id = format!("{:040x}", random.below(4) + 1);
-    files.insert(path, format!("{} {id}", random.pick(&MODES)));
+    files.insert(path, format!("{} {id}", random.of(&MODES)));
 }
 
 /// Makes the index hold `files`, each with `MODE ID`.
@@ -156,7 +157,7 @@ fn write_tree(repo: &Repo) -> String {
 fn random_trees_and_indexes_compare_as_by_git() {
     let repo = Repo::new();
     for seed in 0..24 {
-        let mut random = Random(seed);
+        let mut random = Chance::new(seed);
         let count = random.below(30);
         let mut files = random_files(&mut random, count);
         set_index(&repo, &files);
@@ -165,7 +166,7 @@ fn random_trees_and_indexes_compare_as_by_git() {
         for _ in 0..random.below(6) {
             let paths: Vec<String> = files.keys().cloned().collect();
             if random.below(2) == 0 && !paths.is_empty() {
-                let path = random.pick(&paths).clone();
+                let path = paths[random.below(paths.len())].clone();
                 repo.git(["update-index", "--force-remove", &path]);
                 files.remove(&path);
             } else {
@@ -193,7 +194,7 @@ fn random_trees_and_indexes_compare_as_by_git() {
 fn conflicts_hide_the_change_and_tell_what_head_has() {
     let repo = Repo::new();
     for seed in 100..108 {
-        let mut random = Random(seed);
+        let mut random = Chance::new(seed);
         let files = random_files(&mut random, 12);
         set_index(&repo, &files);
         let tree = write_tree(&repo);
@@ -228,7 +229,7 @@ fn intent_to_add_is_not_in_the_index() {
 #[test]
 fn on_an_unborn_branch_all_is_added() {
     let repo = Repo::new();
-    let empty = String::from_utf8(repo.git_fed(["mktree"], b"")).unwrap();
+    let empty = repo.git_fed(["mktree"], "");
     repo.write("b", "");
     repo.write("a/b", "");
     repo.git(["add", "."]);
@@ -326,7 +327,7 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     assert_eq!(found.changes.len(), 3);
 
     // As against a HEAD that has none of it.
-    let empty = String::from_utf8(repo.git_fed(["mktree"], b"")).unwrap();
+    let empty = repo.git_fed(["mktree"], "");
     assert_same_as_git(&repo, empty.trim_end());
 
     let objects = CatFile::new(&repo);
@@ -334,7 +335,7 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     let blob = String::from_utf8(repo.git(["rev-parse", "HEAD:in/a"])).unwrap();
     let entry = format!("100644 blob {}\tout\n", blob.trim_end());
     let tree = repo.git_fed(["mktree"], entry.as_bytes());
-    let tree = ObjectId::from_hex(tree.trim_end()).unwrap();
+    let tree = ObjectId::from_hex(tree.as_bytes()).unwrap();
     let found = both(Some(&tree), &sparse, &objects, None).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
     assert_eq!(
@@ -400,7 +401,7 @@ fn a_sparse_directory_may_be_all_that_is_in_another() {
     ]);
     assert!(index(&repo).find("out/deep/".into(), 0).is_some());
     assert_same_as_git(&repo, "HEAD");
-    let empty = String::from_utf8(repo.git_fed(["mktree"], b"")).unwrap();
+    let empty = repo.git_fed(["mktree"], "");
     let found = assert_same_as_git(&repo, empty.trim_end());
     assert_eq!(found.changes.len(), 1);
 }

@@ -61,13 +61,13 @@ fn the_driver_is_the_one_that_git_takes() {
     let fixture = Fixture::new();
     let lines = attributes.map(|(path, words)| format!("{path} {words}\n"));
     fixture.write(".gitattributes", lines.concat());
-    fixture.run(["config", "diff.own.textconv", "echo own; cat"]);
-    fixture.run(["config", "diff..textconv", "echo empty; cat"]);
-    fixture.run(["config", "diff.without.xfuncname", "x"]);
-    fixture.run(["config", "diff.java.textconv", "echo java; cat"]);
+    fixture.git(["config", "diff.own.textconv", "echo own; cat"]);
+    fixture.git(["config", "diff..textconv", "echo empty; cat"]);
+    fixture.git(["config", "diff.without.xfuncname", "x"]);
+    fixture.git(["config", "diff.java.textconv", "echo java; cat"]);
     let requests = fixture.requests(attributes.map(|(path, _)| (path, "hello\n")));
     let plain = check_with(&fixture, &[], &requests);
-    fixture.run(["config", "diff.default.textconv", "echo default; cat"]);
+    fixture.git(["config", "diff.default.textconv", "echo default; cat"]);
     let with_default = check_with(&fixture, &[], &requests);
     assert_ne!(plain, with_default);
     for name in BUILT_IN
@@ -90,10 +90,10 @@ fn the_driver_is_the_one_that_git_takes() {
     let drivers = Drivers::of(&run.repository.config).unwrap();
     fixture.write(".gitattributes", "* diff=own\n");
     std::os::unix::fs::symlink("target", fixture.path("link")).unwrap();
-    fixture.run(["add", "link"]);
-    let tree = String::from_utf8(fixture.run(["write-tree"]).stdout).unwrap();
+    fixture.git(["add", "link"]);
+    let tree = fixture.git(["write-tree"]);
     let name = format!("{}:link", tree.trim());
-    let output = fixture.run(["cat-file", "--textconv", &name]);
+    let output = fixture.output("", ["cat-file", "--textconv", &name], "");
     let textconv = drivers.find(&run.attributes, "link".into(), false).unwrap();
     let id = gix_hash::ObjectId::null(gix_hash::Kind::Sha1);
     let converted = textconv.convert(&run.converter, "link".into(), &id, b"target");
@@ -130,7 +130,7 @@ fn commands_run_as_in_git() {
     let mut lines = String::new();
     for (at, (path, command)) in commands.iter().enumerate() {
         let key = format!("diff.d{at}.textconv");
-        fixture.run(["config", &key, command]);
+        fixture.git(["config", &key, command]);
         lines += &format!("\"{path}\" diff=d{at}\n");
     }
     fixture.write(".gitattributes", &lines);
@@ -184,22 +184,22 @@ fn the_file_has_the_form_of_the_working_tree() {
         ".gitattributes",
         "a diff=d eol=crlf ident\nb diff=d filter=up\nc diff=d filter=bad\nd diff=d filter=bad\ne diff=d working-tree-encoding=UTF-16\n",
     );
-    fixture.run(["config", "diff.d.textconv", "od -c"]);
-    fixture.run(["config", "diff.d.cachetextconv", "false"]);
-    fixture.run(["config", "filter.up.smudge", "tr a-z A-Z"]);
-    fixture.run(["config", "filter.bad.smudge", "exit 1"]);
+    fixture.git(["config", "diff.d.textconv", "od -c"]);
+    fixture.git(["config", "diff.d.cachetextconv", "false"]);
+    fixture.git(["config", "filter.up.smudge", "tr a-z A-Z"]);
+    fixture.git(["config", "filter.bad.smudge", "exit 1"]);
     let names = ["a", "b", "c", "d", "e"];
     let requests = fixture.requests(names.map(|path| (path, "hello $Id$\n")));
     check_with(&fixture, &[], &requests);
     for request in &requests {
         let path = format!("--path={}", request.path);
         let id = request.id.to_string();
-        let shown = fixture.run(["cat-file", "--textconv", &path, &id]).stdout;
+        let shown = fixture.git_bytes(["cat-file", "--textconv", &path, &id]);
         let ours = ours(&fixture, "", &[], std::slice::from_ref(request));
         let shown = [format!("{id} blob 11\n").as_bytes(), &shown, b"\n"].concat();
         assert_eq!(ours.stdout, shown);
     }
-    fixture.run(["config", "filter.bad.required", "true"]);
+    fixture.git(["config", "filter.bad.required", "true"]);
     assert_eq!(check_with(&fixture, &[], &requests).code, 128);
     assert_eq!(check_with(&fixture, &[], &requests[..2]).code, 0);
 }
@@ -208,7 +208,7 @@ fn the_file_has_the_form_of_the_working_tree() {
 fn folders_for_temporary_files_are_those_of_git() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "* diff=d\n");
-    fixture.run(["config", "diff.d.textconv", "echo"]);
+    fixture.git(["config", "diff.d.textconv", "echo"]);
     fixture.write("plain", "");
     std::fs::create_dir_all(fixture.path("tmp")).unwrap();
     let top = fixture.path("tmp");
@@ -228,9 +228,9 @@ fn a_file_of_the_working_tree_stands_for_its_blob() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "* diff=d\n");
     fixture.write("sub/f", "x");
-    fixture.run(["config", "diff.d.textconv", "echo"]);
-    fixture.run(["add", "."]);
-    let output = fixture.run(["cat-file", "--textconv", ":sub/f"]);
+    fixture.git(["config", "diff.d.textconv", "echo"]);
+    fixture.git(["add", "."]);
+    let output = fixture.output("", ["cat-file", "--textconv", ":sub/f"], "");
     assert_eq!(output.stdout, b"sub/f\n");
     let run = Run::start(&fixture, "sub", &[]);
     let drivers = Drivers::of(&run.repository.config).unwrap();
@@ -257,7 +257,7 @@ fn drivers_that_are_not_valid_end_the_run() {
         "trustExitCode = 2x",
         "other",
     ] {
-        fixture.write("home/.gitconfig", format!("[diff \"d\"]\n\t{entry}\n"));
+        fixture.write("../home/.gitconfig", format!("[diff \"d\"]\n\t{entry}\n"));
         let output = fixture.ask(
             "",
             &["cat-file", "-t", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"],

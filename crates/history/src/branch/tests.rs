@@ -2,11 +2,11 @@ use std::fs;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::{FORMATS, Sandbox};
+use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// All values of a key, by git.
 fn configured(sandbox: &Sandbox, key: &str) -> Vec<BString> {
-    let (values, _) = sandbox.try_git(&["config", "--get-all", key]);
+    let values = sandbox.try_git(["config", "--get-all", key]).stdout;
     values.lines().map(BString::from).collect()
 }
 
@@ -150,7 +150,9 @@ fn an_upstream_that_is_no_commit_is_gone() {
         format!("{}\n", "1".repeat(40)),
     )
     .unwrap();
-    let status = sandbox.try_git(&["status", "--porcelain=v2", "--branch"]).0;
+    let status = sandbox
+        .try_git(&["status", "--porcelain=v2", "--branch"])
+        .stdout;
     assert!(status.contains("# branch.upstream tree\n") && !status.contains("# branch.ab"));
     assert_eq!(ours(&sandbox, true), "# branch.upstream tree");
 }

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::Sandbox;
 
 /// How many commits a history has here.
 const COUNT: usize = 600;

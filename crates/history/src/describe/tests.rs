@@ -11,14 +11,14 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
-use vigil_testkit::oracle::Chance;
-use vigil_testkit::repository::{FORMATS, RefFormat, Sandbox};
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::{FORMATS, RefFormat, Sandbox};
 
 /// What `git describe` prints, or its error without "fatal: ", and what it says before.
 fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
     let arguments = [&["describe"], options, names].concat();
-    let (stdout, stderr) = sandbox.try_git(&arguments);
-    (stdout, stderr.replace("fatal: ", ""))
+    let said = sandbox.try_git(&arguments);
+    (said.stdout, said.stderr.replace("fatal: ", ""))
 }
 
 fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Place<'_>) -> T) -> T {
@@ -169,7 +169,7 @@ fn every_commit_has_the_name_that_git_gives_it() {
         let mut chance = Chance::new(seed);
         let (format, hash) = FORMATS[chance.below(FORMATS.len())];
         let sandbox = Sandbox::with(format, hash);
-        sandbox.git_with_input(
+        sandbox.git_fed(
             &["fast-import", "--quiet", "--force"],
             history(&mut chance).as_bytes(),
         );
@@ -245,7 +245,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
             sandbox.git(&["commit-graph", "write", "--reachable"]);
         }
         // One that no graph has.
-        std::fs::write(sandbox.work_tree().join("new"), "new").unwrap();
+        std::fs::write(sandbox.top().join("new"), "new").unwrap();
         sandbox.git(&["add", "new"]);
         sandbox.commit_at("new", 1_700_001_000);
         let all = ["HEAD", "HEAD~1", "HEAD~3", "HEAD~5"];
@@ -270,7 +270,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
         }
         let lost = sandbox.git(&["rev-parse", "HEAD~4"]);
         let (folder, file) = lost.trim().split_at(2);
-        let object = sandbox.work_tree().join(".git/objects").join(folder);
+        let object = sandbox.top().join(".git/objects").join(folder);
         std::fs::remove_file(object.join(file)).unwrap();
         for options in options {
             compare(&sandbox, options, &["HEAD"], "lost");
@@ -299,7 +299,7 @@ fn blobs_are_found_where_they_came_in() {
 fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> String {
     let id = sandbox.id(commit);
     let header = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-    sandbox.git_with_input(&["mktag"], format!("{header}\nx\n").as_bytes())
+    sandbox.git_fed(&["mktag"], format!("{header}\nx\n").as_bytes())
 }
 
 #[test]
@@ -457,7 +457,7 @@ fn chain_of_tags(sandbox: &Sandbox, count: usize) {
         )
         .unwrap();
     }
-    sandbox.git_with_input(&["fast-import", "--quiet", "--force"], stream.as_bytes());
+    sandbox.git_fed(&["fast-import", "--quiet", "--force"], stream.as_bytes());
 }
 
 #[test]
@@ -486,7 +486,7 @@ fn tags_in_a_circle_lead_nowhere() {
     sandbox.git(&["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
     let inner = sandbox.id("inner").to_string();
     let text = format!("object {inner}\ntype tag\ntag outer\ntagger T <t@t> 1 +0000\n\nx\n");
-    let outer = sandbox.git_with_input(&["mktag"], text.as_bytes());
+    let outer = sandbox.git_fed(&["mktag"], text.as_bytes());
     sandbox.git(&["update-ref", "refs/tags/outer", &outer]);
     sandbox.git(&["replace", "-f", &inner, &outer]);
     // git goes round for ever.
@@ -608,7 +608,7 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
 /// Has the reference `name` lead to a new tag object with these contents, whatever git thinks of them.
 fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
     let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
-    let id = sandbox.git_with_input(&arguments, content.as_bytes());
+    let id = sandbox.git_fed(&arguments, content.as_bytes());
     std::fs::write(sandbox.git_dir().join(name), id + "\n").unwrap();
 }
 
@@ -749,7 +749,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
             )
         })
         .collect();
-    sandbox.git_with_input(&["fast-import", "--quiet"], light.as_bytes());
+    sandbox.git_fed(&["fast-import", "--quiet"], light.as_bytes());
     let ask = || {
         let questions = [
             &[][..],
@@ -820,7 +820,7 @@ fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_i
     let many: String = (0..300)
         .map(|number| format!("create refs/tags/many{number} {first}\n"))
         .collect();
-    sandbox.git_with_input(&["update-ref", "--stdin"], many.as_bytes());
+    sandbox.git_fed(&["update-ref", "--stdin"], many.as_bytes());
     sandbox.commit("two");
     sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
     for (options, name) in [
@@ -869,7 +869,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
         format!("tag t{number}\nfrom {first}\ntagger A <a@b> {time} +0000\ndata 1\nt\n")
     };
     let many: String = (0..300).map(tag).collect();
-    sandbox.git_with_input(&["fast-import", "--quiet"], many.as_bytes());
+    sandbox.git_fed(&["fast-import", "--quiet"], many.as_bytes());
     let check = |remark: &str| {
         for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
             for options in [
@@ -924,7 +924,7 @@ fn tips_that_are_many_are_named_as_by_git() {
         )
     };
     let steps: String = (1..=300).map(step).collect();
-    sandbox.git_with_input(&["fast-import", "--quiet", "--force"], steps.as_bytes());
+    sandbox.git_fed(&["fast-import", "--quiet", "--force"], steps.as_bytes());
     let check = |remark: &str| {
         for name in ["HEAD", "HEAD~7", "HEAD~290"] {
             for options in [&["--contains"][..], &["--contains", "--all"]] {
@@ -940,7 +940,7 @@ fn tips_that_are_many_are_named_as_by_git() {
     let pack = pack.find(|path| path.extension().is_some_and(|it| it == "pack"));
     let contents = std::fs::read(pack.unwrap()).unwrap();
     std::fs::remove_dir_all(&packs).unwrap();
-    sandbox.git_with_input(&["unpack-objects", "-q"], &contents);
+    sandbox.git_fed(&["unpack-objects", "-q"], &contents);
     check("not in a pack");
     for gone in ["t290^{}", "t285"] {
         let id = sandbox.id(gone).to_string();

@@ -2,7 +2,7 @@ use super::*;
 use crate::revision::tests::{NEWEST, release};
 use vigil_git::environment::Environment;
 use vigil_git::repository;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::Sandbox;
 
 const MAP: &str = "\
 # Comment <a@b>
@@ -89,16 +89,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, what: &str) {
         .map(|contact| loaded.mailmap.check((*contact).into()).to_string())
         .collect();
     let said: String = loaded.said.iter().map(|line| format!("{line}\n")).collect();
-    let output = std::process::Command::new("git")
-        .arg("check-mailmap")
-        .args(&contacts)
-        .current_dir(folder)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", sandbox.root())
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
+    let output = sandbox.output(folder, [&["check-mailmap"], &contacts[..]].concat(), "");
     let theirs = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said, String::from_utf8(output.stderr).unwrap(), "{what}");
     assert_eq!(ours, theirs.lines().collect::<Vec<_>>(), "{what}");
@@ -107,7 +98,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, what: &str) {
 #[test]
 fn contacts_are_mapped_as_by_git() {
     let sandbox = Sandbox::new();
-    let top = sandbox.work_tree();
+    let top = sandbox.top();
     compare(&sandbox, &top, "none");
     let file = top.join(".mailmap");
     std::fs::write(&file, MAP).unwrap();
@@ -143,7 +134,7 @@ fn contacts_are_mapped_as_by_git() {
 #[test]
 fn objects_may_be_mailmaps() {
     let sandbox = Sandbox::new();
-    let top = sandbox.work_tree();
+    let top = sandbox.top();
     std::fs::write(top.join(".mailmap"), MAP).unwrap();
     std::fs::write(
         top.join("nul"),
@@ -173,7 +164,7 @@ fn objects_may_be_mailmaps() {
 #[test]
 fn people_in_headers_are_replaced_as_by_git() {
     let sandbox = Sandbox::new();
-    let top = sandbox.work_tree();
+    let top = sandbox.top();
     std::fs::write(top.join(".mailmap"), MAP).unwrap();
     let tree = sandbox.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
     let mut ids = Vec::new();
@@ -213,14 +204,14 @@ fn people_in_headers_are_replaced_as_by_git() {
             let tag = format!("object {tree}\ntype tree\ntag t\ntagger {author}\n{body}");
             for (kind, text) in [("commit", commit), ("tag", tag)] {
                 let args = ["hash-object", "-w", "--literally", "-t", kind, "--stdin"];
-                ids.push(sandbox.git_with_input(&args, text.as_bytes()));
+                ids.push(sandbox.git_fed(&args, text.as_bytes()));
             }
         }
     }
     let opened = open(&sandbox, &top);
     let mailmap = load(&opened).mailmap;
     let args = ["cat-file", "--use-mailmap", "--batch=%(rest)"];
-    let theirs = sandbox.git_with_input(&args, (ids.join("\n") + "\n").as_bytes());
+    let theirs = sandbox.git_fed(&args, (ids.join("\n") + "\n").as_bytes());
     // The format leaves an empty line before each object.
     let theirs = theirs.trim_end_matches('\n');
     let mut ours = Vec::new();

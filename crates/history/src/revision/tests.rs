@@ -1,6 +1,5 @@
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use gix_hash::Kind;
 use gix_object::Kind as ObjectKind;
@@ -10,14 +9,14 @@ use crate::testing::OpenRepository as _;
 use vigil_git::environment::Environment;
 use vigil_git::repository;
 use vigil_objects::hash::hash_blob;
-use vigil_testkit::repository::RefFormat;
-use vigil_testkit::repository::{FORMATS, Sandbox};
+use vigil_testkit::sandbox::RefFormat;
+use vigil_testkit::sandbox::{FORMATS, Said, Sandbox, answer};
 
 #[test]
 fn names_lead_where_git_says() {
     let sandbox = Sandbox::new();
-    std::fs::create_dir(sandbox.work_tree().join("dir")).unwrap();
-    std::fs::write(sandbox.work_tree().join("dir/file"), "x").unwrap();
+    std::fs::create_dir(sandbox.top().join("dir")).unwrap();
+    std::fs::write(sandbox.top().join("dir/file"), "x").unwrap();
     sandbox.git(&["add", "."]);
     for message in ["one", "two", "three"] {
         sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
@@ -64,19 +63,13 @@ fn names_lead_where_git_says() {
         "1234567890123456789012345678901234567890",
     ];
     for name in names {
-        let (theirs, _) = sandbox.try_git(&["rev-parse", "-q", "--verify", name]);
+        let theirs = sandbox
+            .try_git(["rev-parse", "-q", "--verify", name])
+            .stdout;
         let ours = resolve(name.into(), &refs, &objects).unwrap();
         let ours = ours.map(|id| format!("{id}\n")).unwrap_or_default();
         assert_eq!(ours, theirs, "{name}");
     }
-}
-
-/// What a command printed, and its exit code.
-#[derive(Debug, PartialEq, Eq)]
-struct Said {
-    stdout: String,
-    stderr: String,
-    code: i32,
 }
 
 /// Variables that git and Vigil see alike.
@@ -92,28 +85,9 @@ fn variables(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
 }
 
 fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> Said {
-    let mut command = Command::new("git");
-    command.args(args).current_dir(folder).env_clear();
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let mut command = sandbox.command("git", folder, args);
     command.envs(variables(sandbox));
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // git may end before it has read all.
-            let _ = stdin.write_all(input);
-        });
-        child.wait_with_output().unwrap()
-    });
-    Said {
-        stdout: String::from_utf8_lossy(&output.stdout).into(),
-        stderr: String::from_utf8_lossy(&output.stderr).into(),
-        code: output.status.code().unwrap(),
-    }
+    answer(command, input).into()
 }
 
 /// What is opened of the repository in which `folder` is.
@@ -383,7 +357,7 @@ fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
         id.to_string().starts_with(prefix).then_some((content, id))
     });
     let (content, id) = found.unwrap();
-    let written = sandbox.git_with_input(&["hash-object", "-w", "--stdin"], content.as_bytes());
+    let written = sandbox.git_fed(&["hash-object", "-w", "--stdin"], content.as_bytes());
     assert_eq!(written, id.to_string());
     id
 }
@@ -391,7 +365,7 @@ fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
 /// A repository with a history, tags of all kinds, branches with upstreams, logs, links and conflicts.
 fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
     let sandbox = Sandbox::with(format, hash);
-    let top = sandbox.work_tree();
+    let top = sandbox.top();
     let write = |path: &str, content: &str| {
         let path = top.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -499,7 +473,7 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
         "0 {} 0\tfought\n100644 {blob} 1\tfought\n100755 {lone} 2\tfought\n",
         "0".repeat(blob.len())
     );
-    sandbox.git_with_input(&["update-index", "--index-info"], stages.as_bytes());
+    sandbox.git_fed(&["update-index", "--index-info"], stages.as_bytes());
     write("untracked", "x");
     sandbox
 }
@@ -960,7 +934,7 @@ fn names_are_found_from_below_and_without_a_working_tree() {
         ":untracked",
     ]);
     for folder in ["dir", "dir/sub", ".git"] {
-        let folder = sandbox.work_tree().join(folder);
+        let folder = sandbox.top().join(folder);
         let differences = compare(&sandbox, &folder, &names, true);
         assert!(
             differences.is_empty(),
@@ -1010,7 +984,7 @@ fn settings_decide_what_is_ambiguous() {
         ("core.warnAmbiguousRefs", "false"),
     ] {
         sandbox.git(&["config", key, value]);
-        let differences = compare(&sandbox, &sandbox.work_tree(), &names, true);
+        let differences = compare(&sandbox, &sandbox.top(), &names, true);
         assert!(differences.is_empty(), "{key}={value}: {differences}");
     }
 }
@@ -1020,7 +994,7 @@ fn every_form_leads_where_git_says() {
     let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
     let names = names_of_everything(&sandbox);
     assert!(names.len() > 300);
-    let differences = compare(&sandbox, &sandbox.work_tree(), &names, true);
+    let differences = compare(&sandbox, &sandbox.top(), &names, true);
     assert!(differences.is_empty(), "{differences}");
 }
 
@@ -1030,7 +1004,7 @@ fn every_form_leads_where_git_says_in_all_formats() {
     for (format, hash) in FORMATS.into_iter().skip(1) {
         let sandbox = repository_with_everything(format, hash);
         let names = names_of_everything(&sandbox);
-        let differences = compare(&sandbox, &sandbox.work_tree(), &names, false);
+        let differences = compare(&sandbox, &sandbox.top(), &names, false);
         if !differences.is_empty() {
             all.push_str(&format!("{format:?} {hash}: {differences}\n"));
         }

@@ -4,7 +4,7 @@ use vigil_linux::inotify::DirectoryWatch;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::{FORMATS, Sandbox};
+use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// The last of the tags that git finds for a commit.
 fn by_git(sandbox: &Sandbox, commit: &oid) -> Option<BString> {
@@ -147,7 +147,7 @@ fn damaged_tags_name_nothing() {
     fs::write(tags.join("missing"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::write(tags.join("junk"), "junk\n").unwrap();
     let args = ["hash-object", "-t", "tag", "--literally", "-w", "--stdin"];
-    let broken = sandbox.git_with_input(&args, b"no tag at all\n");
+    let broken = sandbox.git_fed(&args, b"no tag at all\n");
     fs::write(tags.join("malformed"), format!("{broken}\n")).unwrap();
     assert_eq!(Asker::new(&sandbox).ask(&commit), Some("good".into()));
 }
@@ -163,8 +163,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         sandbox.git(&["worktree", "add", "-q", "--detach", "../linked"]);
         let linked = sandbox.root().join("linked");
         sandbox.git(&["symbolic-ref", "refs/tags/own", "HEAD"]);
-        let git_dir = sandbox.git_dir().join("worktrees/linked");
-        let repo = sandbox.repository_at(git_dir, linked.clone());
+        let repo = sandbox.repository_at(&linked);
         let mut asker = Asker {
             refs: Refs::open(&repo).unwrap(),
             objects: Objects::open(&repo).unwrap(),

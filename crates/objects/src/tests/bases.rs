@@ -1,7 +1,7 @@
 //! Which bases are remembered, and when, changes nothing of what is read.
 
 use super::*;
-use vigil_testkit::oracle::Chance;
+use vigil_testkit::chance::Chance;
 
 #[test]
 fn objects_in_any_order_are_read_with_any_room_for_bases_now_or_later() {

@@ -1,20 +1,19 @@
 //! Lookups against `git check-attr`.
 
-use std::io::Write;
 use std::os::unix::fs::symlink;
-use std::process::Stdio;
 
 use super::*;
 use std::ffi::{OsStr, OsString};
-use vigil_testkit::fixture::Random;
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::Sandbox;
 
 const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
 
 /// A repository, asked for what is recorded of attributes, too.
-pub(crate) struct Fixture(vigil_testkit::fixture::Fixture);
+pub(crate) struct Fixture(Sandbox);
 
 impl std::ops::Deref for Fixture {
-    type Target = vigil_testkit::fixture::Fixture;
+    type Target = Sandbox;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -23,7 +22,7 @@ impl std::ops::Deref for Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        Self(vigil_testkit::fixture::Fixture::new())
+        Self(Sandbox::new())
     }
 
     pub(crate) fn blobs(&self) -> Blobs {
@@ -56,7 +55,7 @@ impl Fixture {
             work_tree: Some(self.path("")),
             info_file: self.path(".git/info/attributes"),
             info_origin: ".git/info/attributes".into(),
-            user_file: Some(self.path("home/.config/git/attributes")),
+            user_file: Some(self.path("../home/.config/git/attributes")),
             system_file: None,
             fold_case,
         };
@@ -65,19 +64,8 @@ impl Fixture {
 
     /// What git says of all `paths`, and what it says on its standard error.
     fn check_attr(&self, paths: &[String]) -> (Vec<Vec<Value>>, Vec<u8>) {
-        let mut child = self
-            .git(["check-attr", "-z", "--stdin"])
-            .args(NAMES)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = paths.join("\0");
-        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
+        let arguments = [&["check-attr", "-z", "--stdin"][..], &NAMES].concat();
+        let output = self.output("", arguments, paths.join("\0"));
         let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
         let values: Vec<Value> = fields
             .chunks_exact(3)
@@ -202,15 +190,15 @@ fn random_patterns_match_as_in_git() {
     ];
     let names = ["a", "b", "A", "B", "ab", "-", "]", "[", "ba", "*", "\\"];
     for fold_case in [false, true] {
-        let mut random = Random(0x5eed_1234_9876 + u64::from(fold_case));
+        let mut random = Chance::new(0x5eed_1234_9876 + u64::from(fold_case));
         let fixture = Fixture::new();
         let value = if fold_case { "true" } else { "false" };
-        fixture.run(["config", "core.ignorecase", value]);
+        fixture.git(["config", "core.ignorecase", value]);
         for at in 0..16 {
             let mut lines = String::new();
             for number in 0..120 {
                 let pattern = random.text(&parts, 6).replace('"', "");
-                let attribute = random.pick(&["text", "diff", "m", "x"]);
+                let attribute = random.of(&["text", "diff", "m", "x"]);
                 lines += &format!("{pattern} {attribute}={number}\n");
             }
             // Negations are no patterns, and older gits let `**` cross directories where it is no whole part.
@@ -230,7 +218,7 @@ fn random_patterns_match_as_in_git() {
             let paths: Vec<String> = (0..40)
                 .map(|_| {
                     (0..=random.below(3))
-                        .map(|_| random.pick(&names))
+                        .map(|_| random.of(&names))
                         .collect::<Vec<_>>()
                         .join("/")
                 })
@@ -266,7 +254,7 @@ fn places_macros_and_states_weigh_as_in_git() {
     ];
     let patterns = ["*", "*.c", "a", "d/*", "/a", "d/", "\"a\"", "e/**", "b.c"];
     let paths = ["a", "b.c", "d/a", "d/b.c", "d/e/a", "d/e/b.c", "d/", "e/x"];
-    let mut random = Random(77);
+    let mut random = Chance::new(77);
     let fixture = Fixture::new();
     let attributes = fixture.attributes(false);
     for _ in 0..40 {
@@ -275,22 +263,22 @@ fn places_macros_and_states_weigh_as_in_git() {
             "d/.gitattributes",
             "d/e/.gitattributes",
             ".git/info/attributes",
-            "home/.config/git/attributes",
+            "../home/.config/git/attributes",
         ] {
             let mut lines = String::new();
             for _ in 0..random.below(4) {
                 if random.below(4) == 0 && !place.starts_with("d/") {
-                    let name = random.pick(&["m", "x", "binary"]);
+                    let name = random.of(&["m", "x", "binary"]);
                     let meaning =
-                        random.pick(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
+                        random.of(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
                     lines += &format!("[attr]{name} {meaning}\n");
                 }
-                lines += random.pick(&patterns);
+                lines += random.of(&patterns);
                 for _ in 0..=random.below(2) {
                     lines += " ";
-                    lines += random.pick(&states);
+                    lines += random.of(&states);
                 }
-                lines += random.pick(&["\n", "\r\n", " \n", "\n\n# x\n"]);
+                lines += random.of(&["\n", "\r\n", " \n", "\n\n# x\n"]);
             }
             let path = fixture.path(place);
             let _ = std::fs::remove_file(&path);
@@ -331,7 +319,7 @@ fn the_index_stands_in_for_a_missing_file() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "* x=top\n[attr]m x=macro\n");
     fixture.write("d/.gitattributes", "a m text\n\0b -text\n");
-    fixture.run(["add", "."]);
+    fixture.git(["add", "."]);
     std::fs::remove_file(fixture.path(".gitattributes")).unwrap();
     std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
     let attributes = fixture.attributes(false);
@@ -347,7 +335,7 @@ fn the_index_stands_in_for_a_missing_file() {
     fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
 
     std::fs::remove_file(fixture.path("d/.gitattributes")).unwrap();
-    fixture.run(["rm", "-q", "--cached", ".gitattributes"]);
+    fixture.git(["rm", "-q", "--cached", ".gitattributes"]);
     attributes.refresh(fixture.blobs());
     fixture.assert_same(&attributes, &["a", "d/a", "d/b"]);
 }

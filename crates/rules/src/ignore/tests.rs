@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{Error, FILE_SIZE_MAX, GlobalSources, IgnoreRules, check_size};
-use vigil_testkit::oracle::{Chance, Oracle};
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::Sandbox;
 
 fn rules(contents: &[u8]) -> Arc<IgnoreRules> {
     IgnoreRules::root(GlobalSources::default()).with_file(BStr::new(""), contents)
@@ -379,15 +380,15 @@ fn decision(
 }
 
 /// Makes files and directories by chance in the working tree: their paths, and those that could not be made.
-fn grow_tree(oracle: &Oracle, chance: &mut Chance, count: usize) -> BTreeSet<String> {
+fn grow_tree(sandbox: &Sandbox, chance: &mut Chance, count: usize) -> BTreeSet<String> {
     for dir in ["a/b", "foo"] {
-        fs::create_dir_all(oracle.top().join(dir)).unwrap();
+        fs::create_dir_all(sandbox.top().join(dir)).unwrap();
     }
     let mut paths = BTreeSet::new();
     for _ in 0..count {
         let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
         let path = names.join("/");
-        let full = oracle.top().join(&path);
+        let full = sandbox.top().join(&path);
         if chance.below(2) == 0 {
             fs::create_dir_all(&full).ok();
         } else if let Some(parent) = full.parent()
@@ -404,8 +405,8 @@ fn grow_tree(oracle: &Oracle, chance: &mut Chance, count: usize) -> BTreeSet<Str
 #[test]
 fn decisions_are_those_of_git() {
     let mut chance = Chance::new(1);
-    let oracle = Oracle::new();
-    let paths = grow_tree(&oracle, &mut chance, 300);
+    let sandbox = Sandbox::new();
+    let paths = grow_tree(&sandbox, &mut chance, 300);
     let mut input = Vec::new();
     for path in &paths {
         input.extend_from_slice(path.as_bytes());
@@ -417,18 +418,18 @@ fn decisions_are_those_of_git() {
         let mut files = BTreeMap::new();
         for dir in ["", "a", "a/b", "foo"] {
             let contents = pattern_file(&mut chance);
-            oracle.write(Path::new(dir).join(".gitignore"), &contents);
+            sandbox.write(Path::new(dir).join(".gitignore"), &contents);
             files.insert(BString::from(dir), contents);
         }
         let (excludes, info) = (pattern_file(&mut chance), pattern_file(&mut chance));
-        oracle.write(".git/excludes", &excludes);
-        oracle.write(".git/info/exclude", &info);
+        sandbox.write(".git/excludes", &excludes);
+        sandbox.write(".git/info/exclude", &info);
         let mut arguments = vec!["-c", "core.excludesFile=.git/excludes"];
         if ignore_case {
             arguments.extend(["-c", "core.ignoreCase=true"]);
         }
         arguments.extend(["check-ignore", "-v", "-n", "-z", "--no-index", "--stdin"]);
-        let output = oracle.output("", &arguments, &input);
+        let output = sandbox.output("", &arguments, &input);
         let fields: Vec<_> = output.stdout.split(|&byte| byte == 0).collect();
         let told = output.stderr.as_bstr();
         assert_eq!(fields.len(), paths.len() * 4 + 1, "{told}");
@@ -443,7 +444,7 @@ fn decisions_are_those_of_git() {
                 let line = fields[1].to_str().unwrap().parse().unwrap();
                 (fields[0].into(), line, fields[2].into())
             });
-            let is_dir = fs::symlink_metadata(oracle.top().join(path))
+            let is_dir = fs::symlink_metadata(sandbox.top().join(path))
                 .is_ok_and(|metadata| metadata.is_dir());
             let found = decision(&root, &files, path.as_bytes().as_bstr(), is_dir);
             decided += usize::from(found.is_some());

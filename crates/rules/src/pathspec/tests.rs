@@ -6,7 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::{AttributeLookup, AttributeState, Error, Pathspec, Relation, Settings, parse};
 use crate::ignore::{GlobalSources, IgnoreRules};
-use vigil_testkit::oracle::{Chance, Oracle};
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::Sandbox;
 
 fn parsed(specs: &[&str], prefix: &str) -> Result<Pathspec, Error> {
     let specs: Vec<_> = specs.iter().map(|&spec| BString::from(spec)).collect();
@@ -128,9 +129,9 @@ fn settings_hold_for_all() {
 
 #[test]
 fn mistakes_are_told_as_git_tells_them() {
-    let oracle = Oracle::new();
-    oracle.write("d/file", "");
-    let top = oracle.top().canonicalize().unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.write("d/file", "");
+    let top = sandbox.top().canonicalize().unwrap();
     let inside = top.join("d/file");
     for spec in [
         "",
@@ -170,7 +171,7 @@ fn mistakes_are_told_as_git_tells_them() {
     ] {
         let subdirectory = if spec.contains("prefix") { "" } else { "d" };
         let prefix = if subdirectory.is_empty() { "" } else { "d/" };
-        let output = oracle.output(subdirectory, &["status", "--porcelain", "--", spec], b"");
+        let output = sandbox.output(subdirectory, &["status", "--porcelain", "--", spec], b"");
         let ours = parse(
             &[spec.into()],
             prefix.into(),
@@ -197,9 +198,9 @@ fn mistakes_are_told_as_git_tells_them() {
 
 #[test]
 fn links_lead_into_the_working_tree() {
-    let oracle = Oracle::new();
-    oracle.write("d/file", "");
-    let top = oracle.top().canonicalize().unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.write("d/file", "");
+    let top = sandbox.top().canonicalize().unwrap();
     let link = top.parent().unwrap().join("link");
     std::os::unix::fs::symlink(&top, &link).unwrap();
     let prefix = |path: &Path| {
@@ -362,17 +363,17 @@ fn spec(chance: &mut Chance) -> String {
 #[test]
 fn status_is_that_of_git() {
     let mut chance = Chance::new(7);
-    let oracle = Oracle::new();
+    let sandbox = Sandbox::new();
     let ignore_file = "*.o\nb/foo/\n";
-    oracle.write(".gitignore", ignore_file);
+    sandbox.write(".gitignore", ignore_file);
     let mut tracked = BTreeSet::from([".gitignore".to_owned()]);
     for dir in ["a/b", "foo", "sub"] {
-        fs::create_dir_all(oracle.top().join(dir)).unwrap();
+        fs::create_dir_all(sandbox.top().join(dir)).unwrap();
     }
     for _ in 0..150 {
         let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
         let path = names.join("/");
-        let full = oracle.top().join(&path);
+        let full = sandbox.top().join(&path);
         if fs::create_dir_all(full.parent().unwrap()).is_ok() && !full.exists() {
             fs::write(full, "").unwrap();
             if chance.below(4) == 0 && !path.starts_with("foo") {
@@ -386,12 +387,12 @@ fn status_is_that_of_git() {
         input.push(0);
     }
     let add = ["update-index", "--add", "-z", "--stdin"];
-    assert!(oracle.output("", &add, &input).status.success());
+    assert!(sandbox.output("", &add, &input).status.success());
     let link = "160000,1234567890123456789012345678901234567890,sub";
-    oracle.git(&["update-index", "--add", "--cacheinfo", link]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", link]);
     tracked.insert("sub".to_owned());
 
-    let top = oracle.top().canonicalize().unwrap();
+    let top = sandbox.top().canonicalize().unwrap();
     let ignored =
         IgnoreRules::root(GlobalSources::default()).with_file("".into(), ignore_file.as_bytes());
     let (mut reported, mut refused) = (0, 0);
@@ -409,7 +410,7 @@ fn status_is_that_of_git() {
             let untracked = if shows_all { "-uall" } else { "-unormal" };
             let mut arguments = vec!["status", "--porcelain", "-z", untracked, "--"];
             arguments.extend(specs.iter().map(String::as_str));
-            let output = oracle.output(prefix, &arguments, b"");
+            let output = sandbox.output(prefix, &arguments, b"");
             let pathspec = match &pathspec {
                 Ok(pathspec) => pathspec,
                 Err(error) => {

@@ -61,7 +61,7 @@ pub fn compare_prompt(
     known: &mut Known,
 ) -> Result<Verdict, SandboxError> {
     let git = || {
-        let mut command = sandbox.command(&settings.oracle, directory);
+        let mut command = sandbox.isolated(&settings.oracle, directory);
         // With it, git goes on listing a directory in which a repository was.
         command.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
         command

@@ -39,7 +39,7 @@ impl Server {
         sandbox: &Sandbox,
         options: ServerOptions,
     ) -> Result<Self, SandboxError> {
-        let mut command = sandbox.command(&settings.candidate, b"");
+        let mut command = sandbox.isolated(&settings.candidate, b"");
         for (name, value) in &settings.candidate_variables {
             command.env(sandbox.expand(name), sandbox.expand(value));
         }

@@ -161,7 +161,7 @@ pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Tota
         let ground = Ground {
             settings,
             sandbox: stocks.sandbox(),
-            folder: stocks.sandbox().path(format!("case-{job}")),
+            folder: stocks.sandbox().place(format!("case-{job}")),
         };
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -290,7 +290,7 @@ impl Ground<'_> {
         question: &Question,
         limit: Duration,
     ) -> Result<Outcome, SandboxError> {
-        let mut command = self.sandbox.command(program, b".");
+        let mut command = self.sandbox.isolated(program, b".");
         command
             .arg("cat-file")
             .args(&question.arguments)

@@ -78,7 +78,7 @@ impl Stocks {
     /// When the folder for them cannot be made.
     pub fn new(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
         Ok(Self {
-            sandbox: Sandbox::new(parent, git)?,
+            sandbox: Sandbox::in_folder(parent, git)?,
             made: Mutex::default(),
         })
     }
@@ -98,9 +98,9 @@ impl Stocks {
         if let Some(stock) = made.get(&name) {
             return Ok(stock.clone());
         }
-        let folder = self.sandbox.path(&name);
+        let folder = self.sandbox.place(&name);
         fs::create_dir_all(&folder).map_err(while_making(&name))?;
-        let mut command = self.sandbox.command(Path::new("sh"), name.as_bytes());
+        let mut command = self.sandbox.isolated("sh", name.as_bytes());
         command
             .args(["-c", include_str!("history.sh")])
             .env("GIT", self.sandbox.git_program())
@@ -119,7 +119,7 @@ impl Stocks {
             "--batch-all-objects",
             "--batch-check=%(objectname)",
         ];
-        let listed = self.sandbox.git(&work, &arguments)?;
+        let listed = self.sandbox.run_git(&work, &arguments)?;
         let mut ids: Vec<String> = String::from_utf8_lossy(&listed)
             .lines()
             .map(str::to_owned)

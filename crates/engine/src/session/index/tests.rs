@@ -1,13 +1,12 @@
 mod crafted;
 
-use std::path::PathBuf;
-
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::*;
 use crate::session::head_changes::HeadComparison;
 use crate::status::{Change, SparseState, StatusRequest};
+use crate::testing::session_at;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
@@ -15,42 +14,36 @@ use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
 use vigil_store::NoSteps;
 use vigil_testkit::clock::tick;
-use vigil_testkit::oracle::Oracle;
+use vigil_testkit::sandbox::Sandbox;
 
-fn repository() -> Oracle {
-    let oracle = Oracle::new();
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
     for name in ["a/one", "a/two", "b/c/one", "b/d", "top"] {
-        oracle.write(name, "recorded\n");
+        sandbox.write(name, "recorded\n");
     }
-    oracle.write(".gitignore", "*.o\n");
-    oracle.write("b/.gitignore", "*.x\n");
-    oracle.git(&["add", "."]);
-    oracle.git(&["commit", "-qm", "all"]);
+    sandbox.write(".gitignore", "*.o\n");
+    sandbox.write("b/.gitignore", "*.x\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "all"]);
     tick();
-    oracle
+    sandbox
 }
 
-fn session(oracle: &Oracle) -> Session {
-    let variables = [
-        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
-        ("HOME".into(), "/nowhere".into()),
-    ];
-    let environment = Environment::new(variables, oracle.top());
-    let repository = discover(&environment, &oracle.top()).unwrap();
-    Session::open(repository, false, FilterStderr::Discard).unwrap()
+fn session(sandbox: &Sandbox) -> Session {
+    session_at(&sandbox.top(), false)
 }
 
 #[test]
 fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
-    let oracle = repository();
-    std::fs::write(oracle.top().join(".git/vigil"), "in the way").unwrap();
+    let sandbox = repository();
+    std::fs::write(sandbox.top().join(".git/vigil"), "in the way").unwrap();
     let home = tempfile::tempdir().unwrap();
     let answer = || {
         let home = home.path().to_str().unwrap();
         let variables = [("GIT_CONFIG_NOSYSTEM", "1"), ("HOME", home)];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(variables, oracle.top());
-        let repository = discover(&environment, &oracle.top()).unwrap();
+        let environment = Environment::new(variables, sandbox.top());
+        let repository = discover(&environment, &sandbox.top()).unwrap();
         let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
         session.status(&StatusRequest::default()).unwrap();
         session.save(&NoSteps).unwrap()
@@ -65,15 +58,15 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
 
 #[test]
 fn a_home_that_is_not_there_is_not_made() {
-    let oracle = repository();
-    std::fs::write(oracle.top().join(".git/vigil"), "in the way").unwrap();
+    let sandbox = repository();
+    std::fs::write(sandbox.top().join(".git/vigil"), "in the way").unwrap();
     let folder = tempfile::tempdir().unwrap();
     for name in ["HOME", "XDG_CACHE_HOME"] {
         let home = folder.path().join("none/home");
         let variables = [("GIT_CONFIG_NOSYSTEM", "1"), (name, home.to_str().unwrap())];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(variables, oracle.top());
-        let repository = discover(&environment, &oracle.top()).unwrap();
+        let environment = Environment::new(variables, sandbox.top());
+        let repository = discover(&environment, &sandbox.top()).unwrap();
         let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
         session.status(&StatusRequest::default()).unwrap();
         assert!(session.save(&NoSteps).is_err());
@@ -83,20 +76,20 @@ fn a_home_that_is_not_there_is_not_made() {
 
 #[test]
 fn what_becomes_a_repository_without_a_new_name_is_noticed() {
-    let oracle = repository();
-    oracle.write("b/nested/.git/objects/x", "");
-    oracle.write("b/nested/deep/.git/objects/x", "");
-    settle_as_far_as_it_goes(&oracle);
-    oracle.git(&["init", "-q", "b/nested"]);
-    right_answer(&oracle);
-    oracle.git(&["init", "-q", "b/nested/deep"]);
-    right_answer(&oracle);
+    let sandbox = repository();
+    sandbox.write("b/nested/.git/objects/x", "");
+    sandbox.write("b/nested/deep/.git/objects/x", "");
+    settle_as_far_as_it_goes(&sandbox);
+    sandbox.git(&["init", "-q", "b/nested"]);
+    right_answer(&sandbox);
+    sandbox.git(&["init", "-q", "b/nested/deep"]);
+    right_answer(&sandbox);
 }
 
 #[test]
 fn a_state_is_not_where_the_status_would_show_it() {
-    let oracle = repository();
-    let git_dir = oracle.top().join(".git");
+    let sandbox = repository();
+    let git_dir = sandbox.top().join(".git");
     let home = tempfile::tempdir().unwrap();
     for home in [home.path(), git_dir.as_path()] {
         let variables = [
@@ -118,8 +111,8 @@ fn a_state_is_not_where_the_status_would_show_it() {
 }
 
 /// What a new session says, as `git status --porcelain` would, and what of it it saves.
-fn answer(oracle: &Oracle) -> (Vec<String>, Published, Session) {
-    let mut session = session(oracle);
+fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
+    let mut session = session(sandbox);
     let status = session.status(&StatusRequest::default()).unwrap();
     let letter = |kind: Option<vigil_model::change::ChangeKind>| {
         kind.map_or(' ', |kind| char::from(kind.letter()))
@@ -142,34 +135,33 @@ fn answer(oracle: &Oracle) -> (Vec<String>, Published, Session) {
 
 /// The same, compared with git.
 #[track_caller]
-fn right_answer(oracle: &Oracle) -> (Published, Session) {
-    let (lines, published, session) = answer(oracle);
-    let expected = oracle.git(&[
+fn right_answer(sandbox: &Sandbox) -> (Published, Session) {
+    let (lines, published, session) = answer(sandbox);
+    let expected = sandbox.git(&[
         "--no-optional-locks",
         "status",
         "--porcelain",
         "--no-renames",
     ]);
-    let expected = String::from_utf8(expected).unwrap();
     assert_eq!(lines, expected.lines().collect::<Vec<_>>());
     (published, session)
 }
 
 /// Asks often enough that all that may be remembered is.
 #[track_caller]
-fn settle_as_far_as_it_goes(oracle: &Oracle) {
+fn settle_as_far_as_it_goes(sandbox: &Sandbox) {
     for _ in 0..3 {
         tick();
-        right_answer(oracle);
+        right_answer(sandbox);
     }
 }
 
 /// Asks until there is nothing new to save.
 #[track_caller]
-fn settle(oracle: &Oracle) -> Session {
+fn settle(sandbox: &Sandbox) -> Session {
     for _ in 0..3 {
         tick();
-        let (published, session) = right_answer(oracle);
+        let (published, session) = right_answer(sandbox);
         if published == Published::Unchanged {
             return session;
         }
@@ -177,21 +169,12 @@ fn settle(oracle: &Oracle) -> Session {
     panic!("it never settles");
 }
 
-fn data_file(oracle: &Oracle) -> PathBuf {
-    let folder = oracle.top().join(".git/vigil");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut data = files.filter(|path| path.file_name().unwrap().len() > 10);
-    data.next().unwrap()
-}
-
 #[test]
 fn an_index_that_is_recorded_is_not_read_and_nothing_is_written_again() {
-    let oracle = repository();
-    let (published, _) = right_answer(&oracle);
+    let sandbox = repository();
+    let (published, _) = right_answer(&sandbox);
     assert!(matches!(published, Published::Rewritten { .. }));
-    let session = settle(&oracle);
+    let session = settle(&sandbox);
     let state = session.index.as_ref().unwrap();
     assert!(state.whole.get().is_none());
     assert!(!state.memory.as_ref().unwrap().has_moved());
@@ -199,11 +182,11 @@ fn an_index_that_is_recorded_is_not_read_and_nothing_is_written_again() {
 
 #[test]
 fn one_edit_costs_little_and_is_remembered() {
-    let oracle = repository();
-    settle(&oracle);
-    oracle.write("a/one", "changed!\n");
-    let (published, _) = right_answer(&oracle);
-    let session = settle(&oracle);
+    let sandbox = repository();
+    settle(&sandbox);
+    sandbox.write("a/one", "changed!\n");
+    let (published, _) = right_answer(&sandbox);
+    let session = settle(&sandbox);
     assert!(session.index.as_ref().unwrap().whole.get().is_none());
     if let Published::Appended { bytes } = published {
         assert!(bytes < 65_536, "{bytes}");
@@ -212,79 +195,79 @@ fn one_edit_costs_little_and_is_remembered() {
 
 #[test]
 fn a_new_index_changes_what_it_changes() {
-    let oracle = repository();
-    settle(&oracle);
-    oracle.write("b/new", "new\n");
-    right_answer(&oracle);
-    oracle.git(&["add", "b/new"]);
+    let sandbox = repository();
+    settle(&sandbox);
+    sandbox.write("b/new", "new\n");
+    right_answer(&sandbox);
+    sandbox.git(&["add", "b/new"]);
     // The directory's own stamp does not say that one of its files is tracked now.
-    let (_, session) = right_answer(&oracle);
+    let (_, session) = right_answer(&sandbox);
     let memory = session.index.as_ref().unwrap().memory.as_ref().unwrap();
     let tracked = &session.index.as_ref().unwrap().tracked;
     let unmoved = tracked.find_directory("a".into()).unwrap();
     assert!(memory.has_listing(unmoved));
-    oracle.git(&["commit", "-qm", "more"]);
-    right_answer(&oracle);
-    oracle.git(&["rm", "-q", "--cached", "a/two", "b/c/one"]);
-    right_answer(&oracle);
-    settle(&oracle);
-    oracle.git(&["mv", "b", "e"]);
-    right_answer(&oracle);
-    settle(&oracle);
+    sandbox.git(&["commit", "-qm", "more"]);
+    right_answer(&sandbox);
+    sandbox.git(&["rm", "-q", "--cached", "a/two", "b/c/one"]);
+    right_answer(&sandbox);
+    settle(&sandbox);
+    sandbox.git(&["mv", "b", "e"]);
+    right_answer(&sandbox);
+    settle(&sandbox);
 }
 
 #[test]
 fn what_head_is_compared_with_is_the_index_that_is() {
-    let oracle = repository();
-    oracle.write("a/one", "staged\n");
-    oracle.git(&["add", "a"]);
-    settle(&oracle);
-    oracle.git(&["reset", "-q", "--soft", "HEAD"]);
-    right_answer(&oracle);
-    oracle.git(&["commit", "-q", "--allow-empty", "-m", "all of it"]);
-    right_answer(&oracle);
-    oracle.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    right_answer(&oracle);
-    settle(&oracle);
+    let sandbox = repository();
+    sandbox.write("a/one", "staged\n");
+    sandbox.git(&["add", "a"]);
+    settle(&sandbox);
+    sandbox.git(&["reset", "-q", "--soft", "HEAD"]);
+    right_answer(&sandbox);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "all of it"]);
+    right_answer(&sandbox);
+    sandbox.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    right_answer(&sandbox);
+    settle(&sandbox);
 }
 
 #[test]
 fn changed_ignore_rules_are_noticed_below() {
-    let oracle = repository();
-    oracle.write("b/c/file.x", "");
-    oracle.write("b/c/file.o", "");
-    oracle.write("b/c/file.y", "");
-    settle(&oracle);
-    oracle.write("b/.gitignore", "*.y\n");
-    right_answer(&oracle);
-    settle(&oracle);
-    oracle.write(".git/info/exclude", "*.x\n");
-    right_answer(&oracle);
-    settle(&oracle);
+    let sandbox = repository();
+    sandbox.write("b/c/file.x", "");
+    sandbox.write("b/c/file.o", "");
+    sandbox.write("b/c/file.y", "");
+    settle(&sandbox);
+    sandbox.write("b/.gitignore", "*.y\n");
+    right_answer(&sandbox);
+    settle(&sandbox);
+    sandbox.write(".git/info/exclude", "*.x\n");
+    right_answer(&sandbox);
+    settle(&sandbox);
     // A directory that is listed anew where the rules above were never read by this process.
-    oracle.write("b/c/other.y", "");
-    oracle.write("b/c/other.z", "");
-    right_answer(&oracle);
+    sandbox.write("b/c/other.y", "");
+    sandbox.write("b/c/other.z", "");
+    right_answer(&sandbox);
 }
 
 #[test]
 fn damage_anywhere_changes_no_answer() {
-    let oracle = repository();
-    oracle.write("b/untracked", "");
-    oracle.write("a/two", "changed!\n");
-    settle(&oracle);
-    let path = data_file(&oracle);
+    let sandbox = repository();
+    sandbox.write("b/untracked", "");
+    sandbox.write("a/two", "changed!\n");
+    settle(&sandbox);
+    let path = sandbox.state_data();
     let whole = std::fs::read(&path).unwrap();
-    let docket = std::fs::read(oracle.top().join(".git/vigil/state")).unwrap();
+    let docket = std::fs::read(sandbox.top().join(".git/vigil/state")).unwrap();
     for at in (0..whole.len()).step_by(7) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
         std::fs::write(&path, &damaged).unwrap();
-        std::fs::write(oracle.top().join(".git/vigil/state"), &docket).unwrap();
-        let (lines, ..) = answer(&oracle);
+        std::fs::write(sandbox.top().join(".git/vigil/state"), &docket).unwrap();
+        let (lines, ..) = answer(&sandbox);
         assert_eq!(lines, [" M a/two", "?? b/untracked"], "at {at}");
-        assert!(data_file(&oracle).exists());
-        let new = data_file(&oracle);
+        assert!(sandbox.state_data().exists());
+        let new = sandbox.state_data();
         if new != path {
             std::fs::remove_file(new).unwrap();
         }
@@ -293,8 +276,8 @@ fn damage_anywhere_changes_no_answer() {
 
 #[test]
 fn a_clock_that_was_set_back_takes_the_proof_away() {
-    let oracle = repository();
-    let mut session = settle(&oracle);
+    let sandbox = repository();
+    let mut session = settle(&sandbox);
     // As if the session had begun ten seconds later by the clock than it did.
     session.mark.wall.s += 10;
     session.look_at_the_clock();
@@ -306,17 +289,17 @@ fn a_clock_that_was_set_back_takes_the_proof_away() {
         session.save(&NoSteps).unwrap(),
         Published::Rewritten { .. }
     ));
-    settle(&oracle);
+    settle(&sandbox);
 }
 
 #[test]
 fn two_who_learn_the_same_do_not_mix() {
-    let oracle = repository();
-    settle(&oracle);
-    let (mut one, mut two) = (session(&oracle), session(&oracle));
-    oracle.write("n/new", "");
-    oracle.write("m", "");
-    oracle.git(&["add", "n"]);
+    let sandbox = repository();
+    settle(&sandbox);
+    let (mut one, mut two) = (session(&sandbox), session(&sandbox));
+    sandbox.write("n/new", "");
+    sandbox.write("m", "");
+    sandbox.git(&["add", "n"]);
     for session in [&mut one, &mut two] {
         session.status(&StatusRequest::default()).unwrap();
     }
@@ -324,23 +307,23 @@ fn two_who_learn_the_same_do_not_mix() {
         one.save(&NoSteps).unwrap(),
         Published::Appended { .. }
     ));
-    oracle.git(&["rm", "-q", "--cached", "a/one"]);
+    sandbox.git(&["rm", "-q", "--cached", "a/one"]);
     assert_eq!(two.save(&NoSteps).unwrap(), Published::Superseded);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
-    right_answer(&oracle);
+    right_answer(&sandbox);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
-    settle(&oracle);
+    settle(&sandbox);
 }
 
 #[test]
 fn without_regard_to_case_other_names_matter_everywhere() {
-    let oracle = repository();
-    oracle.git(&["config", "core.ignoreCase", "true"]);
-    oracle.write("TOP2", "");
-    settle(&oracle);
-    oracle.git(&[
+    let sandbox = repository();
+    sandbox.git(&["config", "core.ignoreCase", "true"]);
+    sandbox.write("TOP2", "");
+    settle(&sandbox);
+    sandbox.git(&[
         "update-index",
         "--add",
         "--cacheinfo",
@@ -348,35 +331,35 @@ fn without_regard_to_case_other_names_matter_everywhere() {
         "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
         "top2",
     ]);
-    right_answer(&oracle);
-    settle(&oracle);
+    right_answer(&sandbox);
+    settle(&sandbox);
 }
 
 #[test]
 fn nothing_is_untracked_in_what_is_a_submodule_but_for_case() {
-    let oracle = repository();
-    oracle.git(&["config", "core.ignoreCase", "true"]);
-    oracle.write("module/sub/file", "");
+    let sandbox = repository();
+    sandbox.git(&["config", "core.ignoreCase", "true"]);
+    sandbox.write("module/sub/file", "");
     // With other names in the index, what is remembered does not count, and the search goes without.
-    settle(&oracle);
+    settle(&sandbox);
     let gitlink = format!("160000,{},MODULE", "1".repeat(40));
-    oracle.git(&["update-index", "--add", "--cacheinfo", &gitlink]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &gitlink]);
     let request = StatusRequest {
         untracked: UntrackedMode::All,
         ..StatusRequest::default()
     };
-    let status = session(&oracle).status(&request).unwrap();
+    let status = session(&sandbox).status(&request).unwrap();
     assert_eq!(status.untracked, Vec::<BString>::new());
-    let by_git = oracle.git(&["status", "--porcelain", "-uall"]);
-    assert!(!by_git.contains_str("??"));
+    let by_git = sandbox.git(&["status", "--porcelain", "-uall"]);
+    assert!(!by_git.contains("??"));
 }
 
 #[test]
 fn a_sparse_index_is_recorded_as_it_was_written() {
-    let oracle = repository();
-    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
-    oracle.write("a/new", "");
-    let mut long_lived = settle(&oracle);
+    let sandbox = repository();
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    sandbox.write("a/new", "");
+    let mut long_lived = settle(&sandbox);
     let state = long_lived.index.as_ref().unwrap();
     assert!(state.whole.get().is_none() && state.memory.is_some());
     assert_eq!(state.tracked.sums().sparse_directories, 1);
@@ -388,15 +371,15 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
     untracked(&["a/new"]);
 
     // In the way, the directory is expanded; and no longer once it is gone.
-    oracle.write("b/d", "recorded\n");
-    oracle.write("b/other", "");
-    let (published, session) = right_answer(&oracle);
+    sandbox.write("b/d", "recorded\n");
+    sandbox.write("b/other", "");
+    let (published, session) = right_answer(&sandbox);
     assert_eq!(published, Published::Unchanged);
     assert!(!session.index.as_ref().unwrap().is_as_written());
     let status = long_lived.status(&StatusRequest::default()).unwrap();
     assert_eq!(status.untracked, ["a/new", "b/other"]);
-    std::fs::remove_dir_all(oracle.top().join("b")).unwrap();
-    let session = settle(&oracle);
+    std::fs::remove_dir_all(sandbox.top().join("b")).unwrap();
+    let session = settle(&sandbox);
     assert!(session.index.as_ref().unwrap().whole.get().is_none());
     let status = long_lived.status(&StatusRequest::default()).unwrap();
     assert_eq!(status.untracked, ["a/new"]);
@@ -408,22 +391,22 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
         &["set", "a"],
         &["disable"],
     ] {
-        oracle.git(&[&["sparse-checkout"], arguments].concat());
-        right_answer(&oracle);
-        settle(&oracle);
+        sandbox.git(&[&["sparse-checkout"], arguments].concat());
+        right_answer(&sandbox);
+        settle(&sandbox);
     }
 }
 
 #[test]
 fn a_sparse_directory_is_looked_for_once() {
-    let oracle = repository();
-    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
-    let mut settled = settle(&oracle);
+    let sandbox = repository();
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    let mut settled = settle(&sandbox);
     let lacks = |session: &Session| session.index.as_ref().unwrap().lacks_sparse_directories();
     assert!(lacks(&settled));
     settled.refresh_index().unwrap();
     // It comes after that look: a second one would find what is in it.
-    oracle.write("b/other", "");
+    sandbox.write("b/other", "");
     let scan = |session: &mut Session| {
         let request = StatusRequest::default();
         let found = session.scan(&request, &Pathspec::default());
@@ -432,11 +415,11 @@ fn a_sparse_directory_is_looked_for_once() {
     assert_eq!(scan(&mut settled), Vec::<BString>::new());
     settled.refresh_index().unwrap();
     assert_eq!(scan(&mut settled), ["b/other"]);
-    let (_, session) = right_answer(&oracle);
+    let (_, session) = right_answer(&sandbox);
     assert!(!session.index.as_ref().unwrap().is_as_written());
 
     // Whatever has its name.
-    let path = oracle.top().join("b");
+    let path = sandbox.top().join("b");
     std::fs::remove_dir_all(&path).unwrap();
     for (target, is_known) in [(None, true), (Some("nowhere"), true), (Some("b"), false)] {
         match target {
@@ -444,21 +427,21 @@ fn a_sparse_directory_is_looked_for_once() {
             Some(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
         }
         for _ in 0..3 {
-            let (_, session) = right_answer(&oracle);
+            let (_, session) = right_answer(&sandbox);
             assert_eq!(lacks(&session), is_known, "{target:?}");
         }
         std::fs::remove_file(&path).unwrap();
     }
-    assert!(lacks(&settle(&oracle)));
+    assert!(lacks(&settle(&sandbox)));
 }
 
 #[test]
 fn the_rules_of_a_sparse_checkout_are_those_of_now() {
-    let oracle = repository();
-    oracle.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
-    settle(&oracle);
+    let sandbox = repository();
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    settle(&sandbox);
     let rules = ".git/info/sparse-checkout";
-    let cone = std::fs::read_to_string(oracle.top().join(rules)).unwrap();
+    let cone = std::fs::read_to_string(sandbox.top().join(rules)).unwrap();
     let not_cone = "warning: unrecognized pattern: '*.x'";
     let expected = [
         (cone.clone(), SparseState::SparseIndex, None),
@@ -474,13 +457,13 @@ fn the_rules_of_a_sparse_checkout_are_those_of_now() {
         ..StatusRequest::default()
     };
     for (text, state, warning) in expected {
-        oracle.write(rules, &text);
-        let status = session(&oracle).status(&request).unwrap();
+        sandbox.write(rules, &text);
+        let status = session(&sandbox).status(&request).unwrap();
         assert_eq!(status.long.unwrap().sparse, Some(state));
         let said = |line: &&BString| line.starts_with(b"warning: unrecognized");
         let said: Vec<_> = status.warnings.iter().filter(said).collect();
         assert_eq!(said, Vec::from_iter(warning));
-        let by_git = oracle.output("", &["--no-optional-locks", "status"], b"");
+        let by_git = sandbox.output("", &["--no-optional-locks", "status"], b"");
         let tells = |text: &str| by_git.stdout.contains_str(text);
         assert_eq!(
             tells("You are in a sparse checkout with 58%"),
@@ -500,13 +483,13 @@ fn the_rules_of_a_sparse_checkout_are_those_of_now() {
 
 #[test]
 fn what_changes_just_after_the_session_began_is_no_evidence() {
-    let oracle = repository();
-    settle(&oracle);
-    let packs = oracle.top().join(".git/objects/pack");
+    let sandbox = repository();
+    settle(&sandbox);
+    let packs = sandbox.top().join(".git/objects/pack");
     // Within a tick, since files are stamped by a clock that lags behind.
     for _ in 0..8 {
         tick();
-        let mut session = session(&oracle);
+        let mut session = session(&sandbox);
         std::fs::write(packs.join("x.keep"), "").unwrap();
         std::fs::remove_file(packs.join("x.keep")).unwrap();
         session.status(&StatusRequest::default()).unwrap();
@@ -528,31 +511,29 @@ fn known_head_tree(session: &Session, id: &ObjectId) -> Option<HeadTree> {
 
 #[test]
 fn heads_commit_is_not_read_while_its_files_stand() {
-    let oracle = repository();
-    let name = oracle.git(&["rev-parse", "HEAD"]);
-    let id = ObjectId::from_hex(name.trim_ascii_end()).unwrap();
-    let (fan, rest) = std::str::from_utf8(name.trim_ascii_end())
-        .unwrap()
-        .split_at(2);
-    let objects = oracle.top().join(".git/objects");
+    let sandbox = repository();
+    let name = sandbox.git(&["rev-parse", "HEAD"]);
+    let id = ObjectId::from_hex(name.as_bytes()).unwrap();
+    let (fan, rest) = name.split_at(2);
+    let objects = sandbox.top().join(".git/objects");
     let loose = objects.join(fan).join(rest);
     let is_known = |session: &Session| known_head_tree(session, &id).is_some();
     let settled = || {
-        settle(&oracle);
-        is_known(&session(&oracle))
+        settle(&sandbox);
+        is_known(&session(&sandbox))
     };
     assert!(settled());
 
     // What is gone is missed, and what is damaged, whatever its mtime.
     let contents = std::fs::read(&loose).unwrap();
     let mtime = std::fs::metadata(&loose).unwrap().modified().unwrap();
-    let is_refused = || session(&oracle).status(&StatusRequest::default()).is_err();
+    let is_refused = || session(&sandbox).status(&StatusRequest::default()).is_err();
     std::fs::remove_file(&loose).unwrap();
     assert!(is_refused());
     std::fs::write(&loose, &contents).unwrap();
     let file = std::fs::File::options().write(true).open(&loose).unwrap();
     file.set_modified(mtime).unwrap();
-    assert!(!is_known(&session(&oracle)));
+    assert!(!is_known(&session(&sandbox)));
     assert!(settled());
     tick();
     std::fs::write(&loose, vec![b'x'; contents.len()]).unwrap();
@@ -562,8 +543,8 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     assert!(settled());
 
     // Packs are looked into before.
-    oracle.git(&["repack", "-adq"]);
-    assert!(!is_known(&session(&oracle)));
+    sandbox.git(&["repack", "-adq"]);
+    assert!(!is_known(&session(&sandbox)));
     assert!(settled());
     let pack = std::fs::read_dir(objects.join("pack")).unwrap();
     let mut pack = pack.map(|entry| entry.unwrap().path());
@@ -578,37 +559,36 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     assert!(settled());
 
     // Another commit, or another tree in its place.
-    oracle.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
-    let next = oracle.git(&["rev-parse", "HEAD"]);
-    settle(&oracle);
-    assert!(!is_known(&session(&oracle)));
-    oracle.git(&["reset", "-q", "--soft", "HEAD^"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    let next = sandbox.git(&["rev-parse", "HEAD"]);
+    settle(&sandbox);
+    assert!(!is_known(&session(&sandbox)));
+    sandbox.git(&["reset", "-q", "--soft", "HEAD^"]);
     assert!(settled());
-    let next = std::str::from_utf8(next.trim_ascii_end()).unwrap();
-    oracle.git(&["replace", &id.to_string(), next]);
-    settle_as_far_as_it_goes(&oracle);
-    assert!(!is_known(&session(&oracle)));
-    oracle.git(&["replace", "-d", &id.to_string()]);
+    sandbox.git(&["replace", &id.to_string(), &next]);
+    settle_as_far_as_it_goes(&sandbox);
+    assert!(!is_known(&session(&sandbox)));
+    sandbox.git(&["replace", "-d", &id.to_string()]);
     assert!(settled());
 
     // What else may have the objects makes it too much to look at.
-    oracle.git(&["multi-pack-index", "write"]);
-    assert!(!is_known(&session(&oracle)));
+    sandbox.git(&["multi-pack-index", "write"]);
+    assert!(!is_known(&session(&sandbox)));
     assert!(!settled());
     std::fs::remove_file(objects.join("pack/multi-pack-index")).unwrap();
     assert!(settled());
     std::fs::write(objects.join("info/alternates"), "").unwrap();
-    assert!(!is_known(&session(&oracle)));
+    assert!(!is_known(&session(&sandbox)));
     assert!(!settled());
 }
 
 #[test]
 fn a_tag_that_head_names_is_read_each_time() {
-    let oracle = repository();
-    oracle.git(&["tag", "-am", "tag", "tag"]);
-    let name = oracle.git(&["rev-parse", "tag"]);
-    std::fs::write(oracle.top().join(".git/HEAD"), &name).unwrap();
-    settle_as_far_as_it_goes(&oracle);
-    let id = ObjectId::from_hex(name.trim_ascii_end()).unwrap();
-    assert_eq!(known_head_tree(&session(&oracle), &id), None);
+    let sandbox = repository();
+    sandbox.git(&["tag", "-am", "tag", "tag"]);
+    let name = sandbox.git(&["rev-parse", "tag"]);
+    sandbox.write(".git/HEAD", format!("{name}\n"));
+    settle_as_far_as_it_goes(&sandbox);
+    let id = ObjectId::from_hex(name.as_bytes()).unwrap();
+    assert_eq!(known_head_tree(&session(&sandbox), &id), None);
 }

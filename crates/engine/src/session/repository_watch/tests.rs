@@ -1,46 +1,38 @@
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use vigil_linux::inotify::DirectoryWatch;
 
 use super::*;
 use crate::prompt::{Prompt, PromptRequest};
 use crate::session::Session;
-use vigil_git::convert::FilterStderr;
-use vigil_git::environment::Environment;
-use vigil_git::repository::discover;
-use vigil_testkit::oracle::Oracle;
+use crate::testing::session_at;
+use vigil_testkit::sandbox::Sandbox;
 
 /// A commit on `main` that is tagged, another branch and an upstream.
-fn repository() -> Oracle {
-    let oracle = Oracle::new();
-    oracle.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
     for name in ["one", "two"] {
-        oracle.write(name, "recorded\n");
+        sandbox.write(name, "recorded\n");
     }
-    oracle.git(&["add", "."]);
-    oracle.git(&["commit", "-qm", "all"]);
-    oracle.git(&["tag", "v/first"]);
-    oracle.git(&["branch", "other/branch"]);
-    oracle.git(&["config", "remote.origin.url", "elsewhere"]);
-    oracle.git(&[
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "all"]);
+    sandbox.git(&["tag", "v/first"]);
+    sandbox.git(&["branch", "other/branch"]);
+    sandbox.git(&["config", "remote.origin.url", "elsewhere"]);
+    sandbox.git(&[
         "config",
         "remote.origin.fetch",
         "+refs/heads/*:refs/remotes/origin/*",
     ]);
-    oracle.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    oracle.git(&["branch", "-q", "-u", "origin/main"]);
-    oracle
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
+    sandbox
 }
 
-fn open(top: PathBuf) -> Session {
-    let variables = [
-        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
-        ("HOME".into(), "/nowhere".into()),
-    ];
-    let environment = Environment::new(variables, &top);
-    let repository = discover(&environment, &top).unwrap();
-    let mut session = Session::open(repository, true, FilterStderr::Discard).unwrap();
+fn open(top: &Path) -> Session {
+    let mut session = session_at(top, true);
     // However slowly a test comes on, it asks one question after the other.
     session.stillness.pause_max = Duration::MAX;
     session
@@ -50,7 +42,7 @@ fn open(top: PathBuf) -> Session {
 fn ask(session: &mut Session) -> (Prompt, bool) {
     let still = session.still();
     if !session.is_fresh(still) {
-        *session = open(session.top().unwrap().to_owned());
+        *session = open(&session.top().unwrap().to_owned());
         return (
             session.prompt(&PromptRequest::EVERYTHING, None).unwrap(),
             false,
@@ -76,7 +68,7 @@ fn settle(session: &mut Session) -> Prompt {
     last.0
 }
 
-type Deed = fn(&Oracle);
+type Deed = fn(&Sandbox);
 
 const DEEDS: [(&str, Deed); 22] = [
     ("commit", |it| {
@@ -140,7 +132,6 @@ const DEEDS: [(&str, Deed); 22] = [
     }),
     ("replaced commit", |it| {
         let other = it.git(&["commit-tree", "-m", "other words", "HEAD^{tree}"]);
-        let other = String::from_utf8(other).unwrap();
         it.git(&["replace", "HEAD", other.trim()]);
     }),
     ("shallow", |it| {
@@ -155,19 +146,19 @@ const DEEDS: [(&str, Deed); 22] = [
     }),
 ];
 
-fn git(oracle: &Oracle, name: &str) -> PathBuf {
-    oracle.top().join(".git").join(name)
+fn git(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.top().join(".git").join(name)
 }
 
 #[test]
 fn each_change_shows_at_once_though_the_folders_were_still() {
     for (what, deed) in DEEDS {
-        let oracle = repository();
-        let mut session = open(oracle.top());
+        let sandbox = repository();
+        let mut session = open(&sandbox.top());
         let before = settle(&mut session);
-        deed(&oracle);
+        deed(&sandbox);
         let (after, _) = ask(&mut session);
-        let right = open(oracle.top())
+        let right = open(&sandbox.top())
             .prompt(&PromptRequest::EVERYTHING, None)
             .unwrap();
         assert_eq!(after, right, "{what}");
@@ -182,12 +173,12 @@ fn each_change_shows_at_once_though_the_folders_were_still() {
 
 #[test]
 fn a_change_while_the_folders_are_first_watched_shows() {
-    let oracle = repository();
-    let mut session = open(oracle.top());
+    let sandbox = repository();
+    let mut session = open(&sandbox.top());
     for round in 0..3 * IN_A_ROW_MIN {
         // Between the proof and the answer.
         let still = session.still();
-        oracle.git(&["tag", "-f", &format!("v/z{round:03}")]);
+        sandbox.git(&["tag", "-f", &format!("v/z{round:03}")]);
         assert!(session.is_fresh(still));
         session.prompt(&PromptRequest::EVERYTHING, still).unwrap();
         let (prompt, _) = ask(&mut session);
@@ -197,31 +188,31 @@ fn a_change_while_the_folders_are_first_watched_shows() {
 
 #[test]
 fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
-    let oracle = repository();
-    let mut session = open(oracle.top());
+    let sandbox = repository();
+    let mut session = open(&sandbox.top());
     settle(&mut session);
-    let other = oracle.top().with_extension("other");
-    fs::rename(oracle.top(), &other).unwrap();
+    let other = sandbox.top().with_extension("other");
+    fs::rename(sandbox.top(), &other).unwrap();
     assert!(session.still().is_none());
-    fs::rename(&other, oracle.top()).unwrap();
+    fs::rename(&other, sandbox.top()).unwrap();
     // It is the same one again, of which nothing was heard.
     settle(&mut session);
-    let git_dir = git(&oracle, "");
+    let git_dir = git(&sandbox, "");
     fs::rename(&git_dir, &other).unwrap();
-    oracle.git(&["init", "-q"]);
+    sandbox.git(&["init", "-q"]);
     assert!(session.still().is_none());
 }
 
 /// Gives a file of the repository another name outside.
-fn link(oracle: &Oracle, name: &str) {
-    fs::hard_link(git(oracle, name), oracle.top().with_extension("link")).unwrap();
+fn link(sandbox: &Sandbox, name: &str) {
+    fs::hard_link(git(sandbox, name), sandbox.top().with_extension("link")).unwrap();
 }
 
 /// Puts something of the repository elsewhere, and a link in its place.
-fn move_away(oracle: &Oracle, name: &str) {
-    let elsewhere = oracle.top().with_extension("moved");
-    fs::rename(git(oracle, name), &elsewhere).unwrap();
-    symlink(&elsewhere, git(oracle, name)).unwrap();
+fn move_away(sandbox: &Sandbox, name: &str) {
+    let elsewhere = sandbox.top().with_extension("moved");
+    fs::rename(git(sandbox, name), &elsewhere).unwrap();
+    symlink(&elsewhere, git(sandbox, name)).unwrap();
 }
 
 #[test]
@@ -243,9 +234,9 @@ fn what_can_change_unheard_is_not_watched() {
         }),
     ];
     for (what, deed) in deeds {
-        let oracle = repository();
-        deed(&oracle);
-        let mut session = open(oracle.top());
+        let sandbox = repository();
+        deed(&sandbox);
+        let mut session = open(&sandbox.top());
         for _ in 0..3 * IN_A_ROW_MIN {
             assert!(!ask(&mut session).1, "{what}");
         }
@@ -254,11 +245,11 @@ fn what_can_change_unheard_is_not_watched() {
 
 #[test]
 fn linked_working_trees_are_watched_in_both_folders() {
-    let oracle = repository();
-    let top = oracle.top().with_extension("linked");
+    let sandbox = repository();
+    let top = sandbox.top().with_extension("linked");
     let name = top.to_str().unwrap();
-    oracle.git(&["worktree", "add", "-q", "-b", "linked", name]);
-    let mut session = open(top.clone());
+    sandbox.git(&["worktree", "add", "-q", "-b", "linked", name]);
+    let mut session = open(&top);
     for deed in [
         ["tag", "v/z"].as_slice(),
         &["-C", name, "commit", "-q", "--allow-empty", "-m", "more"],
@@ -266,20 +257,18 @@ fn linked_working_trees_are_watched_in_both_folders() {
         &["-C", name, "rm", "-q", "--cached", "one"],
     ] {
         let before = settle(&mut session);
-        oracle.git(deed);
+        sandbox.git(deed);
         let (after, _) = ask(&mut session);
         assert_ne!(before, after, "{deed:?}");
-        let right = open(top.clone())
-            .prompt(&PromptRequest::EVERYTHING, None)
-            .unwrap();
+        let right = open(&top).prompt(&PromptRequest::EVERYTHING, None).unwrap();
         assert_eq!(after, right, "{deed:?}");
     }
 }
 
 #[test]
 fn nobody_who_asks_now_and_then_has_watches() {
-    let oracle = repository();
-    let mut session = open(oracle.top());
+    let sandbox = repository();
+    let mut session = open(&sandbox.top());
     let pause = Duration::from_secs(1);
     let long_ago = Instant::now().checked_sub(2 * pause).unwrap();
     for _ in 0..3 * IN_A_ROW_MIN {
@@ -301,15 +290,15 @@ fn nobody_who_asks_now_and_then_has_watches() {
 
 #[test]
 fn many_references_take_more_questions() {
-    let oracle = repository();
+    let sandbox = repository();
     let tags: Vec<_> = (0..300)
         .map(|number| format!("create refs/tags/t{number} HEAD\n"))
         .collect();
-    let output = oracle.output("", &["update-ref", "--stdin"], tags.concat().as_bytes());
+    let output = sandbox.output("", &["update-ref", "--stdin"], tags.concat().as_bytes());
     assert!(output.status.success());
-    let mut session = open(oracle.top());
+    let mut session = open(&sandbox.top());
     settle(&mut session);
-    oracle.git(&["tag", "more"]);
+    sandbox.git(&["tag", "more"]);
     let questions = (0..100).take_while(|_| !ask(&mut session).1).count();
     assert!(
         questions >= IN_A_ROW_MIN + 300 / REFERENCES_PER_QUESTION,

@@ -4,7 +4,7 @@ use super::filters::SERVER;
 use crate::convert::testing::Fixture;
 use crate::convert::testing::{Answer, Named, Request, Run};
 use vigil_rules::attributes::Blobs;
-use vigil_testkit::fixture::Random;
+use vigil_testkit::chance::Chance;
 
 use std::sync::Arc;
 
@@ -84,16 +84,16 @@ fn random_blobs_convert_as_in_git() {
         "working-tree-encoding=",
         "filter=none",
     ];
-    let mut random = Random(0x5eed);
+    let mut random = Chance::new(0x5eed);
     let fixture = Fixture::new();
     let mut changed = 0;
     for round in 0..24 {
-        fixture.run([
+        fixture.git([
             "config",
             "core.autocrlf",
             ["false", "true", "input"][round % 3],
         ]);
-        fixture.run([
+        fixture.git([
             "config",
             "core.eol",
             ["lf", "crlf", "native", "CRLF"][round % 4],
@@ -104,7 +104,7 @@ fn random_blobs_convert_as_in_git() {
             lines += &format!("f{at}");
             for _ in 0..random.below(4) {
                 lines += " ";
-                lines += random.pick(&words);
+                lines += random.of(&words);
             }
             lines += "\n";
             let mut contents = random.text(&parts, 12).into_bytes();
@@ -153,8 +153,8 @@ fn smudge_commands_run_as_in_git() {
     let mut lines = String::new();
     for (at, (path, command)) in commands.iter().enumerate() {
         let key = format!("filter.d{at}.smudge");
-        fixture.run(["config", &key, command]);
-        fixture.run(["config", &format!("filter.d{at}.clean"), "echo not used"]);
+        fixture.git(["config", &key, command]);
+        fixture.git(["config", &format!("filter.d{at}.clean"), "echo not used"]);
         let extra = match *path {
             "after-text" => "text eol=crlf",
             "after-encoding" => "working-tree-encoding=UTF-16 eol=crlf",
@@ -182,7 +182,7 @@ fn smudge_commands_run_as_in_git() {
             assert_eq!(ours, expected);
         }
     }
-    fixture.run(["config", "filter.d0.process", ""]);
+    fixture.git(["config", "filter.d0.process", ""]);
     check(&fixture, &fixture.requests([("works", "hello\n")]));
 }
 
@@ -193,9 +193,9 @@ fn what_ends_git_ends_the_run() {
         ".gitattributes",
         "a filter=none\nb filter=only\nc filter=cleans\nd working-tree-encoding\n",
     );
-    fixture.run(["config", "filter.only.required", "true"]);
-    fixture.run(["config", "filter.cleans.required", "true"]);
-    fixture.run(["config", "filter.cleans.clean", "cat"]);
+    fixture.git(["config", "filter.only.required", "true"]);
+    fixture.git(["config", "filter.cleans.required", "true"]);
+    fixture.git(["config", "filter.cleans.clean", "cat"]);
     for path in ["a", "b", "c", "d"] {
         let requests = fixture.requests([(path, "x"), ("a", "y")]);
         let answer = check(&fixture, &requests);
@@ -207,8 +207,8 @@ fn what_ends_git_ends_the_run() {
 fn much_data_passes_a_smudge_filter() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "cat filter=cat\nhead filter=head\n");
-    fixture.run(["config", "filter.cat.smudge", "cat"]);
-    fixture.run(["config", "filter.head.smudge", "head -c 5"]);
+    fixture.git(["config", "filter.cat.smudge", "cat"]);
+    fixture.git(["config", "filter.head.smudge", "head -c 5"]);
     let contents = b"some text\n".repeat(100_000);
     let files = ["cat", "head"].map(|path| (path, contents.clone()));
     let requests = fixture.requests(files);
@@ -229,8 +229,8 @@ fn a_filter_process_smudges_a_whole_batch() {
     let fixture = Fixture::new();
     fixture.write("server.sh", SERVER);
     fixture.write(".gitattributes", "* filter=d ident\n? eol=crlf\n");
-    fixture.run(["config", "filter.d.process", "sh server.sh"]);
-    fixture.run(["config", "filter.d.smudge", "echo not used"]);
+    fixture.git(["config", "filter.d.process", "sh server.sh"]);
+    fixture.git(["config", "filter.d.smudge", "echo not used"]);
 
     let files = [
         ("b", "hello"),
@@ -269,7 +269,7 @@ fn a_filter_process_smudges_a_whole_batch() {
         &fixture.requests([("b", "x"), (&long, "x"), ("b", "x")]),
     );
 
-    fixture.run(["config", "filter.d.required", "true"]);
+    fixture.git(["config", "filter.d.required", "true"]);
     for name in ["b", "e", "a", "x", "s"] {
         let requests = fixture.requests([(name, "hello")]);
         let answer = check(&fixture, &requests);
@@ -292,7 +292,7 @@ fn a_filter_process_that_cannot_smudge_is_reported_as_by_git() {
         fixture.write("server.sh", SERVER);
         fixture.write(".gitattributes", "* filter=d\n");
         let process = format!("{prefix} sh server.sh");
-        fixture.run(["config", "filter.d.process", &process]);
+        fixture.git(["config", "filter.d.process", &process]);
         let requests = fixture.requests([("b", "hello"), ("b", "again")]);
         check(&fixture, &requests);
     }
@@ -303,11 +303,11 @@ fn one_object_is_shown_as_by_git() {
     for format in ["sha1", "sha256"] {
         let fixture = Fixture::new();
         std::fs::remove_dir_all(fixture.path(".git")).unwrap();
-        fixture.run(["init", "-q", &format!("--object-format={format}")]);
+        fixture.git(["init", "-q", &format!("--object-format={format}")]);
         fixture.write(".gitattributes", "f ident eol=crlf filter=d\n");
-        fixture.run(["config", "filter.d.smudge", "cat; env | grep ^GIT_; pwd"]);
+        fixture.git(["config", "filter.d.smudge", "cat; env | grep ^GIT_; pwd"]);
         fixture.write("sub/f", "$Id$\n");
-        fixture.run(["add", "."]);
+        fixture.git(["add", "."]);
         commit(&fixture);
         let requests = fixture.requests([("sub/f", "$Id$\n")]);
         let id = requests[0].id.to_string();
@@ -331,12 +331,12 @@ fn one_object_is_shown_as_by_git() {
 
         // A replacement has its own id.
         let other = &fixture.requests([("sub/f", "$Id$ x\n")])[0];
-        fixture.run(["replace", &id, &other.id.to_string()]);
+        fixture.git(["replace", &id, &other.id.to_string()]);
         let replaced = [Request {
             contents: other.contents.clone(),
             ..requests[0].clone()
         }];
-        fixture.run(["config", "filter.d.smudge", ""]);
+        fixture.git(["config", "filter.d.smudge", ""]);
         let expected = fixture.batch("", &[], "--filters", &replaced);
         assert_eq!(Run::start(&fixture, "", &[]).filters(&replaced), expected);
     }
@@ -351,7 +351,7 @@ fn without_exec_path(text: &[u8]) -> String {
 }
 
 fn commit(fixture: &Fixture) {
-    fixture.run([
+    fixture.git([
         "-c",
         "user.name=x",
         "-c",
@@ -368,11 +368,11 @@ fn a_bare_repository_has_the_attributes_that_git_gives_it() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "f eol=crlf\n");
     fixture.write("f", "a\nb\n");
-    fixture.run(["add", "."]);
+    fixture.git(["add", "."]);
     commit(&fixture);
-    fixture.run(["clone", "-q", "--bare", ".", "bare.git"]);
+    fixture.git(["clone", "-q", "--bare", ".", "bare.git"]);
     fixture.write(
-        "home/.gitconfig",
+        "../home/.gitconfig",
         "[filter \"d\"]\n\tsmudge = cat; pwd; env | grep ^GIT_ | sort\n",
     );
     let requests = fixture.requests([("f", "a\nb\n")]);
@@ -419,12 +419,12 @@ fn attributes_of_the_index_count_for_names_in_the_index_only() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "f eol=crlf\n");
     fixture.write("f", "a\nb\n");
-    fixture.run(["add", "."]);
+    fixture.git(["add", "."]);
     commit(&fixture);
     std::fs::remove_file(fixture.path(".gitattributes")).unwrap();
     let requests = fixture.requests([("f", "a\nb\n")]);
     for (prefix, name) in [(None, "HEAD:f"), (Some(":"), ":f")] {
-        let output = fixture.run(["cat-file", "--filters", name]);
+        let output = fixture.output("", ["cat-file", "--filters", name], "");
         let blobs = Blobs {
             index: Arc::new(Named {
                 directory: fixture.path(""),

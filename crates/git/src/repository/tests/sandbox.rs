@@ -12,28 +12,18 @@ use vigil_stamp::paths::{bytes_of, path_of};
 
 /// A folder for repositories, and an environment that knows nothing of the machine.
 pub(crate) struct Sandbox {
-    _dir: tempfile::TempDir,
+    _place: vigil_testkit::sandbox::Sandbox,
     pub(crate) root: PathBuf,
     pub(crate) environment: Environment,
 }
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        let mut environment = Environment::new([], &root);
-        environment.set("PATH", std::env::var("PATH").unwrap());
-        environment.set("HOME", bytes_of(&root.join("home")).to_owned());
-        environment.set("GIT_CONFIG_NOSYSTEM", "1");
-        environment.set("LC_ALL", "C");
-        for person in ["AUTHOR", "COMMITTER"] {
-            environment.set(&format!("GIT_{person}_NAME"), "A");
-            environment.set(&format!("GIT_{person}_EMAIL"), "a@example.com");
-            environment.set(&format!("GIT_{person}_DATE"), "1700000000 +0000");
-        }
-        std::fs::create_dir(root.join("home")).unwrap();
+        let place = vigil_testkit::sandbox::Sandbox::empty();
+        let root = place.root().to_owned();
+        let environment = Environment::new(place.environment(), &root);
         Self {
-            _dir: dir,
+            _place: place,
             root,
             environment,
         }

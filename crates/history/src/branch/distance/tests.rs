@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::Sandbox;
 
 /// Compares with git for a pair of revisions, in both directions.
 fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {
@@ -18,10 +18,6 @@ fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {
     );
     // Remembered.
     assert_eq!(count_left_right(objects, &a, &b).unwrap(), expected);
-}
-
-fn open(sandbox: &Sandbox) -> Objects {
-    Objects::open(&sandbox.repository()).unwrap()
 }
 
 /// A history made by one process: of each commit its parents (earlier commits) and its time.
@@ -42,7 +38,7 @@ fn history(commits: &[(Vec<usize>, i64)]) -> (Sandbox, Vec<ObjectId>) {
         }
         input.push('\n');
     }
-    sandbox.git_with_input(&["fast-import", "--quiet", "--force"], input.as_bytes());
+    sandbox.git_fed(&["fast-import", "--quiet", "--force"], input.as_bytes());
     let names = sandbox.git(&["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"]);
     let mut ids = vec![ObjectId::null(gix_hash::Kind::Sha1); commits.len()];
     for line in names.lines() {
@@ -100,7 +96,7 @@ fn check_all(commits: &[(Vec<usize>, i64)]) {
         if graph {
             sandbox.git(&["commit-graph", "write", "--reachable"]);
         }
-        let objects = open(&sandbox);
+        let objects = sandbox.open_objects();
         assert_eq!(objects.commit_graph().is_some(), graph);
         for a in 0..=last {
             for b in [last, last.saturating_sub(1), last / 2] {
@@ -146,7 +142,7 @@ fn counts_are_those_of_git_with_merges_roots_and_a_partial_graph() {
     sandbox.commit_at("after", 10);
     sandbox.git(&["checkout", "-q", "--orphan", "root"]);
     sandbox.commit_at("other root", 5000);
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     assert!(objects.commit_graph().is_some());
     let names = ["main", "side", "side~1", "side~2", "main~3", "root"];
     for a in names {
@@ -184,11 +180,11 @@ fn a_commit_may_be_missing_only_further_down_than_the_common_one() {
     let (below, further_down) = (file_of("main~2"), file_of("main~3"));
     std::fs::remove_file(further_down).unwrap();
     assert_eq!(
-        count_left_right(&open(&sandbox), &ours, &theirs).unwrap(),
+        count_left_right(&sandbox.open_objects(), &ours, &theirs).unwrap(),
         (1, 0)
     );
     std::fs::remove_file(below).unwrap();
-    let result = count_left_right(&open(&sandbox), &ours, &theirs);
+    let result = count_left_right(&sandbox.open_objects(), &ours, &theirs);
     assert!(matches!(result, Err(Error::Missing { .. })));
 }
 
@@ -202,14 +198,14 @@ fn a_shallow_boundary_and_grafts_end_the_history() {
     sandbox.git(&["commit-graph", "write", "--reachable"]);
     let boundary = sandbox.id("HEAD~2");
     std::fs::write(sandbox.git_dir().join("shallow"), format!("{boundary}\n")).unwrap();
-    let objects = open(&sandbox);
+    let objects = sandbox.open_objects();
     assert!(objects.commit_graph().is_none());
     check(&sandbox, &objects, "main", "old");
     std::fs::remove_file(sandbox.git_dir().join("shallow")).unwrap();
     let graft = format!("{} {}\n", sandbox.id("HEAD~1"), sandbox.id("old"));
     std::fs::create_dir_all(sandbox.git_dir().join("info")).unwrap();
     std::fs::write(sandbox.git_dir().join("info/grafts"), graft).unwrap();
-    check(&sandbox, &open(&sandbox), "main", "main~2");
+    check(&sandbox, &sandbox.open_objects(), "main", "main~2");
 }
 
 #[test]
@@ -233,7 +229,7 @@ fn a_damaged_commit_graph_never_trips() {
     let run = |bytes: &[u8]| {
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, bytes).unwrap();
-        let _ = count_left_right(&open(&sandbox), &ids[29], &ids[11]);
+        let _ = count_left_right(&sandbox.open_objects(), &ids[29], &ids[11]);
     };
     for at in (0..good.len()).step_by(7) {
         let mut bad = good.clone();

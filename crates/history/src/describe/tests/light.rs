@@ -23,7 +23,7 @@ fn sandbox(format: RefFormat) -> Sandbox {
         RefFormat::Reftable => {
             let create = tags.map(|(name, id)| format!("create {name} {id}\n"));
             let create: String = create.collect();
-            sandbox.git_with_input(&["update-ref", "--stdin"], create.as_bytes());
+            sandbox.git_fed(&["update-ref", "--stdin"], create.as_bytes());
         }
         RefFormat::Files => {
             sandbox.git(&["pack-refs", "--all"]);

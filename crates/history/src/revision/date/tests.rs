@@ -1,7 +1,7 @@
 use super::*;
 use crate::revision::tests::{NEWEST, release};
 use vigil_git::environment::Environment;
-use vigil_testkit::repository::Sandbox;
+use vigil_testkit::sandbox::Sandbox;
 
 /// 2023-11-14 22:13:20 UTC, a Tuesday.
 const NOW_S: i64 = 1_700_000_000;
@@ -162,9 +162,8 @@ fn clocks_go_as_in_git() {
             "noon",
         ] {
             for now_s in [NOW_S, 1_722_500_000] {
-                let output = std::process::Command::new("git")
-                    .args(["rev-parse", &format!("--since={text}")])
-                    .current_dir(sandbox.work_tree())
+                let output = sandbox
+                    .command("git", "", ["rev-parse", &format!("--since={text}")])
                     .env("GIT_TEST_DATE_NOW", now_s.to_string())
                     .env("TZ", zone)
                     .output()
@@ -187,9 +186,8 @@ fn dates_are_shown_as_git_shows_them() {
 }
 
 fn git_at_now(sandbox: &Sandbox, argument: &str) -> String {
-    let output = std::process::Command::new("git")
-        .args(["rev-parse", argument])
-        .current_dir(sandbox.work_tree())
+    let output = sandbox
+        .command("git", "", ["rev-parse", argument])
         .env("GIT_TEST_DATE_NOW", NOW_S.to_string())
         .env("TZ", "UTC")
         .output()

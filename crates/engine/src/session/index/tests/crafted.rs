@@ -10,17 +10,17 @@ use super::*;
 use vigil_store::{Changes, Snapshot, Table};
 
 /// The state as it is published.
-fn published(oracle: &Oracle) -> Snapshot {
-    let session = session(oracle);
+fn published(sandbox: &Sandbox) -> Snapshot {
+    let session = session(sandbox);
     let stores = vigil_git::state_place::places(&session.repository);
     stores.first().unwrap().open().unwrap()
 }
 
 /// Publishes `changes` to it.
-fn publish(oracle: &Oracle, changes: Changes<'_>) {
-    let session = session(oracle);
+fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
+    let session = session(sandbox);
     let stores = vigil_git::state_place::places(&session.repository);
-    let base = published(oracle);
+    let base = published(sandbox);
     let mark = ClockMark::from_bytes(base.clock());
     let store = stores.first().unwrap();
     let appended = store.publish(Some(&base), changes, mark.to_bytes(), &NoSteps);
@@ -32,8 +32,8 @@ fn publish(oracle: &Oracle, changes: Changes<'_>) {
 
 /// The answer is git's, and the state that was there is not used any more.
 #[track_caller]
-fn assert_dropped(oracle: &Oracle, what: &str) {
-    let (_, mut session) = right_answer(oracle);
+fn assert_dropped(sandbox: &Sandbox, what: &str) {
+    let (_, mut session) = right_answer(sandbox);
     assert_ne!(session.take_dropped_states(), [""; 0], "{what}");
 }
 
@@ -69,30 +69,30 @@ fn leads_to(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) ->
 }
 
 /// Files far down, and nothing that differs.
-fn deep_repository() -> Oracle {
-    let oracle = repository();
-    oracle.write("b/c/deep/deeper/one", "recorded\n");
-    oracle.write("a/untracked", "");
-    std::fs::remove_file(oracle.top().join("b/d")).unwrap();
-    oracle.git(&["add", "b"]);
-    settle(&oracle);
-    oracle
+fn deep_repository() -> Sandbox {
+    let sandbox = repository();
+    sandbox.write("b/c/deep/deeper/one", "recorded\n");
+    sandbox.write("a/untracked", "");
+    std::fs::remove_file(sandbox.top().join("b/d")).unwrap();
+    sandbox.git(&["add", "b"]);
+    settle(&sandbox);
+    sandbox
 }
 
 #[test]
 fn directories_in_a_circle_or_twice_are_dropped() {
-    let oracle = deep_repository();
-    let directories = |oracle: &Oracle| -> Vec<_> {
-        let state = published(oracle);
+    let sandbox = deep_repository();
+    let directories = |sandbox: &Sandbox| -> Vec<_> {
+        let state = published(sandbox);
         let blocks = 0..state.keys(Table::Tracked);
         let blocks = blocks.map(|number| state.block(Table::Tracked, number));
         blocks.map(|block| parts(block.unwrap().unwrap())).collect()
     };
     // From here on, all states are made anew, with the same numbers.
-    publish(&oracle, set(ROOT, Vec::new()));
-    assert_dropped(&oracle, "nothing");
-    settle(&oracle);
-    let all = directories(&oracle);
+    publish(&sandbox, set(ROOT, Vec::new()));
+    assert_dropped(&sandbox, "nothing");
+    settle(&sandbox);
+    let all = directories(&sandbox);
     let mut circles = 0;
     for (number, (header, subdirs, rest)) in (0u32..).zip(&all) {
         for at in 0..subdirs.len() {
@@ -100,17 +100,17 @@ fn directories_in_a_circle_or_twice_are_dropped() {
             for other in (0..all.len() as u32).filter(|other| *other != right) {
                 let mut subdirs = subdirs.clone();
                 subdirs[at].number = other.into();
-                publish(&oracle, set(number, block(header, &subdirs, rest)));
+                publish(&sandbox, set(number, block(header, &subdirs, rest)));
                 if leads_to(&all, other, number) {
-                    assert_dropped(&oracle, &format!("{number}/{at} is {other}"));
+                    assert_dropped(&sandbox, &format!("{number}/{at} is {other}"));
                     circles += 1;
                 } else {
                     // It may be a tree, of other files, which nobody can tell.
-                    drop(session(&oracle).status(&StatusRequest::default()));
-                    publish(&oracle, set(ROOT, Vec::new()));
+                    drop(session(&sandbox).status(&StatusRequest::default()));
+                    publish(&sandbox, set(ROOT, Vec::new()));
                 }
-                settle(&oracle);
-                assert_eq!(directories(&oracle).len(), all.len());
+                settle(&sandbox);
+                assert_eq!(directories(&sandbox).len(), all.len());
             }
         }
     }
@@ -120,8 +120,8 @@ fn directories_in_a_circle_or_twice_are_dropped() {
 /// Each directory has the next one twice: forty of them stand for as many files as can be counted.
 #[test]
 fn directories_that_double_are_dropped() {
-    let oracle = deep_repository();
-    let whole = published(&oracle);
+    let sandbox = deep_repository();
+    let whole = published(&sandbox);
     let whole = whole.block(Table::Tracked, ROOT).unwrap().unwrap();
     let (header, ..) = parts(whole);
     let mut changes = Changes::new();
@@ -141,16 +141,16 @@ fn directories_that_double_are_dropped() {
         let bytes = block(&header, &[subdir(0), subdir(2)], b"a\0b\0");
         changes.set(Table::Tracked, number, Cow::Owned(bytes));
     }
-    publish(&oracle, changes);
-    assert_dropped(&oracle, "doubling");
-    settle(&oracle);
+    publish(&sandbox, changes);
+    assert_dropped(&sandbox, "doubling");
+    settle(&sandbox);
 }
 
 /// One name that many have: each path would be as long as the block.
 #[test]
 fn names_that_are_shared_are_dropped() {
-    let oracle = deep_repository();
-    let state = published(&oracle);
+    let sandbox = deep_repository();
+    let state = published(&sandbox);
     let whole = state.block(Table::Tracked, ROOT).unwrap().unwrap();
     let (header, subdirs, rest) = parts(whole);
     let names_start = DirectoryBlock::parse(whole).unwrap();
@@ -163,9 +163,9 @@ fn names_that_are_shared_are_dropped() {
             subdir.name_start = (end as u32).into();
         }
         let rest = [rest.as_slice(), &name].concat();
-        publish(&oracle, set(ROOT, block(&header, &subdirs, &rest)));
-        assert_dropped(&oracle, "subdirectories");
-        settle(&oracle);
+        publish(&sandbox, set(ROOT, block(&header, &subdirs, &rest)));
+        assert_dropped(&sandbox, "subdirectories");
+        settle(&sandbox);
     }
     // The last four bytes of a record of a file are where its name starts.
     let mut rest = rest;
@@ -174,27 +174,27 @@ fn names_that_are_shared_are_dropped() {
     }
     let shared = block(&header, &subdirs, &rest);
     if header.files.get() > 4 {
-        publish(&oracle, set(ROOT, shared));
-        assert_dropped(&oracle, "files");
-        settle(&oracle);
+        publish(&sandbox, set(ROOT, shared));
+        assert_dropped(&sandbox, "files");
+        settle(&sandbox);
     }
     let last = 48 * (header.files.get() as usize - 1) + 44;
     rest[last..last + 4].copy_from_slice(&1u32.to_le_bytes());
-    publish(&oracle, set(ROOT, block(&header, &subdirs, &rest)));
-    assert_dropped(&oracle, "the end of another's name");
-    settle(&oracle);
+    publish(&sandbox, set(ROOT, block(&header, &subdirs, &rest)));
+    assert_dropped(&sandbox, "the end of another's name");
+    settle(&sandbox);
 }
 
 /// A block of files that is told of time and again.
 #[test]
 fn files_that_are_counted_again_are_dropped() {
-    let oracle = repository();
+    let sandbox = repository();
     for n in 0..600 {
-        oracle.write(format!("many/{n}"), "recorded\n");
+        sandbox.write(format!("many/{n}"), "recorded\n");
     }
-    oracle.git(&["add", "many"]);
-    settle(&oracle);
-    let state = published(&oracle);
+    sandbox.git(&["add", "many"]);
+    settle(&sandbox);
+    let state = published(&sandbox);
     let is_large = |number: &u32| {
         let block = state.block(Table::Tracked, *number).unwrap().unwrap();
         parts(block).0.segments.get() > 0
@@ -208,22 +208,22 @@ fn files_that_are_counted_again_are_dropped() {
         ..header
     };
     publish(
-        &oracle,
+        &sandbox,
         set(number, block(&header, &[], segments.as_bytes())),
     );
-    assert_dropped(&oracle, "segments");
-    settle(&oracle);
+    assert_dropped(&sandbox, "segments");
+    settle(&sandbox);
 }
 
 /// There is memory for each number that a directory may have.
 #[test]
 fn numbers_that_nothing_has_are_dropped() {
-    let oracle = deep_repository();
+    let sandbox = deep_repository();
     for table in [Table::Tracked, Table::Files] {
         let mut changes = Changes::new();
         changes.set(table, u32::MAX - 1, Cow::Borrowed(&b"x"[..]));
-        publish(&oracle, changes);
-        assert_dropped(&oracle, "a number");
-        settle(&oracle);
+        publish(&sandbox, changes);
+        assert_dropped(&sandbox, "a number");
+        settle(&sandbox);
     }
 }

@@ -1,0 +1,39 @@
+//! Chance that a seed fixes, for tests, which panic where they ask for the impossible.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "only tests call this, and a test that fails may panic"
+)]
+
+use crate::random::rng::Rng;
+
+/// Draws for a test.
+#[derive(Debug)]
+pub struct Chance(Rng);
+
+impl Chance {
+    /// The chance of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self(Rng::new(seed))
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        assert!(limit > 0);
+        usize::try_from(self.0.below(limit as u64)).unwrap()
+    }
+
+    /// One of `choices`.
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// One to `length_max` of `parts` after one another.
+    pub fn text(&mut self, parts: &[&str], length_max: usize) -> String {
+        (0..=self.below(length_max))
+            .map(|_| self.of(parts))
+            .collect()
+    }
+}

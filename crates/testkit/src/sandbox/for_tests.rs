@@ -1,0 +1,392 @@
+//! What tests ask of a sandbox: all of it panics where it fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    reason = "only tests call this, and a test that fails may panic"
+)]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use gix_hash::{Kind, ObjectId};
+
+use super::{Sandbox, default_parent};
+use crate::process;
+
+/// How a repository keeps its references (`--ref-format` of git-init(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefFormat {
+    /// Files and `packed-refs`.
+    Files,
+    /// Reftables.
+    Reftable,
+}
+
+/// Every pair of formats that git can make.
+pub const FORMATS: [(RefFormat, Kind); 4] = [
+    (RefFormat::Files, Kind::Sha1),
+    (RefFormat::Files, Kind::Sha256),
+    (RefFormat::Reftable, Kind::Sha1),
+    (RefFormat::Reftable, Kind::Sha256),
+];
+
+/// What a program printed, and its exit code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The exit code; that of a program which a signal ended is no answer, and panics.
+    pub code: i32,
+    /// Its standard output. What is no UTF-8 is replaced.
+    pub stdout: String,
+    /// Its standard error, in the same way.
+    pub stderr: String,
+}
+
+impl From<&Output> for Said {
+    fn from(output: &Output) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let code = output.status.code();
+        assert!(code.is_some(), "{output:?}");
+        Self {
+            code: code.unwrap(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self::from(&output)
+    }
+}
+
+/// Runs `command` with `input` to read, of which it may leave some.
+pub fn answer(mut command: Command, input: &[u8]) -> Output {
+    process::output(&mut command, input).unwrap()
+}
+
+/// Vigil as it was built with the test that runs: `target/PROFILE/vigil`, for a test in `target/PROFILE/deps`.
+pub fn vigil_program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(2).unwrap().join("vigil")
+}
+
+/// Whether the program `git` is not older than 2.`minor`.
+pub fn git_is_at_least(git: impl AsRef<OsStr>, minor: u32) -> bool {
+    let version = Command::new(git).arg("--version").output().unwrap();
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let mut numbers = version
+        .split(|byte: char| !byte.is_ascii_digit())
+        .filter_map(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(2), Some(minor))
+}
+
+/// Without the newlines at its end.
+fn text(output: Vec<u8>) -> String {
+    let text = String::from_utf8_lossy(&output);
+    text.trim_end_matches('\n').to_owned()
+}
+
+impl Sandbox {
+    /// With an empty repository in `work`, on the branch `main`.
+    pub fn new() -> Self {
+        Self::initialised(&[])
+    }
+
+    /// Without any repository.
+    pub fn empty() -> Self {
+        Self::in_folder(&default_parent(), Path::new("git")).unwrap()
+    }
+
+    /// As [`Sandbox::new`], with options of `git init`.
+    pub fn initialised(options: &[&str]) -> Self {
+        let sandbox = Self::empty();
+        std::fs::create_dir(sandbox.top()).unwrap();
+        sandbox.git([&["init", "-q"], options].concat());
+        sandbox
+    }
+
+    /// As [`Sandbox::new`], with a repository of the given formats.
+    pub fn with(format: RefFormat, hash: Kind) -> Self {
+        let references = match format {
+            RefFormat::Files => "--ref-format=files",
+            RefFormat::Reftable => "--ref-format=reftable",
+        };
+        let objects = format!("--object-format={hash}");
+        Self {
+            format,
+            hash,
+            ..Self::initialised(&[references, &objects])
+        }
+    }
+
+    /// With a history of `count` commits in one pack, with merges, and clocks that differ.
+    pub fn with_history(count: usize) -> Self {
+        let sandbox = Self::new();
+        let mut input = String::new();
+        for at in 0..count {
+            let time_s = 1_600_000_000 + at * 60 - at * 7919 % 1000;
+            let start = format!("commit refs/heads/main\nmark :{}\n", at + 1);
+            let who = format!("committer C <c> {time_s} +0000\ndata 8\n{at:08}\n");
+            input.push_str(&(start + &who));
+            for (word, back) in [("from", 1), ("merge", 2 + at % 5), ("merge", 9 + at % 3)] {
+                if at >= back && (back == 1 || at % 4 == 0) {
+                    input.push_str(&format!("{word} :{}\n", at - back + 1));
+                }
+            }
+            input.push('\n');
+        }
+        sandbox.git_fed(["fast-import", "--quiet"], input);
+        sandbox
+    }
+
+    /// The same, with five commits in a row of a file each; nothing is tagged.
+    pub fn with_five_commits(self) -> Self {
+        for number in 1..=5 {
+            let name = format!("file{number}");
+            self.write(&name, &name);
+            self.git(["add", &name]);
+            self.commit_at(&name, 1_700_000_000 + number * 60);
+        }
+        self
+    }
+
+    /// Sets a variable that all programs see from now on.
+    pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        self.more.push((name.into(), value.as_ref().into()));
+    }
+
+    /// Hides a variable from all programs from now on.
+    pub fn unset(&mut self, name: &str) {
+        self.hidden.push(name.into());
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> PathBuf {
+        self.place("home")
+    }
+
+    /// The main worktree of the repository.
+    pub fn top(&self) -> PathBuf {
+        self.place("work")
+    }
+
+    /// Its `.git`.
+    pub fn git_dir(&self) -> PathBuf {
+        self.top().join(".git")
+    }
+
+    /// Where Vigil keeps what it knows of the working copy.
+    pub fn state_folder(&self) -> PathBuf {
+        self.git_dir().join("vigil")
+    }
+
+    /// The names of the files there, in order; none where there is no state.
+    pub fn state_files(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.state_folder());
+        let mut names: Vec<String> = files
+            .into_iter()
+            .flatten()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The file there that holds the blocks: the docket beside it has no extension.
+    pub fn state_data(&self) -> PathBuf {
+        let names = self.state_files();
+        let data = names.iter().rfind(|name| name.contains('.'));
+        self.state_folder().join(data.unwrap())
+    }
+
+    /// Makes a named pipe of that name at the root.
+    pub fn make_pipe(&self, name: &str) -> PathBuf {
+        let pipe = self.place(name);
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        pipe
+    }
+
+    /// Where `name` is, from the top of the working tree.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        match name.as_ref() {
+            name if name == Path::new("") => self.top(),
+            name => self.top().join(name),
+        }
+    }
+
+    /// Writes a file of the working tree, and the directories that it is in.
+    pub fn write(&self, name: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    /// What a file of the working tree holds.
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Has a file look as if it had been written `age_s` seconds ago.
+    pub fn age(&self, name: impl AsRef<Path>, age_s: i64) {
+        let file = std::fs::File::options().write(true).open(self.path(name));
+        let (now, age) = (SystemTime::now(), Duration::from_secs(age_s.unsigned_abs()));
+        let then = if age_s < 0 { now + age } else { now - age };
+        file.unwrap().set_modified(then).unwrap();
+    }
+
+    /// Waits until what was written so far is not young any more: the clock that looks go by lags behind by up to a tick.
+    pub fn settle(&self) {
+        const TWO_TICKS: Duration = Duration::from_millis(20);
+        let probe = self.place("probe");
+        let stamp = || {
+            std::fs::write(&probe, "x").unwrap();
+            probe.metadata().unwrap().modified().unwrap()
+        };
+        let settled = stamp() + TWO_TICKS;
+        while stamp() < settled {}
+    }
+
+    /// A program in a folder, from the top of the working tree, not started yet.
+    pub fn command<A: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        folder: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Command {
+        let mut command = self.isolated(program, b"");
+        command.args(arguments).current_dir(self.path(folder));
+        command
+    }
+
+    /// A shell command in a folder, on a terminal of its own (script(1)), not started yet.
+    pub fn on_a_terminal(&self, folder: impl AsRef<Path>, script: &str) -> Command {
+        let mut command = self.command("script", folder, ["-qec", script, "/dev/null"]);
+        command.stdin(std::process::Stdio::null());
+        command
+    }
+
+    /// Vigil at the top of the working tree, not started yet.
+    pub fn vigil<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+        self.command(vigil_program(), "", arguments)
+    }
+
+    /// What git prints in a folder, from the top of the working tree, with `input` to read.
+    pub fn output<A: AsRef<OsStr>>(
+        &self,
+        folder: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = A>,
+        input: impl AsRef<[u8]>,
+    ) -> Output {
+        answer(self.command("git", folder, arguments), input.as_ref())
+    }
+
+    /// The same; it must succeed.
+    fn checked<A: AsRef<OsStr>>(
+        &self,
+        folder: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = A>,
+        input: impl AsRef<[u8]>,
+    ) -> Vec<u8> {
+        let command = self.command("git", folder, arguments);
+        let what = format!("{:?}", command.get_args());
+        let output = answer(command, input.as_ref());
+        assert!(
+            output.status.success(),
+            "git {what}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output.stdout
+    }
+
+    /// Runs git, which must succeed. Its output, without the newlines at its end.
+    pub fn git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
+        text(self.checked("", arguments, ""))
+    }
+
+    /// The same in a folder, from the top of the working tree.
+    pub fn git_in<A: AsRef<OsStr>>(
+        &self,
+        folder: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> String {
+        text(self.checked(folder, arguments, ""))
+    }
+
+    /// Runs git with `input` to read; it must succeed.
+    pub fn git_fed<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+        input: impl AsRef<[u8]>,
+    ) -> String {
+        text(self.checked("", arguments, input))
+    }
+
+    /// All bytes that git prints; it must succeed.
+    pub fn git_bytes<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Vec<u8> {
+        self.checked("", arguments, "")
+    }
+
+    /// Runs git, whatever comes of it.
+    pub fn try_git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Said {
+        self.output("", arguments, "").into()
+    }
+
+    /// Commits nothing new with the given message and committer time.
+    pub fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
+        let arguments = ["commit", "-q", "--allow-empty", "-m", message];
+        let mut command = self.command("git", "", arguments);
+        command.env("GIT_COMMITTER_DATE", format!("@{time_s} +0000"));
+        assert!(command.status().unwrap().success());
+        self.id("HEAD")
+    }
+
+    /// Commits nothing new.
+    pub fn commit(&self, message: &str) -> ObjectId {
+        self.commit_at(message, 1_700_000_000)
+    }
+
+    /// What git makes of a revision.
+    pub fn id(&self, revision: &str) -> ObjectId {
+        let id = self.git(["rev-parse", "--verify", revision]);
+        ObjectId::from_hex(id.as_bytes()).unwrap()
+    }
+
+    /// Vigil and git must say the same, at the top of the working tree.
+    #[track_caller]
+    pub fn same(&self, arguments: &[&str]) {
+        self.compare("", arguments, b"");
+    }
+
+    /// The same in a folder, from the top of the working tree.
+    #[track_caller]
+    pub fn same_in(&self, folder: impl AsRef<Path>, arguments: &[&str]) {
+        self.compare(folder, arguments, b"");
+    }
+
+    /// The same, at the top, with `input` to read.
+    #[track_caller]
+    pub fn same_fed(&self, arguments: &[&str], input: impl AsRef<[u8]>) {
+        self.compare("", arguments, input.as_ref());
+    }
+
+    #[track_caller]
+    fn compare(&self, folder: impl AsRef<Path>, arguments: &[&str], input: &[u8]) {
+        let [ours, theirs] = [vigil_program(), "git".into()]
+            .map(|program| answer(self.command(program, folder.as_ref(), arguments), input));
+        let input = bstr::BStr::new(input);
+        assert_eq!(
+            Said::from(&ours),
+            Said::from(&theirs),
+            "{arguments:?} {input:?}"
+        );
+        // Also where a character had to be replaced.
+        assert!(ours.stdout == theirs.stdout, "{arguments:?} {input:?}");
+        assert!(ours.stderr == theirs.stderr, "{arguments:?} {input:?}");
+    }
+}
