@@ -11,7 +11,6 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 
 use vigil_engine::prompt::PromptRequest;
@@ -21,81 +20,29 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_testkit::chance::Chance;
+use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
-/// Numbers that look random, the same for the same seed.
-struct Random(u64);
+/// A repository, and a folder beside it.
+struct Play(Sandbox);
 
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-
-    fn pick<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-}
-
-struct Sandbox {
-    folder: tempfile::TempDir,
-}
-
-impl Sandbox {
+impl Play {
     fn new() -> Self {
-        let sandbox = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        fs::create_dir(sandbox.top()).unwrap();
-        fs::create_dir(sandbox.folder.path().join("outside")).unwrap();
-        sandbox.git(&["init", "-q"]);
+        let sandbox = Sandbox::new();
+        fs::create_dir(sandbox.home().join("outside")).unwrap();
         for path in ["a", "d/a", "d/b", "d/e/a", "d/e/f/b", "g/h/a", "i/a"] {
-            let path = sandbox.top().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, format!("{}\n", path.display())).unwrap();
+            sandbox.write(path, format!("{path}\n"));
         }
-        sandbox.git(&["add", "-A"]);
-        sandbox.git(&["commit", "-qm", "first"]);
-        sandbox
-    }
-
-    fn top(&self) -> PathBuf {
-        self.folder.path().join("top")
-    }
-
-    fn git(&self, arguments: &[&str]) {
-        let output = Command::new("git")
-            .args([
-                "-c",
-                "user.name=a",
-                "-c",
-                "user.email=a@b",
-                "-c",
-                "gc.auto=0",
-            ])
-            .args(arguments)
-            .current_dir(self.top())
-            .env("HOME", self.folder.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .unwrap();
-        // Some operations have nothing to do.
-        drop(output);
+        sandbox.git(["add", "-A"]);
+        sandbox.git(["commit", "-qm", "first"]);
+        Self(sandbox)
     }
 
     fn session(&self, watcher: Option<&Arc<Watcher>>) -> Session {
-        let home = self.folder.path().to_str().unwrap().into();
-        let environment = Environment::new(
-            [
-                ("HOME".into(), home),
-                ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
-            ],
-            self.top(),
-        );
-        let repository = discover(&environment, &self.top()).unwrap();
+        let top = self.0.top();
+        let environment = Environment::new(self.0.environment(), &top);
+        let repository = discover(&environment, &top).unwrap();
         let is_kept = watcher.is_some();
         let mut session = Session::open(repository, is_kept, FilterStderr::Discard).unwrap();
         session.leave_state();
@@ -106,23 +53,19 @@ impl Sandbox {
     }
 
     /// A path that may be there.
-    fn path(&self, random: &mut Random) -> PathBuf {
+    fn path(&self, random: &mut Chance) -> PathBuf {
         let names = ["a", "b", "d", "e", "f", "g", "h", "i", "x.o"];
-        let mut path = self.top();
+        let mut path = self.0.top();
         for _ in 0..=random.below(4) {
-            path.push(random.pick(&names));
+            path.push(random.of(&names));
         }
         path
     }
 
-    fn operate(&self, random: &mut Random) -> String {
+    fn operate(&self, random: &mut Chance) -> String {
         let path = self.path(random);
         let other = self.path(random);
-        let outside = self
-            .folder
-            .path()
-            .join("outside")
-            .join(random.pick(&["m", "n"]));
+        let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
         let deed = random.below(24);
         // What cannot be done is not done.
         match deed {
@@ -136,7 +79,7 @@ impl Sandbox {
             9..=11 => drop(fs::rename(&path, &other)),
             12 => drop(fs::rename(&path, &outside)),
             13 => drop(fs::rename(&outside, &path)),
-            14 => drop(symlink(random.pick(&["a", "d", "../i", "nowhere"]), &path)),
+            14 => drop(symlink(random.of(&["a", "d", "../i", "nowhere"]), &path)),
             15 => {
                 let modes = [0o644, 0o755];
                 if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
@@ -146,16 +89,16 @@ impl Sandbox {
             }
             16 => {
                 let folder = path.parent().unwrap();
-                let text = random.pick(&["*.o\n", "a\n!b\n", "/e/\n", "", "*\n"]);
+                let text = random.of(&["*.o\n", "a\n!b\n", "/e/\n", "", "*\n"]);
                 let _ = fs::write(folder.join(".gitignore"), text);
             }
             17 => {
-                let text = random.pick(&["* text=auto eol=crlf\n", "* -text\n", ""]);
+                let text = random.of(&["* text=auto eol=crlf\n", "* -text\n", ""]);
                 let _ = fs::write(path.parent().unwrap().join(".gitattributes"), text);
             }
             18 => {
-                let info = self.top().join(".git/info/exclude");
-                let _ = fs::write(info, random.pick(&["i\n", "*.o\n", ""]));
+                let info = self.0.top().join(".git/info/exclude");
+                let _ = fs::write(info, random.of(&["i\n", "*.o\n", ""]));
             }
             19 => {
                 // It may then be written by a name that nobody listens to. That it got another name is not told by itself.
@@ -166,12 +109,12 @@ impl Sandbox {
                 }
                 let _ = fs::write(&outside, format!("{}\n", random.below(100)));
             }
-            20 => self.git(&["add", "-A"]),
-            21 => self.git(&["commit", "-qam", "next"]),
-            22 => self.git(&["reset", "-q", "--hard"]),
+            20 => drop(self.0.try_git(["add", "-A"])),
+            21 => drop(self.0.try_git(["commit", "-qam", "next"])),
+            22 => drop(self.0.try_git(["reset", "-q", "--hard"])),
             _ => {
-                if path.is_dir() && path != self.top() {
-                    self.git(&["init", "-q", path.to_str().unwrap()]);
+                if path.is_dir() && path != self.0.top() {
+                    drop(self.0.try_git(["init", "-q", path.to_str().unwrap()]));
                 }
             }
         }
@@ -208,8 +151,8 @@ fn answers(session: &mut Session, question: usize) -> String {
 fn play(seeds: std::ops::Range<u64>, steps: usize) {
     let watcher = Arc::new(Watcher::new().unwrap());
     for seed in seeds {
-        let mut random = Random(seed);
-        let sandbox = Sandbox::new();
+        let mut random = Chance::new(seed);
+        let sandbox = Play::new();
         let mut watched = sandbox.session(Some(&watcher));
         let mut done = Vec::new();
         for step in 0..steps {

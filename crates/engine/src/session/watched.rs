@@ -10,7 +10,7 @@ use vigil_scan::{Findings, Focus, Known, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, TreeId, Watcher};
 
-use super::SessionError;
+use super::error::SessionError;
 
 /// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
