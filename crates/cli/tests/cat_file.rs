@@ -53,16 +53,16 @@ impl Sandbox {
         std::os::unix::fs::symlink("nowhere", top.join("dangling")).unwrap();
         std::os::unix::fs::symlink("../../outside", top.join("dir/out")).unwrap();
         std::os::unix::fs::symlink("circle", top.join("circle")).unwrap();
-        sandbox.git(&["config", "diff.up.textconv", "tr a-z A-Z <"]);
-        sandbox.git(&["add", "-A"]);
-        sandbox.git(&["commit", "-q", "-m", "first"]);
+        sandbox.git(["config", "diff.up.textconv", "tr a-z A-Z <"]);
+        sandbox.git(["add", "-A"]);
+        sandbox.git(["commit", "-q", "-m", "first"]);
         std::fs::write(top.join("file"), format!("{}two\n", "one\n".repeat(399))).unwrap();
-        sandbox.git(&["commit", "-q", "-a", "-m", "second"]);
-        sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
-        sandbox.git(&["repack", "-q", "-a", "-d", "-f"]);
+        sandbox.git(["commit", "-q", "-a", "-m", "second"]);
+        sandbox.git(["tag", "-a", "-m", "tagged", "v1"]);
+        sandbox.git(["repack", "-q", "-a", "-d", "-f"]);
         std::fs::write(top.join("late"), "loose\n").unwrap();
-        sandbox.git(&["add", "-A"]);
-        sandbox.git(&["commit", "-q", "-m", "third"]);
+        sandbox.git(["add", "-A"]);
+        sandbox.git(["commit", "-q", "-m", "third"]);
         Self(sandbox)
     }
 
@@ -294,7 +294,7 @@ fn wrong_command_lines_end_as_with_git() {
 fn whoever_waits_is_answered_at_once() {
     let sandbox = Sandbox::new("sha1");
     let mut child: Child = sandbox
-        .command(VIGIL, "", &["cat-file", "--batch"])
+        .command(VIGIL, "", ["cat-file", "--batch"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -319,7 +319,7 @@ fn a_closed_pipe_ends_it_quietly() {
     use std::os::unix::process::ExitStatusExt;
     let sandbox = Sandbox::new("sha1");
     let mut child = sandbox
-        .command(VIGIL, "", &["cat-file", "--batch"])
+        .command(VIGIL, "", ["cat-file", "--batch"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -418,7 +418,7 @@ fn a_pack_is_named_as_git_names_it() {
         ("work/dir", &[("GIT_OBJECT_DIRECTORY", absolute.as_str())]),
     ] {
         let [git, vigil] = ["git", VIGIL].map(|program| {
-            let mut command = sandbox.command(program, "", &["cat-file", "blob", &id]);
+            let mut command = sandbox.command(program, "", ["cat-file", "blob", &id]);
             command.current_dir(sandbox.root().join(directory));
             command.envs(variables.iter().copied()).output().unwrap()
         });
@@ -626,7 +626,7 @@ fn alternates_of_the_environment_are_named_from_the_top() {
     for alternate in ["../far/.git/objects", "../../../far/.git/objects"] {
         let types = [VIGIL, "git"].map(|program| {
             let arguments = ["-C", "dir/sub", "cat-file", "-t", id.trim()];
-            let mut command = sandbox.command(program, "", &arguments);
+            let mut command = sandbox.command(program, "", arguments);
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate);
             let output = command.output().unwrap();
             (output.status.code(), output.stdout)

@@ -27,13 +27,13 @@ fn change(sandbox: &Sandbox, random: &mut Chance, round: usize) {
     let (dir, file) = (random.below(12), random.below(12));
     let name = format!("d{dir}/e{}/f{file}", dir % 3);
     match random.below(7) {
-        0 => sandbox.write(&name, &format!("{round}\n")),
+        0 => sandbox.write(&name, format!("{round}\n")),
         1 => drop(std::fs::remove_file(sandbox.path(&name))),
-        2 => sandbox.write(&format!("d{dir}/new{round}"), ""),
-        3 => sandbox.write(&format!("d{dir}/u{round}/x.o"), ""),
-        4 => drop(sandbox.git(&["add", "-A", &format!("d{dir}")])),
-        5 => drop(sandbox.git(&["commit", "-q", "--allow-empty", "-am", "round"])),
-        _ => sandbox.write(format!("d{dir}/.gitignore"), &format!("*.o\nnew{round}\n")),
+        2 => sandbox.write(format!("d{dir}/new{round}"), ""),
+        3 => sandbox.write(format!("d{dir}/u{round}/x.o"), ""),
+        4 => drop(sandbox.git(["add", "-A", &format!("d{dir}")])),
+        5 => drop(sandbox.git(["commit", "-q", "--allow-empty", "-am", "round"])),
+        _ => sandbox.write(format!("d{dir}/.gitignore"), format!("*.o\nnew{round}\n")),
     }
 }
 
@@ -70,8 +70,8 @@ fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
             sandbox.write(format!("d{dir}/e{}/f{file}", dir % 3), "recorded\n");
         }
     }
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-qm", "all"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "all"]);
     let mut random = Chance::new(0);
     for round in 0..rounds {
         change(&sandbox, &mut random, round);

@@ -36,19 +36,19 @@ impl Sandbox {
             let name = format!("dir{}/file{number}", number % 20);
             sandbox.write(name, format!("{number}\n").repeat(20));
         }
-        sandbox.git(&["add", "."]);
+        sandbox.git(["add", "."]);
         for number in 0..5 {
             let message = format!("number {number}");
-            sandbox.git(&["commit", "-q", "--allow-empty", "-m", &message]);
+            sandbox.git(["commit", "-q", "--allow-empty", "-m", &message]);
         }
-        sandbox.git(&["tag", "-a", "-m", "a tag", "v1", "HEAD~3"]);
-        let id = sandbox.git(&["rev-parse", "HEAD~4"]);
+        sandbox.git(["tag", "-a", "-m", "a tag", "v1", "HEAD~3"]);
+        let id = sandbox.git(["rev-parse", "HEAD~4"]);
         let creations: String = (0..1500)
             .map(|number| format!("create refs/heads/topic/{number:04} {id}\n"))
             .collect();
         sandbox.git_fed(["update-ref", "--stdin"], creations);
-        sandbox.git(&["pack-refs", "--all"]);
-        sandbox.git(&["repack", "-q", "-a", "-d"]);
+        sandbox.git(["pack-refs", "--all"]);
+        sandbox.git(["repack", "-q", "-a", "-d"]);
         Self(sandbox)
     }
 
@@ -83,7 +83,7 @@ impl Sandbox {
             [] => "cat".to_owned(),
             _ => format!("truncate -s {left} {} && cat", names.join(" ")),
         };
-        self.git(&["config", "filter.cut.clean", &filter]);
+        self.git(["config", "filter.cut.clean", &filter]);
         fs::write(self.top().join("filtered"), "restored\n").unwrap();
     }
 }
@@ -121,10 +121,10 @@ fn commands_answer_anew_what_a_file_was_cut_for() {
         "filtered filter=cut\n",
     )
     .unwrap();
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "filtered"]);
-    sandbox.git(&["repack", "-q", "-a", "-d"]);
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "filtered"]);
+    sandbox.git(["repack", "-q", "-a", "-d"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
     let mut kept = Vec::new();
     for (folder, end) in [
         ("objects/pack", ".pack"),
@@ -172,8 +172,8 @@ fn a_state_that_is_cut_while_it_is_read_is_done_without() {
         "filtered filter=cut\n",
     )
     .unwrap();
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "filtered"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "filtered"]);
     let question = ["status", "--porcelain=v2", "-b", "-uall"];
     for part in 0..8 {
         // The state is as it was once the last answer was saved.
@@ -185,7 +185,7 @@ fn a_state_that_is_cut_while_it_is_read_is_done_without() {
         sandbox.cut_when_filtered(std::slice::from_ref(&data.0), data.1.len() / 8 * part);
         let ours = sandbox.told(VIGIL, &question);
         assert_eq!(ours, sandbox.told("git", &question), "{part}");
-        sandbox.git(&["config", "filter.cut.clean", "cat"]);
+        sandbox.git(["config", "filter.cut.clean", "cat"]);
         assert_eq!(sandbox.told(VIGIL, &question), ours, "{part}");
         assert_eq!(sandbox.told(VIGIL, &["state", "verify"]).0, Some(0));
         assert!(before.0 == Some(0));
@@ -243,7 +243,7 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
     let names = ["HEAD:dir3/file3", "v1", "topic/0777", "HEAD~2^{tree}", "no"];
     for with_midx in [false, true] {
         if with_midx {
-            sandbox.git(&["multi-pack-index", "write"]);
+            sandbox.git(["multi-pack-index", "write"]);
         }
         let mut kept: Vec<Kept> = Vec::new();
         for (folder, end) in [
@@ -306,9 +306,9 @@ fn all_objects_are_never_made_up_of_what_is_gone() {
         large.push_str(&format!("{number:x}{:x}\n", number % 97 * 7919));
     }
     fs::write(sandbox.top().join("large"), large).unwrap();
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "large"]);
-    sandbox.git(&["-c", "core.compression=0", "repack", "-q", "-a", "-d", "-f"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "large"]);
+    sandbox.git(["-c", "core.compression=0", "repack", "-q", "-a", "-d", "-f"]);
     let list = "--batch-all-objects";
     let whole = sandbox
         .told(VIGIL, &["cat-file", list, "--batch", "--unordered"])

@@ -104,7 +104,7 @@ fn what_is_started_is_stopped_at_its_own_limit() {
     let filter = "grep -E '^Sig(Ign|Cgt)' /proc/self/status >../told; cat";
     sandbox.sh(&format!("git config filter.told.clean \"{filter}\""));
     let signals = |prelude: &str, program: &str| {
-        sandbox.write("filtered", &format!("{}\n", program.get(..3).unwrap()));
+        sandbox.write("filtered", format!("{}\n", program.get(..3).unwrap()));
         let told = sandbox.sh(&format!("{prelude} exec {program} status"));
         assert!(told.status.success(), "{told:?}");
         std::fs::read_to_string(sandbox.root().join("told")).unwrap()

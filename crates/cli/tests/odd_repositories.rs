@@ -32,10 +32,10 @@ impl Sandbox {
         let sandbox = Self(vigil_testkit::sandbox::Sandbox::initialised(&[&format]));
         for (name, tag) in [("a", Some("good")), ("b", Some("v2")), ("c", None)] {
             sandbox.0.write(name, name);
-            sandbox.git(&["add", name]);
-            sandbox.git(&["commit", "-q", "-m", name]);
+            sandbox.git(["add", name]);
+            sandbox.git(["commit", "-q", "-m", name]);
             if let Some(tag) = tag {
-                sandbox.git(&["tag", "-a", "-m", "x", tag]);
+                sandbox.git(["tag", "-a", "-m", "x", tag]);
             }
         }
         sandbox
@@ -97,7 +97,7 @@ fn a_missing_replacement_ends_what_reads_the_object() {
         "v2",
     ] {
         let sandbox = Sandbox::new();
-        let id = sandbox.git(&["rev-parse", replaced]);
+        let id = sandbox.git(["rev-parse", replaced]);
         sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
         for name in ["HEAD^{tree}", "HEAD:b", "HEAD", "v2", "HEAD:", &id] {
             sandbox.compare_name(name);
@@ -120,14 +120,14 @@ fn a_missing_replacement_ends_what_reads_the_object() {
     }
     // Older gits differ in what they read.
     let sandbox = Sandbox::new();
-    let id = sandbox.git(&["rev-parse", "HEAD~2"]);
+    let id = sandbox.git(["rev-parse", "HEAD~2"]);
     sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {id}\n");
     for arguments in [&["describe"][..], &["describe", "--contains", "good"]] {
         assert_eq!(sandbox.ours(arguments, ""), failed(&fatal));
     }
     std::fs::remove_dir_all(sandbox.top().join(".git/refs/replace")).unwrap();
-    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let head = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.write(&format!("refs/replace/{head}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {head}\n");
     let asked = &["describe", "--contains", "good"];
@@ -138,11 +138,11 @@ fn a_missing_replacement_ends_what_reads_the_object() {
 fn references_of_other_worktrees_are_found() {
     for format in ["files", "reftable"] {
         let sandbox = Sandbox::with(format);
-        sandbox.git(&["update-ref", "refs/worktree/mine", "HEAD~2"]);
-        sandbox.git(&["update-ref", "ORIG_HEAD", "HEAD~1"]);
-        sandbox.git(&["worktree", "add", "-q", "--detach", "linked", "HEAD~1"]);
-        sandbox.git(&["-C", "linked", "update-ref", "refs/worktree/own", "HEAD~1"]);
-        sandbox.git(&["-C", "linked", "checkout", "-q", "HEAD~1"]);
+        sandbox.git(["update-ref", "refs/worktree/mine", "HEAD~2"]);
+        sandbox.git(["update-ref", "ORIG_HEAD", "HEAD~1"]);
+        sandbox.git(["worktree", "add", "-q", "--detach", "linked", "HEAD~1"]);
+        sandbox.git(["-C", "linked", "update-ref", "refs/worktree/own", "HEAD~1"]);
+        sandbox.git(["-C", "linked", "checkout", "-q", "HEAD~1"]);
         let mut names = String::new();
         for worktree in ["", "main-worktree/", "worktrees/linked/", "worktrees/none/"] {
             for name in [
@@ -205,7 +205,7 @@ fn numbers_of_log_entries_wrap_around_as_in_git() {
 fn a_bad_length_of_abbreviations_ends_each_command() {
     for value in ["bad", "3", "-1", "true", "no", "auto", "41"] {
         let sandbox = Sandbox::new();
-        sandbox.git(&["config", "core.abbrev", value]);
+        sandbox.git(["config", "core.abbrev", value]);
         for arguments in [
             &["cat-file", "-t", "HEAD"][..],
             &["cat-file", "--batch-all-objects", "--batch-check"],
@@ -255,7 +255,7 @@ fn grafts_are_told_to_be_deprecated_where_a_commit_is_read() {
         let sandbox = Sandbox::new();
         let mut lines = lines.to_owned();
         for back in 0..3 {
-            let id = sandbox.git(&["rev-parse", &format!("HEAD~{back}")]);
+            let id = sandbox.git(["rev-parse", &format!("HEAD~{back}")]);
             lines = lines.replace(&format!("{{{back}}}"), &id);
         }
         sandbox.write("info/grafts", &lines);

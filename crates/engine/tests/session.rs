@@ -34,8 +34,8 @@ fn counts(session: &mut Session) -> Counts {
 fn attributes_that_change_are_seen_though_the_file_stands_still() {
     let sandbox = Sandbox::new();
     write(&sandbox, "sub/text", "one\r\ntwo\r\n", 100);
-    sandbox.git(&["add", "sub"]);
-    sandbox.git(&["commit", "-qm", "with CRLF"]);
+    sandbox.git(["add", "sub"]);
+    sandbox.git(["commit", "-qm", "with CRLF"]);
     // Other facts than those recorded, so that contents are compared; the contents are as recorded.
     write(&sandbox, "sub/text", "one\r\ntwo\r\n", 50);
     let mut session = session(&sandbox);
@@ -51,7 +51,7 @@ fn attributes_that_change_are_seen_though_the_file_stands_still() {
 fn a_file_that_comes_and_goes_is_counted_and_not_counted() {
     let sandbox = Sandbox::new();
     write(&sandbox, "dir/tracked", "1\n", 100);
-    sandbox.git(&["add", "dir"]);
+    sandbox.git(["add", "dir"]);
     let mut session = session(&sandbox);
     let at_rest = counts(&mut session);
     assert_eq!((at_rest.staged, at_rest.untracked), (1, 0));

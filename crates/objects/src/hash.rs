@@ -70,9 +70,9 @@ mod tests {
     fn ids_are_those_of_git() {
         let sandbox = Sandbox::new();
         for (kind, name) in [(Kind::Sha1, "sha1"), (Kind::Sha256, "sha256")] {
-            sandbox.git(&["init", "-q", &format!("--object-format={name}"), name]);
+            sandbox.git(["init", "-q", &format!("--object-format={name}"), name]);
             for content in [b"".as_slice(), b"hello\n", &[7; 100_000]] {
-                let git = sandbox.output(name, &["hash-object", "--stdin"], content);
+                let git = sandbox.output(name, ["hash-object", "--stdin"], content);
                 let git = String::from_utf8(git.stdout).unwrap().trim_end().to_owned();
                 assert_eq!(hash_blob(kind, content).to_string(), git);
                 let mut hasher = BlobHasher::new(kind, content.len() as u64);

@@ -467,7 +467,7 @@ fn damaged_files_do_no_harm() {
 
 /// What git says when it reads an object as a whole, and what we do.
 fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
-    let output = sandbox.output("", &["cat-file", kind, id], b"");
+    let output = sandbox.output("", ["cat-file", kind, id], b"");
     let theirs = String::from_utf8(output.stderr).unwrap();
     let mut reader = sandbox.reader();
     let mut ours = String::new();
@@ -531,7 +531,7 @@ fn a_damaged_object_is_read_from_elsewhere() {
     moved.set_file_name("moved");
     // Loose copies of all.
     fs::rename(&pack, &moved).unwrap();
-    sandbox.output("", &["unpack-objects", "-q"], &bytes);
+    sandbox.output("", ["unpack-objects", "-q"], &bytes);
     fs::rename(&moved, &pack).unwrap();
     for place in (12..bytes.len() - 20).step_by(bytes.len() / 60) {
         let mut flipped = bytes.clone();

@@ -359,7 +359,7 @@ mod tests {
     fn verdicts_are_those_of_git() {
         let mut chance = Chance::new(5);
         let sandbox = Sandbox::new();
-        sandbox.git(&["config", "core.sparseCheckout", "true"]);
+        sandbox.git(["config", "core.sparseCheckout", "true"]);
         let paths: BTreeSet<String> = (0..200)
             .map(|_| {
                 let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
@@ -389,7 +389,7 @@ mod tests {
                 "check-rules",
                 "-z",
             ];
-            let output = sandbox.output("", &arguments, &input);
+            let output = sandbox.output("", arguments, &input);
             let expected: BTreeSet<&BStr> = output
                 .stdout
                 .split(|&byte| byte == 0)

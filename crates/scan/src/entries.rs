@@ -14,9 +14,10 @@ use vigil_model::path::{is_odd, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 
+use super::Scan;
 use super::cache::Compared;
+use super::findings::{Observed, Unseen};
 use super::system::{ContentError, Difference};
-use super::{Observed, Scan, Unseen};
 use vigil_stamp::Stamp;
 
 /// Contents that were compared in one directory: earlier ones, and those of this scan. In order of files, as long as

@@ -3,7 +3,8 @@
 use bstr::{BStr, BString};
 use vigil_model::tracked::Tracked;
 
-use super::{Findings, Focus};
+use super::findings::Findings;
+use super::focus::Focus;
 
 /// The findings of a whole scan, and what became of them. It holds for one index, one question and one set of rules.
 #[derive(Debug)]

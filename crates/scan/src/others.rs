@@ -9,9 +9,9 @@ use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::tracked::DirNumber;
 
-use super::Findings;
 use super::cache::{DirMemory, Listed, Others};
 use super::entries::is_nested_on_any_side;
+use super::findings::Findings;
 use super::open::OpenDir;
 use super::pool::Local;
 use super::position::Here;

@@ -16,7 +16,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_stamp::Stamp;
 
-use super::Observed;
+use super::findings::Observed;
 
 /// A system that records files, asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {

@@ -14,9 +14,9 @@ use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
 
-use super::Unseen;
 use super::cache::Witness;
 use super::filter::DirMatch;
+use super::findings::Unseen;
 use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::system::{IgnoreScope, ListedDirectory, RulesFile};

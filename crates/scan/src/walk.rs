@@ -19,13 +19,15 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Budget, DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
+use super::findings::{Findings, Observed, Unseen};
+use super::focus::Focus;
 use super::folded_names::FoldedNames;
 use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{Here, Spot};
 use super::system::IgnoreScope;
 use super::untracked::UntrackedDir;
-use super::{Findings, Focus, Observed, Scan, ScanError, Unseen};
+use super::{Scan, ScanError};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::now;
 

@@ -112,7 +112,7 @@ fn a_repository_may_vanish_and_another_take_its_place() {
     fs::create_dir(sandbox.top()).unwrap();
     assert!(!daemon.ask(sandbox.top()).is_some());
     sandbox.repository("work");
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "another"]);
     let second = daemon.ask(sandbox.top());
     assert_ne!(second, first);
     assert_eq!(second.field(29), b"another");
@@ -125,7 +125,7 @@ fn a_repository_may_vanish_and_another_take_its_place() {
     let top = |daemon: &mut Daemon| daemon.ask(&below).field(3).to_vec();
     assert_eq!(top(&mut daemon), sandbox.top().as_os_str().as_bytes());
     let nested = sandbox.top().join("dir");
-    sandbox.git_in(&nested, &["init", "-q"]);
+    sandbox.git_in(&nested, ["init", "-q"]);
     assert_eq!(top(&mut daemon), nested.as_os_str().as_bytes());
     // The state of the last answer may still be on its way there.
     while let Err(error) = fs::remove_dir_all(nested.join(".git")) {
@@ -146,8 +146,8 @@ fn a_tree_in_motion_is_answered_for_each_time() {
     for n in 0..300 {
         sandbox.write(format!("dir{}/{n}", n % 10), "recorded\n");
     }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "many"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "many"]);
     let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-d-1", "-t4", "-vFATAL"]);
     let quiet = daemon.ask(sandbox.top());
     let is_done = AtomicBool::new(false);
@@ -204,7 +204,7 @@ fn names_may_hold_anything() {
     }
     let mut daemon = sandbox.unlimited();
     assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, names.len()]);
-    sandbox.git(&["add", "-A"]);
+    sandbox.git(["add", "-A"]);
     assert_eq!(daemon.ask(sandbox.top()).counts(), [names.len(), 0, 0, 0]);
     for name in names {
         sandbox.write(OsStr::from_bytes(name), "longer");
@@ -219,8 +219,8 @@ fn names_may_hold_anything() {
 fn links_are_not_followed_within_a_working_tree() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("dir/file", "recorded\n");
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "dir"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "dir"]);
     let dir = sandbox.top().join("dir");
     symlink(".", dir.join("loop")).unwrap();
     symlink("..", sandbox.top().join("up")).unwrap();
@@ -272,7 +272,7 @@ fn a_deep_path_is_walked() {
     for _ in 0..2 {
         assert_eq!(daemon.ask(&dir).counts(), [0, 0, 0, 1]);
     }
-    sandbox.git(&["add", "-A"]);
+    sandbox.git(["add", "-A"]);
     assert_eq!(daemon.ask(&dir).counts(), [1, 0, 0, 0]);
     fs::write(dir.join("f"), "changed").unwrap();
     fs::write(dir.join("g"), "").unwrap();
@@ -284,10 +284,10 @@ fn a_deep_path_is_walked() {
 fn an_index_with_names_that_no_directory_has_is_answered() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("a/b", "other\n");
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "second"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "second"]);
     let place = sandbox.top().join(".git/index");
-    let id = sandbox.git(&["rev-parse", "HEAD:a/b"]);
+    let id = sandbox.git(["rev-parse", "HEAD:a/b"]);
     let sound = fs::read(&place).unwrap();
     let limits = [["-s", "-1"], ["-s", "1"]];
     // Each with one of the same length that git takes.
@@ -299,7 +299,7 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
         (".././a", "!!!!!!", false),
     ] {
         let cache = format!("100644,{id},{other}");
-        sandbox.git(&["update-index", "--add", "--cacheinfo", &cache]);
+        sandbox.git(["update-index", "--add", "--cacheinfo", &cache]);
         let bytes = fs::read(&place).unwrap();
         let odd = bytes.replace(other, path);
         assert_ne!(odd, bytes);

@@ -14,15 +14,15 @@ fn repository() -> Sandbox {
     for n in 0..40 {
         sandbox.write(format!("dir/{n}"), format!("{n}\n").repeat(30));
     }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "second"]);
-    sandbox.git(&["tag", "-a", "-m", "tag", "v1"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "second"]);
+    sandbox.git(["tag", "-a", "-m", "tag", "v1"]);
     sandbox.write("file", "stashed\n");
-    sandbox.git(&["stash", "-q"]);
-    sandbox.git(&["gc", "-q"]);
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "third"]);
-    sandbox.git(&["tag", "v2"]);
-    sandbox.write(".git/MERGE_HEAD", sandbox.git(&["rev-parse", "HEAD"]));
+    sandbox.git(["stash", "-q"]);
+    sandbox.git(["gc", "-q"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "third"]);
+    sandbox.git(["tag", "v2"]);
+    sandbox.write(".git/MERGE_HEAD", sandbox.git(["rev-parse", "HEAD"]));
     sandbox.write("untracked", "");
     sandbox.write("dir/1", "changed\n");
     sandbox
@@ -118,8 +118,8 @@ fn each_damage_is_answered_and_repair_is_seen() {
 fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("dir/file", "recorded\n");
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "dir"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "dir"]);
     let fifo = |name: &str| {
         let path = sandbox.top().join(name);
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -163,21 +163,21 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
     let sandbox = repository();
     let git_dir = sandbox.top().join(".git");
     // So many that the file is mapped.
-    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let head = sandbox.git(["rev-parse", "HEAD"]);
     let more: String = (0..2000)
         .map(|n| format!("create refs/remotes/origin/{n:04} {head}\n"))
         .collect();
     sandbox.git_fed(["update-ref", "--stdin"], more);
-    sandbox.git(&["pack-refs", "--all"]);
-    sandbox.git(&["repack", "-q", "-a", "-d"]);
-    sandbox.git(&["branch", "-q", "other", "HEAD~1"]);
-    sandbox.git(&["branch", "-q", "--set-upstream-to=other"]);
-    sandbox.git(&["config", "gc.auto", "0"]);
+    sandbox.git(["pack-refs", "--all"]);
+    sandbox.git(["repack", "-q", "-a", "-d"]);
+    sandbox.git(["branch", "-q", "other", "HEAD~1"]);
+    sandbox.git(["branch", "-q", "--set-upstream-to=other"]);
+    sandbox.git(["config", "gc.auto", "0"]);
     // Each layout once: a pack by itself, and one in a multi-pack-index, with a commit-graph.
     for with_midx in [false, true] {
         if with_midx {
-            sandbox.git(&["commit-graph", "write", "--reachable"]);
-            sandbox.git(&["multi-pack-index", "write"]);
+            sandbox.git(["commit-graph", "write", "--reachable"]);
+            sandbox.git(["multi-pack-index", "write"]);
         }
         let mut first = sandbox.unlimited();
         let whole = first.ask(sandbox.top());

@@ -29,7 +29,7 @@ fn a_repository_that_comes_goes_or_is_another_is_noticed() {
             top.as_os_str().as_encoded_bytes()
         );
     }
-    sandbox.git_in(&below, &["init", "-q"]);
+    sandbox.git_in(&below, ["init", "-q"]);
     let inner = ask(&mut daemon, &below);
     assert_eq!(inner.field(3), below.as_os_str().as_encoded_bytes());
     fs::remove_dir_all(below.join(".git")).unwrap();
@@ -77,7 +77,7 @@ fn repositories_that_are_asked_for_in_turn_are_told_apart() {
         for dir in [&one, &two] {
             ask(&mut daemon, dir);
         }
-        sandbox.git_in(&one, &["tag", &tag]);
+        sandbox.git_in(&one, ["tag", &tag]);
         for _ in 0..QUESTIONS {
             assert_eq!(daemon.ask(&one).field(18), tag.as_bytes());
             assert_eq!(daemon.ask(&two).field(18), b"");
@@ -103,7 +103,7 @@ fn whoever_waits_for_questions_has_no_instance() {
     let sandbox = Sandbox::with_repository();
     // Of so many tags in one folder that it is watched.
     for number in 0..40 {
-        sandbox.git(&["tag", &format!("tag-{number}")]);
+        sandbox.git(["tag", &format!("tag-{number}")]);
     }
     let mut daemon = sandbox.unlimited();
     for _ in 0..3 {

@@ -57,19 +57,19 @@ fn dirty() -> Sandbox {
     for name in ["a", "b", "c", "d", "e", "x", "y"] {
         sandbox.write(name, "recorded\n");
     }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "more"]);
     for side in ["theirs", "ours"] {
-        sandbox.git(&["checkout", "-q", "-b", side, "main"]);
+        sandbox.git(["checkout", "-q", "-b", side, "main"]);
         sandbox.write("x", side);
         sandbox.write("y", side);
-        sandbox.git(&["commit", "-q", "-a", "-m", side]);
+        sandbox.git(["commit", "-q", "-a", "-m", side]);
     }
     assert_ne!(sandbox.try_git(["merge", "theirs"]).code, 0);
     sandbox.write("new", "");
     sandbox.write("a", "staged\n");
-    sandbox.git(&["add", "new", "a"]);
-    sandbox.git(&["rm", "-q", "b"]);
+    sandbox.git(["add", "new", "a"]);
+    sandbox.git(["rm", "-q", "b"]);
     sandbox.write("c", "changed\n");
     sandbox.write("d", "changed\n");
     fs::remove_file(sandbox.top().join("e")).unwrap();
@@ -127,8 +127,8 @@ fn capped_answers_follow_what_changes() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("dir/a", "recorded\n");
     sandbox.write("dir/sub/b", "recorded\n");
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "more"]);
     let mut daemon = sandbox.daemon(&[]);
     let mut counts = || {
         let [_, unstaged, _, untracked] = daemon.ask(sandbox.top()).counts();
@@ -142,7 +142,7 @@ fn capped_answers_follow_what_changes() {
     sandbox.write("file", "changed and longer\n");
     sandbox.write("new", "");
     assert_eq!(counts(), (1, 1));
-    sandbox.git(&["checkout", "-q", "dir"]);
+    sandbox.git(["checkout", "-q", "dir"]);
     fs::remove_file(sandbox.top().join("dir/new")).unwrap();
     assert_eq!(counts(), (1, 1));
     sandbox.write("file", "recorded\n");
@@ -203,14 +203,14 @@ fn settings_switch_counts_off_unless_options_ignore_them() {
         let (key, value) = setting.split_once('=').unwrap();
         let mut daemon = sandbox.daemon(&[]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4]);
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), off, "{setting}");
         assert_eq!(
             sandbox.daemon(&[option]).ask(sandbox.top()).counts(),
             on,
             "{setting}"
         );
-        sandbox.git(&["config", "--unset", key]);
+        sandbox.git(["config", "--unset", key]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4], "{setting}");
     }
     let each = sandbox.daemon(&["-d", "-1", "-e"]).ask(sandbox.top());
@@ -221,7 +221,7 @@ fn settings_switch_counts_off_unless_options_ignore_them() {
 fn a_summary_is_cut_to_so_many_bytes() {
     let sandbox = Sandbox::with_repository();
     let summary = "\u{e9}".repeat(200);
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", &summary]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", &summary]);
     for (arguments, len) in [
         (&[][..], 256),
         (&["-z", "7"], 7),

@@ -16,18 +16,18 @@ fn rich() -> Sandbox {
     for name in ["b", "c", "d", "e", "f", "g", "h", "i"] {
         fs::write(origin.join(name), format!("{name}\n").repeat(20)).unwrap();
     }
-    sandbox.git_in(&origin, &["add", "-A"]);
-    sandbox.git_in(&origin, &["commit", "-q", "-m", "second"]);
-    sandbox.git_in(&sandbox.root(), &["clone", "-q", "origin", "work"]);
+    sandbox.git_in(&origin, ["add", "-A"]);
+    sandbox.git_in(&origin, ["commit", "-q", "-m", "second"]);
+    sandbox.git_in(sandbox.root(), ["clone", "-q", "origin", "work"]);
     for name in ["third", "fourth"] {
-        sandbox.git_in(&origin, &["commit", "-q", "--allow-empty", "-m", name]);
+        sandbox.git_in(&origin, ["commit", "-q", "--allow-empty", "-m", name]);
     }
-    sandbox.git(&["remote", "add", "mine", mine.to_str().unwrap()]);
-    sandbox.git(&["fetch", "-q", "--all"]);
-    sandbox.git(&["config", "remote.pushDefault", "mine"]);
+    sandbox.git(["remote", "add", "mine", mine.to_str().unwrap()]);
+    sandbox.git(["fetch", "-q", "--all"]);
+    sandbox.git(["config", "remote.pushDefault", "mine"]);
     for n in 0..3 {
         sandbox.write("b", format!("stashed {n}\n"));
-        sandbox.git(&["stash", "-q"]);
+        sandbox.git(["stash", "-q"]);
     }
     let encoding = ["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q"];
     let message = [
@@ -37,21 +37,21 @@ fn rich() -> Sandbox {
         "-m",
         "More.",
     ];
-    sandbox.git(&[&encoding[..], &message].concat());
+    sandbox.git([&encoding[..], &message].concat());
     for tag in ["a", "z-last", "m"] {
-        sandbox.git(&["tag", tag]);
+        sandbox.git(["tag", tag]);
     }
     // Staged: two changed, one renamed (which counts as deleted and new), two deleted.
     sandbox.write("b", "staged\n");
     sandbox.write("c", "staged\n");
-    sandbox.git(&["mv", "d", "renamed"]);
-    sandbox.git(&["rm", "-q", "e", "f"]);
-    sandbox.git(&["add", "b", "c"]);
+    sandbox.git(["mv", "d", "renamed"]);
+    sandbox.git(["rm", "-q", "e", "f"]);
+    sandbox.git(["add", "b", "c"]);
     // Unstaged: one changed, one deleted; marked: one of each kind. Untracked: two.
     sandbox.write("b", "unstaged\n");
     fs::remove_file(sandbox.top().join("g")).unwrap();
-    sandbox.git(&["update-index", "--skip-worktree", "h", "i"]);
-    sandbox.git(&["update-index", "--assume-unchanged", "file"]);
+    sandbox.git(["update-index", "--skip-worktree", "h", "i"]);
+    sandbox.git(["update-index", "--assume-unchanged", "file"]);
     sandbox.write("new", "");
     sandbox.write("new-dir/x", "");
     sandbox
@@ -67,7 +67,7 @@ fn each_of_the_29_fields_is_in_its_place() {
         ("1 id", "id".to_owned()),
         ("2 is a repository", "1".into()),
         ("3 work tree", work.to_str().unwrap().into()),
-        ("4 commit", sandbox.git(&["rev-parse", "HEAD"])),
+        ("4 commit", sandbox.git(["rev-parse", "HEAD"])),
         ("5 branch", "main".into()),
         ("6 remote branch", "main".into()),
         ("7 remote", "origin".into()),
@@ -122,12 +122,12 @@ fn each_of_the_29_fields_is_in_its_place() {
 #[test]
 fn a_conflict_is_neither_staged_nor_unstaged() {
     let sandbox = Sandbox::with_repository();
-    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    sandbox.git(["checkout", "-q", "-b", "other"]);
     sandbox.write("file", "theirs\n");
-    sandbox.git(&["commit", "-q", "-a", "-m", "theirs"]);
-    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(["commit", "-q", "-a", "-m", "theirs"]);
+    sandbox.git(["checkout", "-q", "main"]);
     sandbox.write("file", "ours\n");
-    sandbox.git(&["commit", "-q", "-a", "-m", "ours"]);
+    sandbox.git(["commit", "-q", "-a", "-m", "ours"]);
     assert_ne!(sandbox.try_git(["merge", "-q", "other"]).code, 0);
     let answer = sandbox.unlimited().ask(sandbox.top());
     assert_eq!(answer.counts(), [0, 0, 1, 0]);
@@ -137,10 +137,10 @@ fn a_conflict_is_neither_staged_nor_unstaged() {
 #[test]
 fn an_unborn_branch_has_a_name_and_no_commit() {
     let sandbox = Sandbox::new();
-    sandbox.git_in(&sandbox.root(), &["init", "-q", "work"]);
+    sandbox.git_in(sandbox.root(), ["init", "-q", "work"]);
     sandbox.write("a", "");
     sandbox.write("b", "");
-    sandbox.git(&["add", "a"]);
+    sandbox.git(["add", "a"]);
     let answer = sandbox.unlimited().ask(sandbox.top());
     assert_eq!(answer.counts(), [1, 0, 0, 1]);
     assert_eq!((answer.field(4), answer.field(5)), (&b""[..], &b"main"[..]));
@@ -151,9 +151,9 @@ fn an_unborn_branch_has_a_name_and_no_commit() {
 fn a_colon_says_that_the_path_is_the_repository() {
     let sandbox = Sandbox::with_repository();
     let linked = sandbox.path("linked");
-    sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    sandbox.git(["worktree", "add", "-q", linked.to_str().unwrap()]);
     let bare = sandbox.path("bare");
-    sandbox.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    sandbox.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let mut daemon = sandbox.unlimited();
     let mut work_tree = |dir: &str| {
         let answer = daemon.ask(format!(":{dir}"));
@@ -260,7 +260,7 @@ fn what_does_not_print_is_a_question_mark() {
     fs::rename(top, &odd).unwrap();
     sandbox.git_in(
         &odd,
-        &["commit", "-q", "--allow-empty", "-m", "tab\there \u{e9}"],
+        ["commit", "-q", "--allow-empty", "-m", "tab\there \u{e9}"],
     );
     let mut daemon = sandbox.unlimited();
     // A separator cannot be in a request, so the repository is asked for by a link.

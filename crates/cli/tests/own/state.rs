@@ -119,7 +119,7 @@ fn show_tells_why_a_listing_holds_no_more() {
         report["directories"][2]["listings"][0]["moved_at"],
         Value::Null
     );
-    sandbox.git(&["rm", "-q", "--cached", "src/a.c"]);
+    sandbox.git(["rm", "-q", "--cached", "src/a.c"]);
     assert_eq!(show(&sandbox)["state"]["index"]["relation"], "changed");
 }
 
@@ -127,7 +127,7 @@ fn show_tells_why_a_listing_holds_no_more() {
 fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
     let sandbox = Sandbox::new();
     sandbox.status();
-    sandbox.git(&["config", "vigil.stateFile", "false"]);
+    sandbox.git(["config", "vigil.stateFile", "false"]);
     let off = "vigil.stateFile is false: no state is kept or used\n";
     assert_eq!(sandbox.text(&["state", "show"]), off);
     assert_eq!(sandbox.text(&["state", "verify"]), off);
@@ -143,7 +143,7 @@ fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
 #[test]
 fn what_older_versions_left_is_ignored_and_dropped() {
     let sandbox = Sandbox::new();
-    sandbox.git(&["tag", "t"]);
+    sandbox.git(["tag", "t"]);
     let above = sandbox.top().join(".git/vigil");
     let names = ["refs", "commits"];
     let folders = names.map(|name| above.join(name));
@@ -168,7 +168,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     // There is no state of its own.
     leave();
     std::fs::write(folders[0].join("other"), "not Vigil's").unwrap();
-    sandbox.git(&["config", "core.bare", "true"]);
+    sandbox.git(["config", "core.bare", "true"]);
     let git_dir = sandbox.top().join(".git");
     let described = sandbox.vigil_in(&git_dir, &["describe", "--tags"]);
     assert_eq!(described.stdout, "t\n");
@@ -190,7 +190,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
 #[test]
 fn describe_keeps_nothing_on_disk() {
     let sandbox = Sandbox::new();
-    sandbox.git(&["tag", "t"]);
+    sandbox.git(["tag", "t"]);
     let tags = sandbox.top().join(".git/refs/tags");
     for number in 0..300 {
         std::fs::copy(tags.join("t"), tags.join(format!("t{number}"))).unwrap();
@@ -280,7 +280,7 @@ fn a_state_is_right_whatever_changed_since() {
     sandbox.write("src/a.c", "int c;\n");
     sandbox.write("src/untracked", "");
     assert_eq!(sandbox.text(&["state", "verify"]), right);
-    sandbox.git(&["add", "src"]);
+    sandbox.git(["add", "src"]);
     let more = sandbox.text(&["state", "verify"]);
     assert!(more.contains(" 4 entries of the index "), "{more}");
     // Nothing was written.
@@ -291,11 +291,11 @@ fn a_state_is_right_whatever_changed_since() {
 #[test]
 fn an_index_that_is_to_be_split_and_sparse_is_refused_with_a_state_too() {
     let sandbox = Sandbox::new();
-    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
     std::fs::remove_file(sandbox.state_folder().with_file_name("index")).unwrap();
     let split = ["-c", "core.splitIndex=true", "status"];
     let said = sandbox.vigil(&split);
-    let wanted = sandbox.try_git(&split);
+    let wanted = sandbox.try_git(split);
     assert_eq!((said.code, &said.stderr), (wanted.code, &wanted.stderr));
     assert_eq!(said.code, 128);
     sandbox.vigil(&["status"]);

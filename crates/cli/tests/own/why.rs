@@ -36,7 +36,7 @@ fn facts_decide() {
     for file in ["src/a.c", "src/deep/b.c", ".gitignore"] {
         sandbox.age(file, 100);
     }
-    sandbox.git(&["update-index", "-q", "--refresh"]);
+    sandbox.git(["update-index", "-q", "--refresh"]);
     assert_about(
         &sandbox,
         "src/deep/b.c",
@@ -92,7 +92,7 @@ fn contents_decide_where_facts_do_not() {
     let sandbox = Sandbox::new();
     sandbox.write(".gitattributes", "# comment\n\n*.c text=auto ident\n");
     sandbox.age("src/a.c", 100);
-    sandbox.git(&["update-index", "-q", "--refresh"]);
+    sandbox.git(["update-index", "-q", "--refresh"]);
     sandbox.age("src/a.c", 50);
     let steps = "; line endings converted if it is text by text=auto (.gitattributes:3); $Id$ collapsed by ident \
                  (.gitattributes:3)";
@@ -111,13 +111,13 @@ fn contents_decide_where_facts_do_not() {
         &format!("contents compared: different{steps}"),
     );
     // Written in the second of the index, or later.
-    sandbox.git(&["update-index", "src/a.c"]);
+    sandbox.git(["update-index", "src/a.c"]);
     sandbox.write("src/a.c", "int c;\n");
     sandbox.age("src/a.c", -100);
     let said = why(&sandbox, "src/a.c");
     assert_eq!(said.len(), 2);
     assert!(said[0].starts_with("staged: modified (blob "), "{said:?}");
-    sandbox.git(&["update-index", "src/a.c"]);
+    sandbox.git(["update-index", "src/a.c"]);
     assert_about(
         &sandbox,
         "src/a.c",
@@ -187,13 +187,13 @@ fn what_the_state_knows_is_told() {
     assert_why(&sandbox, "src/other", &["untracked: no rule matches"]);
     assert_about(&sandbox, "src/deep", "directory, ", holds);
     // Another entry elsewhere leaves it all as it was; one in the directory does not.
-    sandbox.git(&["add", "src/other"]);
+    sandbox.git(["add", "src/other"]);
     assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
     assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
-    sandbox.git(&["add", "new"]);
+    sandbox.git(["add", "new"]);
     sandbox.write("other", "");
     assert_why(&sandbox, "other", &["untracked: no rule matches"]);
-    sandbox.git(&["config", "vigil.stateFile", "false"]);
+    sandbox.git(["config", "vigil.stateFile", "false"]);
     assert_about(
         &sandbox,
         "src/deep/b.c",
@@ -283,21 +283,21 @@ fn rules_are_told_with_their_place() {
 fn marks_and_staged_changes_are_told() {
     let sandbox = Sandbox::new();
     let id = |name: &str| {
-        let id = sandbox.git(&["rev-parse", "--short", name]);
+        let id = sandbox.git(["rev-parse", "--short", name]);
         id.trim().to_owned()
     };
     let (a, b) = (id(":src/a.c"), id(":src/deep/b.c"));
-    sandbox.git(&["update-index", "--assume-unchanged", ".gitignore"]);
+    sandbox.git(["update-index", "--assume-unchanged", ".gitignore"]);
     assert_why(
         &sandbox,
         ".gitignore",
         &["unchanged: the user promised so (assume-unchanged)"],
     );
-    sandbox.git(&["update-index", "--chmod=+x", "src/a.c"]);
+    sandbox.git(["update-index", "--chmod=+x", "src/a.c"]);
     let staged = "staged: modified (mode 100644 -> 100755)";
     let unstaged = "modified: mode is 100644, the index recorded 100755";
     assert_why(&sandbox, "src/a.c", &[staged, unstaged]);
-    sandbox.git(&["rm", "-q", "--cached", "src/deep/b.c"]);
+    sandbox.git(["rm", "-q", "--cached", "src/deep/b.c"]);
     let deleted = format!("staged: deleted (HEAD has blob {b})");
     let untracked = "untracked: no rule matches; it is shown as src/deep/";
     assert_why(&sandbox, "src/deep/b.c", &[&deleted, untracked]);
@@ -305,16 +305,16 @@ fn marks_and_staged_changes_are_told() {
     let absent = "not there: neither in the index nor in the working tree";
     assert_why(&sandbox, "src/deep/b.c", &[&deleted, absent]);
     sandbox.write("new", "new\n");
-    sandbox.git(&["add", "-N", "new"]);
+    sandbox.git(["add", "-N", "new"]);
     assert_why(
         &sandbox,
         "new",
         &["added: only the intent to add it is in the index"],
     );
-    sandbox.git(&["add", "new"]);
+    sandbox.git(["add", "new"]);
     let added = format!("staged: added (blob {}, mode 100644)", id(":new"));
     assert_eq!(why(&sandbox, "new")[0], added);
-    sandbox.git(&["update-index", "--skip-worktree", "src/a.c"]);
+    sandbox.git(["update-index", "--skip-worktree", "src/a.c"]);
     let skipped = "unchanged: it is not expected in the working tree (skip-worktree)";
     assert_why(
         &sandbox,
@@ -323,14 +323,14 @@ fn marks_and_staged_changes_are_told() {
     );
     std::fs::remove_file(sandbox.top().join("src/a.c")).unwrap();
     assert_why(&sandbox, "src/a.c", &[staged, skipped]);
-    sandbox.git(&[
+    sandbox.git([
         "update-index",
         "--no-skip-worktree",
         "--chmod=-x",
         "src/a.c",
     ]);
     sandbox.write("src/a.c", "int other;\n");
-    sandbox.git(&["add", "src/a.c"]);
+    sandbox.git(["add", "src/a.c"]);
     let blobs = format!("staged: modified (blob {a} -> {})", id(":src/a.c"));
     assert_eq!(why(&sandbox, "src/a.c")[0], blobs);
 }
@@ -338,16 +338,16 @@ fn marks_and_staged_changes_are_told() {
 #[test]
 fn conflicts_and_submodules_are_told() {
     let sandbox = Sandbox::new();
-    sandbox.git(&["switch", "-q", "-c", "other"]);
+    sandbox.git(["switch", "-q", "-c", "other"]);
     sandbox.write("src/a.c", "int other;\n");
-    sandbox.git(&["commit", "-q", "-am", "other"]);
-    sandbox.git(&["switch", "-q", "main"]);
-    sandbox.git(&["rm", "-q", "src/a.c"]);
-    sandbox.git(&["commit", "-q", "-m", "gone"]);
-    assert_ne!(sandbox.try_git(&["merge", "other"]).code, 0);
+    sandbox.git(["commit", "-q", "-am", "other"]);
+    sandbox.git(["switch", "-q", "main"]);
+    sandbox.git(["rm", "-q", "src/a.c"]);
+    sandbox.git(["commit", "-q", "-m", "gone"]);
+    assert_ne!(sandbox.try_git(["merge", "other"]).code, 0);
     let id = |name: &str| {
         sandbox
-            .git(&["rev-parse", "--short", name])
+            .git(["rev-parse", "--short", name])
             .trim()
             .to_owned()
     };
@@ -356,20 +356,20 @@ fn conflicts_and_submodules_are_told() {
     let there = "mode 100644 is in the working tree";
     let conflict = format!("in conflict (DU): {sides}; {there}");
     assert_why(&sandbox, "src/a.c", &[&conflict]);
-    sandbox.git(&["rm", "-q", "src/a.c"]);
+    sandbox.git(["rm", "-q", "src/a.c"]);
 
     let folder = sandbox.top().join("sub");
-    sandbox.git(&["init", "-q", "sub"]);
+    sandbox.git(["init", "-q", "sub"]);
     assert_why(&sandbox, "sub", &["untracked: no rule matches"]);
     std::fs::write(folder.join("file"), "").unwrap();
-    sandbox.git(&["-C", "sub", "add", "file"]);
-    sandbox.git(&["-C", "sub", "commit", "-q", "-m", "one"]);
+    sandbox.git(["-C", "sub", "add", "file"]);
+    sandbox.git(["-C", "sub", "commit", "-q", "-m", "one"]);
     assert_why(
         &sandbox,
         "sub/file",
         &["in another repository, sub: ask there"],
     );
-    sandbox.git(&["add", "sub"]);
+    sandbox.git(["add", "sub"]);
     assert_why(&sandbox, "sub/file", &["in the submodule sub: ask there"]);
     let one = id(":sub");
     let as_recorded = format!("commit {one} is checked out in the submodule, as recorded");
@@ -379,11 +379,11 @@ fn conflicts_and_submodules_are_told() {
     std::fs::write(folder.join("other"), "").unwrap();
     let dirt = "it has modified contents; it has untracked contents";
     assert_eq!(last(), format!("modified: {as_recorded}; {dirt}"));
-    sandbox.git(&["config", "diff.ignoreSubmodules", "dirty"]);
+    sandbox.git(["config", "diff.ignoreSubmodules", "dirty"]);
     let left_out = "all but its commit is left out by the configuration";
     assert_eq!(last(), format!("unchanged: {as_recorded}; {left_out}"));
-    sandbox.git(&["-C", "sub", "commit", "-q", "-am", "two"]);
-    let short = sandbox.git(&["-C", "sub", "rev-parse", "--short", "HEAD"]);
+    sandbox.git(["-C", "sub", "commit", "-q", "-am", "two"]);
+    let short = sandbox.git(["-C", "sub", "rev-parse", "--short", "HEAD"]);
     let two = short.trim();
     let moved = format!("commit {two} is checked out in the submodule, the index recorded {one}");
     assert_eq!(last(), format!("modified: {moved}; {left_out}"));
@@ -394,14 +394,14 @@ fn renames_are_called_what_status_calls_them() {
     let sandbox = Sandbox::new();
     let text = "one\ntwo\nthree\nfour\n";
     for name in ["moved", "copied", "away"] {
-        sandbox.write(name, &format!("{text}{name}\n"));
+        sandbox.write(name, format!("{text}{name}\n"));
     }
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
-    sandbox.git(&["mv", "moved", "src/moved"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "more"]);
+    sandbox.git(["mv", "moved", "src/moved"]);
     std::fs::rename(sandbox.top().join("away"), sandbox.top().join("here")).unwrap();
-    sandbox.git(&["add", "-N", "here"]);
-    let blob = sandbox.git(&["rev-parse", "--short", ":src/moved"]);
+    sandbox.git(["add", "-N", "here"]);
+    let blob = sandbox.git(["rev-parse", "--short", ":src/moved"]);
     let blob = blob.trim();
     let what = format!("(blob {blob}, mode 100644)");
     let renamed = format!("staged: renamed from moved, 100 % alike {what}");
@@ -426,15 +426,15 @@ fn renames_are_called_what_status_calls_them() {
     assert_eq!(moved["change"]["staged"], "deleted");
     assert_eq!(here["pairs"], pair("index_and_worktree", "away", "here"));
 
-    sandbox.git(&["config", "status.renames", "false"]);
+    sandbox.git(["config", "status.renames", "false"]);
     let added = format!("staged: added {what}");
     assert_eq!(why(&sandbox, "src/moved")[0], added);
     assert_why(&sandbox, "away", &["deleted: nothing is there"]);
     // A copy, and what it is of.
-    sandbox.git(&["config", "status.renames", "copies"]);
-    sandbox.write("copy", &format!("{text}copied\n"));
-    sandbox.write("copied", &format!("{text}changed\n"));
-    sandbox.git(&["add", "copy", "copied"]);
+    sandbox.git(["config", "status.renames", "copies"]);
+    sandbox.write("copy", format!("{text}copied\n"));
+    sandbox.write("copied", format!("{text}changed\n"));
+    sandbox.git(["add", "copy", "copied"]);
     let copied = &why(&sandbox, "copy")[0];
     let start = "staged: copied from copied, 100 % alike (blob ";
     assert!(copied.starts_with(start), "{copied}");
@@ -450,7 +450,7 @@ fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
         "-uall",
         "--ignored=matching",
     ];
-    let text = sandbox.git(&[&options[..], &["--no-renames"]].concat());
+    let text = sandbox.git([&options[..], &["--no-renames"]].concat());
     let pairs = text.lines().map(|line| line.split_at(3));
     pairs
         .map(|(letters, path)| (path.to_owned(), letters.trim_end_matches(' ').to_owned()))
@@ -472,29 +472,29 @@ fn letter(kind: &Value) -> &'static str {
 fn verdicts_are_those_of_git() {
     let sandbox = Sandbox::new();
     for number in 0..12 {
-        sandbox.write(&format!("many/{number}"), "text\n");
+        sandbox.write(format!("many/{number}"), "text\n");
     }
-    sandbox.git(&["add", "many"]);
-    sandbox.git(&["commit", "-q", "-m", "many"]);
+    sandbox.git(["add", "many"]);
+    sandbox.git(["commit", "-q", "-m", "many"]);
     sandbox.write("many/0", "longer text\n");
     sandbox.write("many/1", "TEXT\n");
     std::fs::remove_file(sandbox.top().join("many/2")).unwrap();
     sandbox.write("many/3", "staged\n");
-    sandbox.git(&["add", "many/3"]);
+    sandbox.git(["add", "many/3"]);
     sandbox.write("many/4", "staged\n");
-    sandbox.git(&["add", "many/4"]);
+    sandbox.git(["add", "many/4"]);
     sandbox.write("many/4", "and more\n");
-    sandbox.git(&["rm", "-q", "--cached", "many/5"]);
-    sandbox.git(&["rm", "-q", "many/6"]);
+    sandbox.git(["rm", "-q", "--cached", "many/5"]);
+    sandbox.git(["rm", "-q", "many/6"]);
     std::fs::remove_file(sandbox.top().join("many/7")).unwrap();
     symlink("8", sandbox.top().join("many/7")).unwrap();
     sandbox.write("many/new/a", "");
     sandbox.write("many/x.o", "");
-    sandbox.git(&["add", "-N", "new"]);
+    sandbox.git(["add", "-N", "new"]);
     sandbox.status();
     let expected = letters(&sandbox);
     assert!(expected.len() > 10, "{expected:?}");
-    let tracked = sandbox.git(&["ls-files"]);
+    let tracked = sandbox.git(["ls-files"]);
     let all: Vec<&str> = tracked
         .lines()
         .chain(expected.keys().map(String::as_str))
@@ -541,7 +541,7 @@ fn paths_are_those_of_the_caller() {
     assert_eq!(said, "new: untracked: no rule matches\n");
     for outside in ["../../x", "/etc/passwd", ""] {
         let ours = sandbox.vigil_in(&src, &["why", "--", outside]);
-        let theirs = sandbox.try_git(&["-C", "src", "status", "--", outside]);
+        let theirs = sandbox.try_git(["-C", "src", "status", "--", outside]);
         assert_eq!((ours.code, ours.stdout.as_str()), (128, ""));
         assert_eq!(ours.stderr, theirs.stderr);
     }

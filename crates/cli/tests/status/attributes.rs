@@ -20,7 +20,7 @@ fn chained_macros() {
             "* x\n* m0",
             "* m0 -m2000",
         ] {
-            sandbox.write(".gitattributes", &[&chain(end), rules].concat());
+            sandbox.write(".gitattributes", [&chain(end), rules].concat());
             for spec in [
                 ":(attr:x)",
                 ":(attr:x=1)",

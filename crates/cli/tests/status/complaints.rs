@@ -29,7 +29,7 @@ const HOW_TO_STOP: &str =
 /// Both give as many lines of advice, if not in the words of the newest git.
 fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let said = |program| {
-        let mut command = sandbox.command(program, &sandbox.top(), arguments);
+        let mut command = sandbox.command(program, sandbox.top(), arguments);
         let output = command.output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
@@ -51,7 +51,7 @@ fn grafts_are_advised_against() {
     let key = "advice.graftFileDeprecated";
     let wanted = ["-c", &format!("{key}=true"), "status", "-s"];
     assert_eq!(advice(&sandbox, &wanted), GRAFTS);
-    sandbox.git(&["config", key, "false"]);
+    sandbox.git(["config", key, "false"]);
     assert_eq!(advice(&sandbox, &["status"]), "");
 
     let head = sandbox.id("HEAD");
@@ -64,9 +64,9 @@ fn grafts_are_advised_against() {
 fn a_sparse_index_that_grows_is_advised_against() {
     let sandbox = Sandbox::with_history();
     sandbox.write("other/f", "f");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "other"]);
-    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "other"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
     assert_eq!(advice(&sandbox, &["status", "-s"]), "");
     let both = [SPARSE_INDEX, HOW_TO_STOP].concat();
     let full = ["-c", "index.sparse=false", "--no-optional-locks", "status"];
@@ -107,8 +107,8 @@ fn a_sparse_index_that_grows_is_advised_against() {
 #[test]
 fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["update-index", "--force-untracked-cache"]);
-    sandbox.git(&["status"]);
+    sandbox.git(["update-index", "--force-untracked-cache"]);
+    sandbox.git(["status"]);
     sandbox.same(&["--no-optional-locks", "status", "-s"]);
     let elsewhere = sandbox.top().with_file_name("elsewhere");
     std::fs::rename(sandbox.top(), &elsewhere).unwrap();
@@ -153,7 +153,7 @@ fn help_comes_after_a_look_for_the_repository() {
         reset(before);
     }
     let code = |command| {
-        let mut vigil = sandbox.command(VIGIL, &sandbox.top(), &[command, "-h"]);
+        let mut vigil = sandbox.command(VIGIL, sandbox.top(), [command, "-h"]);
         vigil.output().unwrap().status.code()
     };
     let before = set("core.repositoryFormatVersion", "99");

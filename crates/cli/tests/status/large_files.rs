@@ -35,7 +35,7 @@ fn same(sandbox: &Sandbox, arguments: &[&str]) {
     let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
     let ours = [&["-c", &script, VIGIL], arguments].concat();
     let said = |program, arguments: &[&str]| {
-        let mut command = sandbox.command(program, &sandbox.top(), arguments);
+        let mut command = sandbox.command(program, sandbox.top(), arguments);
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -129,7 +129,7 @@ fn a_large_configuration_is_read_up_to_its_first_bad_line() {
 #[test]
 fn folders_and_devices_in_the_place_of_files() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["config", "advice.graftFileDeprecated", "false"]);
+    sandbox.git(["config", "advice.graftFileDeprecated", "false"]);
     for name in [
         ".git/index",
         ".git/HEAD",
@@ -168,7 +168,7 @@ fn histories_are_changed_by_what_can_be_read() {
             stretch(&sandbox, name, len);
         });
     };
-    sandbox.git(&["config", "advice.graftFileDeprecated", "false"]);
+    sandbox.git(["config", "advice.graftFileDeprecated", "false"]);
     for contents in ["", "x", "x\n", "0123456789012345678901234567890123456789\n"] {
         stretched(".git/shallow", contents, HUGE);
         stretched(".git/info/grafts", contents, LARGE);
@@ -176,7 +176,7 @@ fn histories_are_changed_by_what_can_be_read() {
     let long = "0123456789".repeat(500);
     sandbox.write(".git/shallow", &long);
     same(&sandbox, &["status", "-sb"]);
-    sandbox.write(".git/shallow", &long.replace('9', "9\n"));
+    sandbox.write(".git/shallow", long.replace('9', "9\n"));
     same(&sandbox, &["status", "-sb"]);
 }
 
@@ -204,8 +204,8 @@ fn alternates_that_cannot_be_read_are_complained_of() {
 #[test]
 fn pipes_and_endless_devices_are_not_waited_for() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["gc", "-q"]);
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.git(["gc", "-q"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
     sandbox.write(".git/rebase-merge/interactive", "");
     let pack = std::fs::read_dir(sandbox.top().join(".git/objects/pack")).unwrap();
     let packs = pack.map(|entry| entry.unwrap().path());
@@ -262,7 +262,7 @@ fn pipes_and_endless_devices_are_not_waited_for() {
                 &["describe", "--always", "--all"],
                 &["cat-file", "-s", "HEAD~1"],
             ] {
-                let command = sandbox.command(VIGIL, &sandbox.top(), arguments);
+                let command = sandbox.command(VIGIL, sandbox.top(), arguments);
                 let output = { command }.output().unwrap();
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(!said.contains("panicked"), "{} {said}", path.display());
@@ -314,7 +314,7 @@ fn ignore_files_may_be_too_large() {
         std::fs::remove_file(sandbox.top().join(name)).unwrap();
     }
     let elsewhere = sandbox.root().join("ignore");
-    sandbox.git(&["config", "core.excludesFile", elsewhere.to_str().unwrap()]);
+    sandbox.git(["config", "core.excludesFile", elsewhere.to_str().unwrap()]);
     let inside = sandbox.top().join(".git/info/exclude");
     for path in [elsewhere, inside] {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

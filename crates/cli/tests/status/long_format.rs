@@ -9,7 +9,7 @@ fn a_repository_without_commits() {
     sandbox.write("x", "x");
     sandbox.same_status();
     sandbox.same(&["status", "-uno"]);
-    sandbox.git(&["add", "x"]);
+    sandbox.git(["add", "x"]);
     sandbox.write("x", "y");
     sandbox.same_status();
     sandbox.same(&["status", "-uno"]);
@@ -19,17 +19,17 @@ fn a_repository_without_commits() {
 fn upstreams() {
     let sandbox = Sandbox::with_history();
     sandbox.same_status();
-    sandbox.git(&["branch", "up", "HEAD~1"]);
+    sandbox.git(["branch", "up", "HEAD~1"]);
     for upstream in ["up", "main"] {
-        sandbox.git(&["branch", "-q", "-u", upstream]);
+        sandbox.git(["branch", "-q", "-u", upstream]);
         sandbox.same_status();
         sandbox.same(&["status", "--no-ahead-behind"]);
         sandbox.same(&["-c", "status.aheadBehind=false", "status"]);
     }
-    sandbox.git(&["checkout", "-q", "-b", "behind", "up"]);
-    sandbox.git(&["branch", "-q", "-u", "main"]);
+    sandbox.git(["checkout", "-q", "-b", "behind", "up"]);
+    sandbox.git(["branch", "-q", "-u", "main"]);
     sandbox.same_status();
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "other"]);
     sandbox.same(&["-c", "advice.statusHints=false", "status"]);
     // The hint had other words before git 2.42.
     assert_eq!(
@@ -41,7 +41,7 @@ fn upstreams() {
          \n\
          nothing to commit, working tree clean\n"
     );
-    sandbox.git(&["branch", "-q", "-D", "main"]);
+    sandbox.git(["branch", "-q", "-D", "main"]);
     sandbox.same_status();
 }
 
@@ -50,18 +50,18 @@ fn upstreams() {
 fn more_branches_are_compared() {
     let sandbox = Sandbox::with_history();
     let head = "refs/remotes/origin";
-    sandbox.git(&["update-ref", &format!("{head}/main"), "HEAD~1"]);
-    sandbox.git(&["update-ref", &format!("{head}/work"), "HEAD~2"]);
+    sandbox.git(["update-ref", &format!("{head}/main"), "HEAD~1"]);
+    sandbox.git(["update-ref", &format!("{head}/work"), "HEAD~2"]);
     for (key, value) in [
         ("remote.origin.url", "x"),
         ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
         ("push.default", "current"),
         ("status.compareBranches", "@{upstream} @{push} @{PUSH}"),
     ] {
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
     }
-    sandbox.git(&["checkout", "-q", "-b", "work"]);
-    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
+    sandbox.git(["checkout", "-q", "-b", "work"]);
+    sandbox.git(["branch", "-q", "-u", "origin/main"]);
     assert_eq!(
         sandbox.status(&["status"]),
         "On branch work\n\
@@ -79,9 +79,9 @@ fn more_branches_are_compared() {
 fn the_pull_that_helps_is_named() {
     let sandbox = Sandbox::with_history();
     for (name, revision) in [("upstream/main", "HEAD"), ("mine/work", "HEAD")] {
-        sandbox.git(&["update-ref", &format!("refs/remotes/{name}"), revision]);
+        sandbox.git(["update-ref", &format!("refs/remotes/{name}"), revision]);
     }
-    sandbox.git(&["checkout", "-q", "-b", "work", "HEAD~1"]);
+    sandbox.git(["checkout", "-q", "-b", "work", "HEAD~1"]);
     for (key, value) in [
         ("remote.upstream.url", "u"),
         (
@@ -96,7 +96,7 @@ fn the_pull_that_helps_is_named() {
         ("push.default", "current"),
         ("status.compareBranches", "@{upstream} @{push}"),
     ] {
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
     }
     let status = |settings: &[&str]| {
         let arguments: Vec<&str> = settings.iter().flat_map(|it| ["-c", it]).collect();
@@ -114,8 +114,8 @@ fn the_pull_that_helps_is_named() {
         all(&[push, hint])
     );
     let other_name = "remote.mine.fetch=+refs/heads/work:refs/remotes/mine/other";
-    sandbox.git(&["update-ref", "refs/remotes/mine/other", "main"]);
-    sandbox.git(&["config", "--unset", "remote.mine.fetch"]);
+    sandbox.git(["update-ref", "refs/remotes/mine/other", "main"]);
+    sandbox.git(["config", "--unset", "remote.mine.fetch"]);
     let renamed = push.replace("mine/work", "mine/other");
     let hint = hint.replace("mine work", "mine other");
     assert_eq!(
@@ -123,7 +123,7 @@ fn the_pull_that_helps_is_named() {
         all(&[upstream, "\n", &renamed, &hint])
     );
     // By what is not named as its remote, nothing is pulled.
-    sandbox.git(&["update-ref", "refs/remotes/elsewhere", "main"]);
+    sandbox.git(["update-ref", "refs/remotes/elsewhere", "main"]);
     let elsewhere = "remote.mine.fetch=+refs/heads/work:refs/remotes/elsewhere";
     let renamed = push.replace("mine/work", "elsewhere");
     assert_eq!(status(&[elsewhere]), all(&[upstream, "\n", &renamed]));
@@ -136,7 +136,7 @@ fn the_pull_that_helps_is_named() {
         ])
     );
     // To those who diverge no pull is named.
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "own"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "own"]);
     let diverged = status(&[other_name, "status.compareBranches=@{push}"]);
     assert_eq!(
         diverged,
@@ -155,9 +155,9 @@ fn a_url_that_is_pushed_to_is_tracked_as_its_remote_is() {
         ("push.default", "current"),
         ("status.compareBranches", "@{push}"),
     ] {
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
     }
-    sandbox.git(&["update-ref", "refs/remotes/mine/main", "HEAD"]);
+    sandbox.git(["update-ref", "refs/remotes/mine/main", "HEAD"]);
     for (settings, is_tracked) in [
         (&["remote.mine.url=ssh://mine/it"][..], true),
         (&["remote.mine.url=ssh://mine/else"], false),
@@ -273,8 +273,8 @@ fn detached_heads() {
         sandboxes.push(Sandbox::initialised(&[option]).committed());
     }
     for sandbox in sandboxes {
-        sandbox.git(&["tag", "-a", "-m", "tag", "v1"]);
-        sandbox.git(&["update-ref", "refs/remotes/origin/x", "HEAD~1"]);
+        sandbox.git(["tag", "-a", "-m", "tag", "v1"]);
+        sandbox.git(["update-ref", "refs/remotes/origin/x", "HEAD~1"]);
         for target in [
             "v1",
             "origin/x",
@@ -283,16 +283,16 @@ fn detached_heads() {
             "@{-1}",
             "refs/heads/main",
         ] {
-            sandbox.git(&["checkout", "-q", "--detach", target]);
+            sandbox.git(["checkout", "-q", "--detach", target]);
             sandbox.same(&["status"]);
         }
-        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+        sandbox.git(["commit", "-q", "--allow-empty", "-m", "more"]);
         sandbox.same_status();
-        sandbox.git(&["config", "core.abbrev", "12"]);
-        sandbox.git(&["checkout", "-q", "HEAD~1"]);
+        sandbox.git(["config", "core.abbrev", "12"]);
+        sandbox.git(["checkout", "-q", "HEAD~1"]);
         sandbox.same(&["status"]);
         sandbox.same(&["-c", "core.abbrev=no", "status"]);
-        sandbox.git(&["reflog", "expire", "--expire=all", "--all"]);
+        sandbox.git(["reflog", "expire", "--expire=all", "--all"]);
         sandbox.same_status();
     }
 }
@@ -300,19 +300,19 @@ fn detached_heads() {
 /// A branch `side` that changes what `main` changes too.
 fn with_conflicts() -> Sandbox {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+    sandbox.git(["checkout", "-q", "-b", "side", "HEAD~1"]);
     sandbox.write("a", "other");
     sandbox.write("new", "theirs");
-    sandbox.git(&["rm", "-q", "b"]);
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "side"]);
+    sandbox.git(["rm", "-q", "b"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "side"]);
     sandbox.write("a", "yet another");
-    sandbox.git(&["commit", "-q", "-a", "-m", "side again"]);
-    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(["commit", "-q", "-a", "-m", "side again"]);
+    sandbox.git(["checkout", "-q", "main"]);
     sandbox.write("b", "ours");
     sandbox.write("new", "ours");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "ours"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "ours"]);
     sandbox
 }
 
@@ -320,13 +320,13 @@ fn resolve(sandbox: &Sandbox) {
     for name in ["a", "b", "new"] {
         sandbox.write(name, "resolved");
     }
-    sandbox.git(&["add", "."]);
+    sandbox.git(["add", "."]);
 }
 
 #[test]
 fn a_merge() {
     let sandbox = with_conflicts();
-    assert_ne!(sandbox.try_git(&["merge", "side"]).code, 0);
+    assert_ne!(sandbox.try_git(["merge", "side"]).code, 0);
     sandbox.same_status();
     sandbox.same(&["-c", "status.relativePaths=no", "status"]);
     sandbox.same_in("dir", &["status"]);
@@ -340,8 +340,8 @@ fn conflicts_of_all_kinds() {
     // No such object is needed.
     let id = "1234567890123456789012345678901234567890";
     for stages in [&[1][..], &[2], &[1, 2], &[3], &[1, 3], &[2, 3], &[1, 2, 3]] {
-        sandbox.git(&["reset", "-q", "--hard"]);
-        sandbox.git(&["rm", "-q", "--cached", "a"]);
+        sandbox.git(["reset", "-q", "--hard"]);
+        sandbox.git(["rm", "-q", "--cached", "a"]);
         for stage in stages {
             let line = format!("100644 {id} {stage}\ta\n");
             sandbox.git_fed(["update-index", "--index-info"], line);
@@ -354,31 +354,31 @@ fn conflicts_of_all_kinds() {
 #[test]
 fn rebases() {
     let sandbox = with_conflicts();
-    sandbox.git(&["checkout", "-q", "side"]);
-    assert_ne!(sandbox.try_git(&["rebase", "main"]).code, 0);
+    sandbox.git(["checkout", "-q", "side"]);
+    assert_ne!(sandbox.try_git(["rebase", "main"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
-    sandbox.git(&["rebase", "--abort"]);
-    assert_ne!(sandbox.try_git(&["rebase", "--apply", "main"]).code, 0);
+    sandbox.git(["rebase", "--abort"]);
+    assert_ne!(sandbox.try_git(["rebase", "--apply", "main"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
-    sandbox.git(&["rebase", "--abort"]);
-    sandbox.git(&["checkout", "-q", "--detach"]);
-    assert_ne!(sandbox.try_git(&["rebase", "main"]).code, 0);
+    sandbox.git(["rebase", "--abort"]);
+    sandbox.git(["checkout", "-q", "--detach"]);
+    assert_ne!(sandbox.try_git(["rebase", "main"]).code, 0);
     sandbox.same_status();
 }
 
 #[test]
 fn commits_that_are_edited_or_split() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "four"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "four"]);
     sandbox.rebase("1s/pick/edit/", "HEAD~3");
     sandbox.same_status();
-    sandbox.git(&["reset", "-q", "HEAD~1"]);
+    sandbox.git(["reset", "-q", "HEAD~1"]);
     sandbox.same_status();
-    sandbox.git(&["rebase", "--abort"]);
+    sandbox.git(["rebase", "--abort"]);
     sandbox.rebase(
         "2a exec true\\nbreak\\nlabel x\\nupdate-ref refs/heads/u",
         "--root",
@@ -398,13 +398,13 @@ fn commits_that_are_edited_or_split() {
 #[test]
 fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["branch", "cafe"]);
-    sandbox.git(&["update-ref", "refs/rewritten/beef", "HEAD~1"]);
+    sandbox.git(["branch", "cafe"]);
+    sandbox.git(["update-ref", "refs/rewritten/beef", "HEAD~1"]);
     sandbox.rebase("1s/pick/break\\n&/", "HEAD~2");
     let id = sandbox.id("HEAD").to_string();
     let short = &id[..7];
     let beef = sandbox.id("cafe~1").to_string();
-    sandbox.git(&["update-ref", &format!("refs/rewritten/{beef}"), "HEAD"]);
+    sandbox.git(["update-ref", &format!("refs/rewritten/{beef}"), "HEAD"]);
     for (line, shown) in [
         ("pick ID # one", "pick SHORT # one"),
         ("p ID", "p SHORT"),
@@ -449,7 +449,7 @@ fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
         };
         sandbox.write(
             ".git/rebase-merge/git-rebase-todo",
-            &format!("{}\n", fill(line)),
+            format!("{}\n", fill(line)),
         );
         let status = sandbox.status(&["status"]);
         let mut lines = status
@@ -468,9 +468,9 @@ fn mailboxes() {
     let sandbox = with_conflicts();
     let patches = sandbox.root().join("patches");
     let patches = patches.to_str().unwrap();
-    sandbox.git(&["format-patch", "-q", "-o", patches, "main..side"]);
+    sandbox.git(["format-patch", "-q", "-o", patches, "main..side"]);
     let first = format!("{patches}/0001-side.patch");
-    assert_ne!(sandbox.try_git(&["am", "-q", &first]).code, 0);
+    assert_ne!(sandbox.try_git(["am", "-q", &first]).code, 0);
     sandbox.same_status();
     std::fs::write(sandbox.top().join(".git/rebase-apply/patch"), "").unwrap();
     sandbox.same_status();
@@ -479,51 +479,51 @@ fn mailboxes() {
 #[test]
 fn picks_and_reverts() {
     let sandbox = with_conflicts();
-    assert_ne!(sandbox.try_git(&["cherry-pick", "side~1"]).code, 0);
+    assert_ne!(sandbox.try_git(["cherry-pick", "side~1"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
-    sandbox.git(&["cherry-pick", "--abort"]);
-    assert_ne!(sandbox.try_git(&["cherry-pick", "side~1", "side"]).code, 0);
+    sandbox.git(["cherry-pick", "--abort"]);
+    assert_ne!(sandbox.try_git(["cherry-pick", "side~1", "side"]).code, 0);
     resolve(&sandbox);
-    sandbox.git(&["commit", "-q", "-m", "picked"]);
+    sandbox.git(["commit", "-q", "-m", "picked"]);
     sandbox.same_status();
-    sandbox.git(&["cherry-pick", "--quit"]);
-    assert_ne!(sandbox.try_git(&["revert", "--no-edit", "HEAD~2"]).code, 0);
+    sandbox.git(["cherry-pick", "--quit"]);
+    assert_ne!(sandbox.try_git(["revert", "--no-edit", "HEAD~2"]).code, 0);
     sandbox.same_status();
     resolve(&sandbox);
     sandbox.same_status();
-    sandbox.git(&["revert", "--abort"]);
+    sandbox.git(["revert", "--abort"]);
     assert_ne!(
         sandbox
-            .try_git(&["revert", "--no-edit", "HEAD~2", "HEAD~3"])
+            .try_git(["revert", "--no-edit", "HEAD~2", "HEAD~3"])
             .code,
         0
     );
     resolve(&sandbox);
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "reverted"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "reverted"]);
     sandbox.same_status();
 }
 
 #[test]
 fn a_bisection() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["bisect", "start", "HEAD", "HEAD~2"]);
+    sandbox.git(["bisect", "start", "HEAD", "HEAD~2"]);
     sandbox.same_status();
-    sandbox.git(&["checkout", "-q", "--detach"]);
-    sandbox.git(&["bisect", "start"]);
+    sandbox.git(["checkout", "-q", "--detach"]);
+    sandbox.git(["bisect", "start"]);
     sandbox.same_status();
 }
 
 #[test]
 fn sparse_checkouts() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["sparse-checkout", "set", "--no-sparse-index", "other"]);
+    sandbox.git(["sparse-checkout", "set", "--no-sparse-index", "other"]);
     sandbox.same_status();
     sandbox.write("dir/d", "here");
     sandbox.same_status();
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["sparse-checkout", "set", "--sparse-index", "other"]);
+    sandbox.git(["sparse-checkout", "set", "--sparse-index", "other"]);
     sandbox.same_status();
     // git's advice on standard error differs between versions.
     assert_eq!(
@@ -535,10 +535,10 @@ fn sparse_checkouts() {
     );
     let sandbox = Sandbox::with_history();
     sandbox.write("dir/sub/file", "further down");
-    sandbox.git(&["add", "dir"]);
-    sandbox.git(&["commit", "-q", "-m", "further down"]);
-    sandbox.git(&["sparse-checkout", "set", "--sparse-index", "other"]);
-    sandbox.git(&["read-tree", "--empty"]);
+    sandbox.git(["add", "dir"]);
+    sandbox.git(["commit", "-q", "-m", "further down"]);
+    sandbox.git(["sparse-checkout", "set", "--sparse-index", "other"]);
+    sandbox.git(["read-tree", "--empty"]);
     sandbox.same(&["status", "-v", "-uno"]);
     sandbox.same(&["status", "-vv", "-uno"]);
     // Patches are of all that is staged, whatever it is asked about.
@@ -551,9 +551,9 @@ fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
     for path in ["dir/a", "other/b", "top"] {
         sandbox.write(path, path);
     }
-    sandbox.git(&["add", "other", "top"]);
-    sandbox.git(&["sparse-checkout", "set", "--no-sparse-index", "dir"]);
-    sandbox.git(&["add", "-N", "dir"]);
+    sandbox.git(["add", "other", "top"]);
+    sandbox.git(["sparse-checkout", "set", "--no-sparse-index", "dir"]);
+    sandbox.git(["add", "-N", "dir"]);
     // git counts entries in its cache-tree that only record the intent to add, and then does not, by which it loses others.
     let options = ["status", "--porcelain", "--branch"];
     let full = [&["-c", "index.sparse=false"], options.as_slice()].concat();
@@ -569,14 +569,14 @@ fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
 fn sections_and_options() {
     let sandbox = Sandbox::with_history();
     sandbox.write(".gitignore", "*.o\n");
-    sandbox.git(&["mv", "dir/d", "dir/moved name"]);
-    sandbox.git(&["rm", "-q", "dir/e"]);
+    sandbox.git(["mv", "dir/d", "dir/moved name"]);
+    sandbox.git(["rm", "-q", "dir/e"]);
     sandbox.write("a", "changed");
     std::fs::remove_file(sandbox.top().join("b")).unwrap();
     std::fs::remove_file(sandbox.top().join("c")).unwrap();
     std::os::unix::fs::symlink("a", sandbox.top().join("c")).unwrap();
     sandbox.write("intended", "x");
-    sandbox.git(&["add", "-N", "intended"]);
+    sandbox.git(["add", "-N", "intended"]);
     for name in [
         "x.o",
         "untracked",
@@ -588,7 +588,7 @@ fn sections_and_options() {
         sandbox.write(name, name);
     }
     for number in 0..12 {
-        sandbox.write(&format!("file-{}", "x".repeat(number)), "");
+        sandbox.write(format!("file-{}", "x".repeat(number)), "");
     }
     sandbox.same_status();
     for arguments in [
@@ -645,8 +645,8 @@ fn sections_and_options() {
     ] {
         sandbox.same_in("dir", arguments);
     }
-    sandbox.git(&["rm", "-q", "--cached", "intended"]);
-    sandbox.git(&["stash", "-q"]);
+    sandbox.git(["rm", "-q", "--cached", "intended"]);
+    sandbox.git(["stash", "-q"]);
     for arguments in [
         &["status", "--show-stash"][..],
         &["-c", "status.showStash", "status"],
@@ -661,10 +661,10 @@ fn attributes_of_a_tree_that_is_not_there_are_missed_where_they_are_asked_for() 
     let sandbox = Sandbox::with_history();
     sandbox.same(&["--attr-source=HEAD~2", "status"]);
     sandbox.same(&["--attr-source=HEAD~7", "status"]);
-    sandbox.git(&["mv", "dir/d", "dir/moved"]);
+    sandbox.git(["mv", "dir/d", "dir/moved"]);
     sandbox.same(&["--attr-source=HEAD~7", "status"]);
     sandbox.write("dir/moved", "dir/d\nsome\nmore\nlines\nand another\n");
-    sandbox.git(&["add", "-A"]);
+    sandbox.git(["add", "-A"]);
     sandbox.same(&["--attr-source=HEAD~7", "status"]);
     sandbox.same(&["--attr-source=HEAD~7", "status", "--no-renames"]);
 }
@@ -688,7 +688,7 @@ fn submodules() {
     let sandbox = Sandbox::with_history();
     let url = inner.top();
     let url = url.to_str().unwrap();
-    sandbox.git(&[
+    sandbox.git([
         "-c",
         "protocol.file.allow=always",
         "submodule",
@@ -699,8 +699,8 @@ fn submodules() {
     ]);
     let summary = ["-c", "status.submoduleSummary", "status"];
     sandbox.same(&summary);
-    sandbox.git(&["commit", "-q", "-m", "submodule"]);
-    sandbox.git(&["-C", "sub", "checkout", "-q", "HEAD~2"]);
+    sandbox.git(["commit", "-q", "-m", "submodule"]);
+    sandbox.git(["-C", "sub", "checkout", "-q", "HEAD~2"]);
     sandbox.write("sub/a", "changed");
     sandbox.write("sub/untracked", "x");
     sandbox.same_status();
@@ -718,7 +718,7 @@ fn submodules() {
         "status",
         "--ignore-submodules",
     ]);
-    sandbox.git(&["add", "sub"]);
+    sandbox.git(["add", "sub"]);
     sandbox.same(&summary);
     sandbox.same(&[
         "-c",
@@ -732,7 +732,7 @@ fn submodules() {
 #[test]
 fn patches_need_git() {
     let sandbox = Sandbox::with_history();
-    let mut command = sandbox.command(VIGIL, &sandbox.top(), &["status", "-v"]);
+    let mut command = sandbox.command(VIGIL, sandbox.top(), ["status", "-v"]);
     let output = command.env("PATH", "/none").output().unwrap();
     assert_eq!(output.status.code(), Some(128));
     assert_eq!(
@@ -740,7 +740,7 @@ fn patches_need_git() {
         "fatal: cannot run git for the patches of --verbose: No such file or directory\n"
     );
     let arguments = ["status", "-v", "--", "dir/no/such/file"];
-    let mut command = sandbox.command(VIGIL, &sandbox.top(), &arguments);
+    let mut command = sandbox.command(VIGIL, sandbox.top(), arguments);
     let output = command.env("PATH", "/none").output().unwrap();
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),

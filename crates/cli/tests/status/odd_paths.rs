@@ -39,8 +39,8 @@ fn repository() -> Sandbox {
     sandbox.write("a/b", "other text\n");
     sandbox.write("a/deep/c", "more\n");
     sandbox.write("z", "last\n");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "one"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "one"]);
     sandbox
 }
 
@@ -71,7 +71,7 @@ fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
         let file = std::fs::File::options().write(true).open(&place).unwrap();
         file.set_modified(then).unwrap();
     };
-    let keep = |is_kept: &str| sandbox.git(&["config", "vigil.stateFile", is_kept]);
+    let keep = |is_kept: &str| sandbox.git(["config", "vigil.stateFile", is_kept]);
     put(bytes);
     keep("false");
     same_in_all_formats(sandbox);
@@ -85,7 +85,7 @@ fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
         sandbox.same(&["--no-optional-locks", "status", "--porcelain=v2"]);
         sandbox.same(&["--no-optional-locks", "status", "-s", "-uall"]);
     }
-    let verified = sandbox.command(VIGIL, &sandbox.top(), &["state", "verify"]);
+    let verified = sandbox.command(VIGIL, sandbox.top(), ["state", "verify"]);
     let verified = { verified }.output().unwrap();
     assert!(verified.status.success(), "{verified:?}");
     put(&sound);

@@ -56,7 +56,7 @@ fn is_marked(text: &str) -> bool {
 /// With a tag, a changed file and some that are not tracked.
 fn changed() -> Sandbox {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["tag", "v1"]);
+    sandbox.git(["tag", "v1"]);
     sandbox.write("a", "changed");
     for name in ["new", "newer", "newest"] {
         sandbox.write(name, "");
@@ -190,7 +190,7 @@ fn a_pager_counts_as_a_terminal() {
     // One above this process.
     for value in ["true", "1", "false", "0", ""] {
         let run = |program| {
-            let mut command = sandbox.command(program, &sandbox.top(), &["status"]);
+            let mut command = sandbox.command(program, sandbox.top(), ["status"]);
             command.env("GIT_PAGER_IN_USE", value).output().unwrap()
         };
         assert_eq!(run(VIGIL), run("git"), "{value}");
@@ -201,7 +201,7 @@ fn a_pager_counts_as_a_terminal() {
 fn nothing_is_paged_but_a_terminal() {
     let sandbox = changed();
     let run = |program| {
-        let mut command = sandbox.command(program, &sandbox.top(), &["-p", "status"]);
+        let mut command = sandbox.command(program, sandbox.top(), ["-p", "status"]);
         command.env("GIT_PAGER", "no-such-pager").output().unwrap()
     };
     let ours = run(VIGIL);
@@ -249,7 +249,7 @@ fn a_pager_that_cannot_be_run_is_told_in_git_s_words() {
         assert_eq!(same(&sandbox, arguments, variables).0, 0);
     }
     sandbox.write(".git/more", "[core]\n\n\tpager\n");
-    sandbox.git(&["config", "include.path", "more"]);
+    sandbox.git(["config", "include.path", "more"]);
     assert_eq!(same(&sandbox, "-p status", &[]).0, 128);
 }
 
@@ -311,13 +311,13 @@ fn a_pager_that_reads_no_further_ends_the_command() {
     let sandbox = Sandbox::with_history();
     // More than fits into any pipe.
     let line = "some line of a text\n";
-    sandbox.write("long", &line.repeat(200_000));
+    sandbox.write("long", line.repeat(200_000));
     sandbox.write("many/.keep", "");
     for number in 0..3_000 {
         let folder = format!("many/folder-with-a-long-name-{}", number / 1000);
-        sandbox.write(&format!("{folder}/file-with-a-long-name-{number}"), "");
+        sandbox.write(format!("{folder}/file-with-a-long-name-{number}"), "");
     }
-    sandbox.git(&["add", "long"]);
+    sandbox.git(["add", "long"]);
     let pager = ("GIT_PAGER", "head -n 1; exec <&-; echo done");
     for (arguments, first) in [
         ("-p cat-file -p :long", "some line of a text"),

@@ -5,7 +5,7 @@ use crate::sandbox::Sandbox;
 #[test]
 fn modes_are_attributes() {
     let sandbox = Sandbox::with_history();
-    sandbox.git(&["update-index", "--chmod=+x", "c"]);
+    sandbox.git(["update-index", "--chmod=+x", "c"]);
     sandbox.write("new/file", "file");
     std::os::unix::fs::symlink("a", sandbox.top().join("link")).unwrap();
     sandbox.write("mode=644", "text");
@@ -26,7 +26,7 @@ fn modes_are_attributes() {
     };
     ask();
     // What is asked about has to be there.
-    sandbox.git(&["rm", "-q", "dir/d"]);
+    sandbox.git(["rm", "-q", "dir/d"]);
     ask();
     std::fs::remove_file(sandbox.top().join("b")).unwrap();
     ask();

@@ -12,9 +12,9 @@ fn held_up() -> Sandbox {
     let gate = sandbox.make_pipe("gate");
     sandbox.write(".gitattributes", "held filter=gate\n");
     sandbox.write("held", "1\n");
-    sandbox.git(&["add", "."]);
+    sandbox.git(["add", "."]);
     let filter = format!("cat '{}' >/dev/null; cat", gate.display());
-    sandbox.git(&["config", "filter.gate.clean", &filter]);
+    sandbox.git(["config", "filter.gate.clean", &filter]);
     // Of another time and the old size, so that its contents must be compared.
     sandbox.write("held", "2\n");
     let file = OpenOptions::new()

@@ -39,7 +39,7 @@ impl Sandbox {
     pub(crate) fn committed(self) -> Self {
         let this = self;
         for name in ["b", "c", "dir/d", "dir/e"] {
-            this.write(name, &format!("{name}\nsome\nmore\nlines\n"));
+            this.write(name, format!("{name}\nsome\nmore\nlines\n"));
         }
         this.git(["add", "."]);
         for number in ["one", "two", "three"] {

@@ -10,8 +10,8 @@ fn with_submodule(modules: &str) -> Sandbox {
     let nested = Sandbox::with_history();
     std::fs::rename(nested.top(), sandbox.top().join("s")).unwrap();
     sandbox.write(".gitmodules", modules);
-    sandbox.git(&["-c", "advice.addEmbeddedRepo=false", "add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "module"]);
+    sandbox.git(["-c", "advice.addEmbeddedRepo=false", "add", "."]);
+    sandbox.git(["commit", "-q", "-m", "module"]);
     sandbox.write("s/new", "");
     sandbox.write("s/a", "changed");
     sandbox
@@ -37,20 +37,20 @@ const IGNORED: &str = "[submodule \"s\"]\n\tpath = s\n\turl = nowhere\n\tignore 
 fn rules_for_submodules_are_those_of_head_where_there_are_no_others() {
     let sandbox = with_submodule(IGNORED);
     same(&sandbox);
-    sandbox.git(&["mv", ".gitmodules", "renamed"]);
+    sandbox.git(["mv", ".gitmodules", "renamed"]);
     same(&sandbox);
-    sandbox.git(&["commit", "-q", "-m", "renamed"]);
+    sandbox.git(["commit", "-q", "-m", "renamed"]);
     same(&sandbox);
-    sandbox.git(&["reset", "-q", "--soft", "HEAD^"]);
+    sandbox.git(["reset", "-q", "--soft", "HEAD^"]);
     same(&sandbox);
-    sandbox.git(&["rm", "-q", "--cached", "renamed"]);
+    sandbox.git(["rm", "-q", "--cached", "renamed"]);
     same(&sandbox);
-    sandbox.git(&["config", "submodule.s.ignore", "untracked"]);
+    sandbox.git(["config", "submodule.s.ignore", "untracked"]);
     same(&sandbox);
     let unborn = with_submodule(IGNORED);
-    unborn.git(&["rm", "-q", "--cached", ".gitmodules"]);
+    unborn.git(["rm", "-q", "--cached", ".gitmodules"]);
     std::fs::remove_file(unborn.top().join(".gitmodules")).unwrap();
-    unborn.git(&["update-ref", "-d", "HEAD"]);
+    unborn.git(["update-ref", "-d", "HEAD"]);
     same(&unborn);
 }
 
@@ -69,9 +69,9 @@ fn what_is_no_configuration_in_a_blob_is_complained_of() {
             let sandbox = with_submodule(&modules);
             std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
             same(&sandbox);
-            sandbox.git(&["rm", "-q", "--cached", ".gitmodules"]);
+            sandbox.git(["rm", "-q", "--cached", ".gitmodules"]);
             same(&sandbox);
-            sandbox.git(&["reset", "-q", "--hard"]);
+            sandbox.git(["reset", "-q", "--hard"]);
             sandbox.write("s/a", "changed");
             same(&sandbox);
             std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
@@ -92,10 +92,7 @@ fn entries_below_a_submodule() {
             let empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
             let lines = stages.iter();
             let lines = lines.map(|stage| format!("100644 {empty} {stage}\t{aside}\n"));
-            sandbox.git_fed(
-                &["update-index", "--index-info"],
-                &lines.collect::<String>(),
-            );
+            sandbox.git_fed(["update-index", "--index-info"], lines.collect::<String>());
             let index = std::fs::read(sandbox.top().join(".git/index")).unwrap();
             let index = index.replace(&aside, name);
             std::fs::write(sandbox.top().join(".git/index"), index).unwrap();

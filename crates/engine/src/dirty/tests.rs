@@ -19,7 +19,7 @@ fn dirt(sandbox: &Sandbox) -> (bool, bool) {
     let settings = settings_of(&own).unwrap();
     let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
     let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
-    let theirs = sandbox.git(&["describe", "--always", "--dirty"]);
+    let theirs = sandbox.git(["describe", "--always", "--dirty"]);
     (ours, theirs.ends_with("-dirty"))
 }
 
@@ -38,27 +38,27 @@ fn the_working_tree_is_dirty_where_git_says_so() {
         ("modified", true, &|s| write(s, "file1", "x")),
         ("staged and taken back", true, &|s| {
             write(s, "file1", "x");
-            s.git(&["add", "file1"]);
+            s.git(["add", "file1"]);
             write(s, "file1", "file1");
         }),
         ("deleted", true, &|s| remove(s, "file1")),
         ("only in the index", false, &|s| {
             write(s, "new", "x");
-            s.git(&["add", "new"]);
+            s.git(["add", "new"]);
             remove(s, "new");
         }),
         ("intended", true, &|s| {
             write(s, "new", "x");
-            s.git(&["add", "-N", "new"]);
+            s.git(["add", "-N", "new"]);
         }),
         ("intended and gone", false, &|s| {
             write(s, "new", "x");
-            s.git(&["add", "-N", "new"]);
+            s.git(["add", "-N", "new"]);
             remove(s, "new");
         }),
         ("an empty file gone", true, &|s| {
             write(s, "empty", "");
-            s.git(&["add", "empty"]);
+            s.git(["add", "empty"]);
             s.commit("empty");
             remove(s, "empty");
         }),
@@ -75,29 +75,27 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
     type Step<'a> = &'a dyn Fn(&Sandbox);
     let commit: Step<'_> = &|s| {
         let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-        s.git_in(&s.top().join("sub"), &args);
+        s.git_in(s.top().join("sub"), args);
     };
     let states: [(&str, Step<'_>); 6] = [
         ("clean", &|_| {}),
         ("new commit", commit),
         ("staged", &|s| {
             commit(s);
-            s.git(&["add", "sub"]);
+            s.git(["add", "sub"]);
         }),
         ("added", &|s| {
-            s.git_in(&s.top(), &["init", "-q", "more"]);
+            s.git_in(s.top(), ["init", "-q", "more"]);
             let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-            s.git_in(&s.top().join("more"), &args);
-            s.git(&["add", "more"]);
+            s.git_in(s.top().join("more"), args);
+            s.git(["add", "more"]);
         }),
-        ("removed", &|s| {
-            drop(s.git(&["rm", "-q", "--cached", "sub"]))
-        }),
+        ("removed", &|s| drop(s.git(["rm", "-q", "--cached", "sub"]))),
         ("now a file", &|s| {
-            s.git(&["rm", "-q", "--cached", "sub"]);
+            s.git(["rm", "-q", "--cached", "sub"]);
             std::fs::remove_dir_all(s.top().join("sub")).unwrap();
             std::fs::write(s.top().join("sub"), "x").unwrap();
-            s.git(&["add", "sub"]);
+            s.git(["add", "sub"]);
         }),
     ];
     for (ignore, states) in [
@@ -106,13 +104,13 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
     ] {
         for (name, change) in states {
             let sandbox = Sandbox::new().with_five_commits();
-            sandbox.git_in(&sandbox.top(), &["init", "-q", "sub"]);
+            sandbox.git_in(sandbox.top(), ["init", "-q", "sub"]);
             commit(&sandbox);
             let module =
                 |name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n{ignore}\n");
             let modules = [module("sub"), module("more")].concat();
             std::fs::write(sandbox.top().join(".gitmodules"), modules).unwrap();
-            sandbox.git(&["add", ".gitmodules", "sub"]);
+            sandbox.git(["add", ".gitmodules", "sub"]);
             sandbox.commit("with a submodule");
             change(&sandbox);
             let (ours, theirs) = dirt(&sandbox);

@@ -57,7 +57,7 @@ fn some_files(repo: &Repo) {
     for path in ["a", "a-b", "a.b/c", "deep/er/file", "deep/file", "z"] {
         repo.write(path, path);
     }
-    repo.write(&format!("long/{}/{}", "n".repeat(200), "m".repeat(250)), "");
+    repo.write(format!("long/{}/{}", "n".repeat(200), "m".repeat(250)), "");
     repo.git(["add", "."]);
 }
 

@@ -15,11 +15,11 @@ fn filled() -> Sandbox {
             .collect();
         fs::create_dir_all(sandbox.top().join("d/e")).unwrap();
         fs::write(sandbox.top().join("d/e/file"), lines).unwrap();
-        sandbox.git(&["add", "."]);
+        sandbox.git(["add", "."]);
         sandbox.commit(&format!("commit {n}"));
     }
-    sandbox.git(&["tag", "-a", "-m", "t", "one"]);
-    sandbox.git(&["tag", "-a", "-m", "t", "two", "one"]);
+    sandbox.git(["tag", "-a", "-m", "t", "one"]);
+    sandbox.git(["tag", "-a", "-m", "t", "two", "one"]);
     sandbox
 }
 
@@ -35,11 +35,11 @@ fn pack_of(sandbox: &Sandbox, extension: &str) -> PathBuf {
 /// What git says when it reads a tree, with absolute paths.
 /// What git says of `tree` at the top of the working tree, where messages name files from.
 fn cat_tree(sandbox: &Sandbox, tree: &str) -> String {
-    sandbox.try_git(&["cat-file", "tree", tree]).stderr
+    sandbox.try_git(["cat-file", "tree", tree]).stderr
 }
 
 fn all_ids(sandbox: &Sandbox) -> Vec<(ObjectId, String)> {
-    let list = sandbox.git(&[
+    let list = sandbox.git([
         "cat-file",
         "--batch-check",
         "--batch-all-objects",
@@ -85,18 +85,18 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
         let objects = sandbox.open_objects();
         check_all(&sandbox, &objects);
         sandbox.commit("two");
-        sandbox.git(&["repack", "-adq"]);
+        sandbox.git(["repack", "-adq"]);
         check_all(&sandbox, &objects.clone());
         sandbox.commit("three");
-        sandbox.git(&["repack", "-dq"]);
-        sandbox.git(&["multi-pack-index", "write"]);
+        sandbox.git(["repack", "-dq"]);
+        sandbox.git(["multi-pack-index", "write"]);
         check_all(&sandbox, &objects);
-        sandbox.git(&["repack", "-adq"]);
+        sandbox.git(["repack", "-adq"]);
         check_all(&sandbox, &objects);
     }
     let sandbox = filled();
     let objects = sandbox.open_objects();
-    sandbox.git(&["clone", "-q", "-s", ".", "../clone"]);
+    sandbox.git(["clone", "-q", "-s", ".", "../clone"]);
     let mut clone = sandbox.repository();
     clone.object_dir = sandbox.root().join("clone/.git/objects");
     check_all(&sandbox, &Objects::open(&clone).unwrap());
@@ -137,7 +137,7 @@ fn many_packs_after_opening_are_found() {
             .unwrap()
             .is_some()
     );
-    sandbox.git(&["repack", "-adq"]);
+    sandbox.git(["repack", "-adq"]);
     let pack = pack_of(&sandbox, "pack");
     for n in 0..150 {
         for extension in ["pack", "idx"] {
@@ -149,14 +149,14 @@ fn many_packs_after_opening_are_found() {
     assert_eq!(objects.read(&second, &mut buf).unwrap(), Some(Kind::Commit));
     let names = format!("{second}\n");
     sandbox.git_fed(
-        &[
+        [
             "pack-objects",
             "-q",
             pack.with_file_name("pack").to_str().unwrap(),
         ],
         names.as_bytes(),
     );
-    sandbox.git(&["prune-packed"]);
+    sandbox.git(["prune-packed"]);
     assert_eq!(objects.read(&second, &mut buf).unwrap(), Some(Kind::Commit));
 }
 
@@ -177,10 +177,10 @@ fn packs_that_are_gone_are_let_go_of() {
     let refs = Refs::open(&repo).unwrap();
     let mut objects = sandbox.open_objects();
     for n in 0..3 {
-        sandbox.git(&["repack", "-adfq"]);
+        sandbox.git(["repack", "-adfq"]);
         check_all(&sandbox, &objects.clone());
         sandbox.commit(&format!("more {n}"));
-        sandbox.git(&["repack", "-adfq"]);
+        sandbox.git(["repack", "-adfq"]);
         assert_ne!(mapped_and_gone(&sandbox), [""; 0]);
         objects.refresh(&repo, &refs).unwrap();
         assert_eq!(mapped_and_gone(&sandbox), [""; 0]);
@@ -198,15 +198,15 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
     let sandbox = filled();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
-    sandbox.git(&["repack", "-adq"]);
+    sandbox.git(["repack", "-adq"]);
     let mut objects = sandbox.open_objects();
     let head = sandbox.id("HEAD");
     let mut buf = Vec::new();
     assert!(objects.read(&head, &mut buf).unwrap().is_some());
-    sandbox.git(&["tag", "-d", "one", "two"]);
-    sandbox.git(&["reset", "-q", "--hard", "HEAD^"]);
-    sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
-    sandbox.git(&["repack", "-adq"]);
+    sandbox.git(["tag", "-d", "one", "two"]);
+    sandbox.git(["reset", "-q", "--hard", "HEAD^"]);
+    sandbox.git(["reflog", "expire", "--expire=now", "--all"]);
+    sandbox.git(["repack", "-adq"]);
     objects.refresh(&repo, &refs).unwrap();
     assert_eq!(objects.read(&head, &mut buf).unwrap(), None);
     assert!(objects.commit(&sandbox.id("HEAD")).is_ok());
@@ -216,11 +216,11 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
 #[test]
 fn objects_are_found_elsewhere_when_their_pack_is_gone() {
     let sandbox = filled();
-    sandbox.git(&["repack", "-adq"]);
+    sandbox.git(["repack", "-adq"]);
     let objects = sandbox.open_objects();
     let ids = all_ids(&sandbox);
     objects.starting_with("0000".into()).unwrap();
-    sandbox.git(&["repack", "-adfq"]);
+    sandbox.git(["repack", "-adfq"]);
     let mut buf = Vec::new();
     for (id, _) in ids {
         assert!(objects.read(&id, &mut buf).unwrap().is_some());
@@ -230,7 +230,7 @@ fn objects_are_found_elsewhere_when_their_pack_is_gone() {
 #[test]
 fn alternates_come_and_go() {
     let sandbox = filled();
-    sandbox.git(&["clone", "-q", "-s", ".", "../clone"]);
+    sandbox.git(["clone", "-q", "-s", ".", "../clone"]);
     let mut repo = sandbox.repository();
     repo.object_dir = sandbox.root().join("clone/.git/objects");
     let list = repo.object_dir.join("info/alternates");
@@ -261,7 +261,7 @@ fn alternates_come_and_go() {
 #[test]
 fn damage_is_told_each_time_and_repair_is_seen() {
     let sandbox = filled();
-    sandbox.git(&["repack", "-adfq"]);
+    sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
     let path = pack_of(&sandbox, "pack");
     let good = fs::read(&path).unwrap();
@@ -322,7 +322,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
     let refs = Refs::open(&repo).unwrap();
     let mut objects = sandbox.open_objects();
     let (head, old) = (sandbox.id("HEAD"), sandbox.id("HEAD~3"));
-    sandbox.git(&["replace", &head.to_string(), &old.to_string()]);
+    sandbox.git(["replace", &head.to_string(), &old.to_string()]);
     assert_eq!(objects.commit(&head).unwrap().message, "commit 5\n");
     objects.refresh(&repo, &refs).unwrap();
     assert_eq!(objects.commit(&head).unwrap().message, "commit 2\n");
@@ -333,7 +333,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
         Objects::open(&off).unwrap().commit(&head).unwrap().message,
         "commit 5\n"
     );
-    sandbox.git(&["replace", "-d", &head.to_string()]);
+    sandbox.git(["replace", "-d", &head.to_string()]);
 
     fs::create_dir_all(sandbox.git_dir().join("info")).unwrap();
     let graft = format!("# comment\nbad line\n{head} {old} {old}\n{head}\n");
@@ -401,7 +401,7 @@ fn damaged_loose_objects_are_named() {
 #[test]
 fn damaged_packs_and_indexes_never_trip() {
     let sandbox = filled();
-    sandbox.git(&["repack", "-adfq", "--depth=20", "--window=20"]);
+    sandbox.git(["repack", "-adfq", "--depth=20", "--window=20"]);
     let ids = all_ids(&sandbox);
     let mut failures = 0;
     for extension in ["pack", "idx"] {
@@ -440,11 +440,11 @@ fn damaged_packs_and_indexes_never_trip() {
 #[test]
 fn a_damaged_packed_object_is_named_with_its_pack() {
     let sandbox = filled();
-    sandbox.git(&["repack", "-adfq"]);
+    sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
     let path = pack_of(&sandbox, "pack");
     let index = fs::read(path.with_extension("idx")).unwrap();
-    let offsets = sandbox.git_fed(&["show-index"], &index);
+    let offsets = sandbox.git_fed(["show-index"], &index);
     let offset: usize = offsets
         .lines()
         .find(|l| l.contains(&tree.to_string()))
@@ -480,7 +480,7 @@ fn abbreviations_tell_objects_apart() {
         for n in 0..1500 {
             fs::write(sandbox.top().join(format!("f{n}")), n.to_string()).unwrap();
         }
-        sandbox.git(&["add", "."]);
+        sandbox.git(["add", "."]);
         let objects = sandbox.open_objects();
         let ids = all_ids(&sandbox);
         let mut longer = 0;
@@ -490,7 +490,7 @@ fn abbreviations_tell_objects_apart() {
                 .iter()
                 .filter(|(other, _)| other.to_string().starts_with(digits));
             if alike.count() > 1 {
-                let wanted = sandbox.git(&["rev-parse", "--short=4", &id.to_string()]);
+                let wanted = sandbox.git(["rev-parse", "--short=4", &id.to_string()]);
                 assert_eq!(objects.abbreviate_to(id, 4).unwrap(), wanted.trim_end());
                 longer += 1;
             }

@@ -111,16 +111,16 @@ mod tests {
                 sandbox.commit("two");
             }),
             ("switch", |sandbox| {
-                sandbox.git(&["switch", "-q", "other"]);
+                sandbox.git(["switch", "-q", "other"]);
             }),
             ("detach", |sandbox| {
-                sandbox.git(&["switch", "-q", "--detach"]);
+                sandbox.git(["switch", "-q", "--detach"]);
             }),
             ("delete", |sandbox| {
-                sandbox.git(&["update-ref", "-d", "refs/heads/main"]);
+                sandbox.git(["update-ref", "-d", "refs/heads/main"]);
             }),
             ("pack", |sandbox| {
-                sandbox.git(&["pack-refs", "--all"]);
+                sandbox.git(["pack-refs", "--all"]);
             }),
             ("in place", |sandbox| {
                 let path = sandbox.git_dir().join("HEAD");
@@ -135,7 +135,7 @@ mod tests {
         for (what, change) in changes {
             let sandbox = Sandbox::new();
             sandbox.commit("one");
-            sandbox.git(&["branch", "other"]);
+            sandbox.git(["branch", "other"]);
             let refs = Refs::open(&sandbox.repository()).unwrap().remembering();
             let head = refs.read_head().unwrap();
             let known = KnownHead::read(&refs, &head, later()).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     fn only_what_plain_files_say_is_remembered() {
         let sandbox = Sandbox::new();
         let commit = sandbox.commit("one");
-        sandbox.git(&["symbolic-ref", "refs/heads/by-way", "refs/heads/main"]);
+        sandbox.git(["symbolic-ref", "refs/heads/by-way", "refs/heads/main"]);
         let is_remembered = || {
             let refs = Refs::open(&sandbox.repository()).unwrap();
             let head = refs.read_head().unwrap();
@@ -162,19 +162,19 @@ mod tests {
             KnownHead::read(&refs, &head, later()).is_some()
         };
         assert!(is_remembered());
-        sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/by-way"]);
+        sandbox.git(["symbolic-ref", "HEAD", "refs/heads/by-way"]);
         assert!(!is_remembered());
-        sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+        sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
         assert!(!is_remembered());
-        sandbox.git(&["update-ref", "--no-deref", "HEAD", &commit.to_string()]);
+        sandbox.git(["update-ref", "--no-deref", "HEAD", &commit.to_string()]);
         assert!(is_remembered());
-        sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
-        sandbox.git(&["pack-refs", "--all"]);
+        sandbox.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
+        sandbox.git(["pack-refs", "--all"]);
         assert!(!is_remembered());
         let head = sandbox.git_dir().join("HEAD");
         fs::remove_file(&head).unwrap();
         std::os::unix::fs::symlink("refs/heads/main", head).unwrap();
-        sandbox.git(&["update-ref", "refs/heads/main", &commit.to_string()]);
+        sandbox.git(["update-ref", "refs/heads/main", &commit.to_string()]);
         assert!(!is_remembered());
     }
 }

@@ -18,7 +18,7 @@ fn listed(refs: &Refs, prefix: &str) -> String {
 fn by_git(sandbox: &Sandbox, folder: &Path) -> String {
     sandbox.git_in(
         folder,
-        &["for-each-ref", "--format=%(objectname) %(refname)"],
+        ["for-each-ref", "--format=%(objectname) %(refname)"],
     )
 }
 
@@ -35,21 +35,21 @@ fn references_are_those_of_git_in_every_format() {
             }
         );
         let first = sandbox.commit("one");
-        sandbox.git(&["branch", "a/b/c"]);
-        sandbox.git(&["branch", "a-b"]);
-        sandbox.git(&["branch", "a.b"]);
-        sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
-        sandbox.git(&["tag", "light"]);
-        sandbox.git(&["pack-refs", "--all"]);
+        sandbox.git(["branch", "a/b/c"]);
+        sandbox.git(["branch", "a-b"]);
+        sandbox.git(["branch", "a.b"]);
+        sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
+        sandbox.git(["tag", "light"]);
+        sandbox.git(["pack-refs", "--all"]);
         let second = sandbox.commit("two");
-        sandbox.git(&["tag", "-a", "-m", "t", "later"]);
-        sandbox.git(&["update-ref", "-d", "refs/heads/a-b"]);
-        sandbox.git(&[
+        sandbox.git(["tag", "-a", "-m", "t", "later"]);
+        sandbox.git(["update-ref", "-d", "refs/heads/a-b"]);
+        sandbox.git([
             "symbolic-ref",
             "refs/remotes/origin/HEAD",
             "refs/heads/main",
         ]);
-        sandbox.git(&["symbolic-ref", "refs/heads/dangling", "refs/heads/nowhere"]);
+        sandbox.git(["symbolic-ref", "refs/heads/dangling", "refs/heads/nowhere"]);
 
         let expected = by_git(&sandbox, &sandbox.top());
         assert_eq!(listed(&refs, ""), expected, "{format:?} {hash:?}");
@@ -91,7 +91,7 @@ fn references_are_those_of_git_in_every_format() {
                 .unwrap(),
             Some("refs/heads/main".into())
         );
-        sandbox.git(&["checkout", "-q", "--detach"]);
+        sandbox.git(["checkout", "-q", "--detach"]);
         assert_eq!(refs.head().unwrap(), Head::Detached(second));
     }
 }
@@ -102,7 +102,7 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
         let sandbox = Sandbox::with(format, hash);
         let id = sandbox.commit("one");
         let linked = sandbox.root().join("linked");
-        sandbox.git(&[
+        sandbox.git([
             "worktree",
             "add",
             "-q",
@@ -110,9 +110,9 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
             "topic",
             linked.to_str().unwrap(),
         ]);
-        sandbox.git(&["update-ref", "refs/bisect/bad", "HEAD"]);
-        sandbox.git_in(&linked, &["update-ref", "refs/bisect/good", "HEAD"]);
-        sandbox.git_in(&linked, &["update-ref", "refs/worktree/x", "HEAD"]);
+        sandbox.git(["update-ref", "refs/bisect/bad", "HEAD"]);
+        sandbox.git_in(&linked, ["update-ref", "refs/bisect/good", "HEAD"]);
+        sandbox.git_in(&linked, ["update-ref", "refs/worktree/x", "HEAD"]);
         let refs = Refs::open(&sandbox.repository()).unwrap();
         let own = sandbox.git_dir().join("worktrees/linked");
         let theirs = Refs::open(&sandbox.repository_at(own, linked.clone())).unwrap();
@@ -142,7 +142,7 @@ fn stash_entries_are_counted_as_git_counts_them() {
         sandbox.commit("one");
         let refs = Refs::open(&sandbox.repository()).unwrap();
         let by_git = || {
-            let status = sandbox.git(&["status", "--porcelain=v2", "--show-stash"]);
+            let status = sandbox.git(["status", "--porcelain=v2", "--show-stash"]);
             let count = status
                 .lines()
                 .find_map(|line| line.strip_prefix("# stash "));
@@ -152,13 +152,13 @@ fn stash_entries_are_counted_as_git_counts_them() {
         fs::write(sandbox.top().join("file"), "x").unwrap();
         for round in 0..4 {
             fs::write(sandbox.top().join("file"), round.to_string()).unwrap();
-            sandbox.git(&["stash", "-u", "-q"]);
+            sandbox.git(["stash", "-u", "-q"]);
             assert_eq!(refs.stash_count().unwrap(), round + 1, "{format:?}");
             assert_eq!(by_git(), round + 1);
         }
-        sandbox.git(&["stash", "drop", "-q", "stash@{2}"]);
+        sandbox.git(["stash", "drop", "-q", "stash@{2}"]);
         assert_eq!(refs.stash_count().unwrap(), by_git(), "{format:?}");
-        sandbox.git(&["stash", "clear"]);
+        sandbox.git(["stash", "clear"]);
         assert_eq!((refs.stash_count().unwrap(), by_git()), (0, 0));
     }
 }
@@ -175,7 +175,7 @@ fn broken_references_are_taken_as_git_takes_them() {
         name: "".into(),
         id: None,
     };
-    let by_git = || sandbox.try_git(&["status", "--porcelain=v2", "--branch"]);
+    let by_git = || sandbox.try_git(["status", "--porcelain=v2", "--branch"]);
     for content in [
         "garbage\n",
         "ref: refs/heads/bad..name\n",
@@ -226,7 +226,7 @@ fn head_may_be_a_symbolic_link_and_a_reference_a_folder_or_pipe() {
             id: Some(id)
         }
     );
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     fs::create_dir_all(sandbox.git_dir().join("refs/heads/main/empty")).unwrap();
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(id));
     assert_eq!(refs.resolve("refs/heads/main/empty".into()).unwrap(), None);
@@ -258,14 +258,14 @@ fn names_are_shortened_and_expanded_as_git_does() {
         "refs/heads/other/y",
     ];
     for name in names {
-        sandbox.git(&["update-ref", name, &id]);
+        sandbox.git(["update-ref", name, &id]);
     }
     let refs = Refs::open(&sandbox.repository()).unwrap();
     for strict in ["false", "true"] {
-        sandbox.git(&["config", "core.warnAmbiguousRefs", strict]);
+        sandbox.git(["config", "core.warnAmbiguousRefs", strict]);
         for name in names {
             if strict == "false" {
-                let short = sandbox.git(&["for-each-ref", "--format=%(refname:short)", name]);
+                let short = sandbox.git(["for-each-ref", "--format=%(refname:short)", name]);
                 assert_eq!(refs.shorten(name.into()).unwrap(), short.as_str(), "{name}");
             }
         }
@@ -297,11 +297,11 @@ fn names_are_shortened_and_expanded_as_git_does() {
 fn packed_references_that_move_are_read_again() {
     let sandbox = Sandbox::new();
     let one = sandbox.commit("one");
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     let refs = Refs::open(&sandbox.repository()).unwrap();
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(one));
     let two = sandbox.commit("two");
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(two));
     fs::remove_file(sandbox.git_dir().join("packed-refs")).unwrap();
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), None);
@@ -371,8 +371,8 @@ fn messages_keep_the_bytes_of_names_and_lines() {
 fn links_and_pipes_are_listed_as_by_git() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
-    sandbox.git(&["tag", "a"]);
-    sandbox.git(&["tag", "in/b"]);
+    sandbox.git(["tag", "a"]);
+    sandbox.git(["tag", "in/b"]);
     let tags = sandbox.git_dir().join("refs/tags");
     for (target, name) in [
         ("a", "to-file"),
@@ -408,12 +408,12 @@ fn many_loose_references_are_read_as_by_git() {
         let names =
             names.map(|(number, id)| format!("update refs/tags/{folder}{number:04} {id}\n"));
         sandbox.git_fed(
-            &["update-ref", "--stdin"],
+            ["update-ref", "--stdin"],
             names.collect::<String>().as_bytes(),
         );
     };
     create("t", 5);
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     create("t", 2);
     create("in/side", 1);
     let tags = sandbox.git_dir().join("refs/tags");

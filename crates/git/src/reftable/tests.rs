@@ -11,14 +11,14 @@ fn stack_of(sandbox: &Sandbox) -> Stack {
 /// A repository with enough references for indexes of several levels.
 fn large(count: usize, block_size: &str) -> Sandbox {
     let sandbox = Sandbox::with(RefFormat::Reftable, Kind::Sha1);
-    sandbox.git(&["config", "reftable.blockSize", block_size]);
+    sandbox.git(["config", "reftable.blockSize", block_size]);
     let id = sandbox.commit("one");
     let mut input = String::new();
     for n in 0..count {
         input.push_str(&format!("create refs/tags/{n:05} {id}\n"));
     }
-    sandbox.git_fed(&["update-ref", "--stdin"], input.as_bytes());
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git_fed(["update-ref", "--stdin"], input.as_bytes());
+    sandbox.git(["pack-refs", "--all"]);
     sandbox
 }
 
@@ -80,7 +80,7 @@ fn of_several_tables_the_last_counts() {
                 _ => format!("update {name} {second}\n"),
             });
         }
-        sandbox.git_fed(&["update-ref", "--stdin"], input.as_bytes());
+        sandbox.git_fed(["update-ref", "--stdin"], input.as_bytes());
         let stack = stack_of(&sandbox);
         let mut merged = Merged::default();
         merged.add(&stack.tables().unwrap(), |_| true);
@@ -98,7 +98,7 @@ fn of_several_tables_the_last_counts() {
                 Some((name, value))
             });
             assert_eq!(listed, each.collect::<Vec<_>>(), "{prefix} of {count}");
-            let of_git = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/tags"]);
+            let of_git = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/tags"]);
             let of_git = of_git.lines().filter(|name| name.starts_with(prefix));
             assert!(of_git.eq(listed.iter().map(|(name, _)| name.as_str())));
         }
@@ -109,8 +109,8 @@ fn of_several_tables_the_last_counts() {
 #[test]
 fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() {
     let sandbox = large(40, "256");
-    sandbox.git(&["config", "core.logAllRefUpdates", "always"]);
-    sandbox.git(&[
+    sandbox.git(["config", "core.logAllRefUpdates", "always"]);
+    sandbox.git([
         "update-ref",
         "--create-reflog",
         "-m",
@@ -118,7 +118,7 @@ fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() 
         "refs/stash",
         "HEAD",
     ]);
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     let list = fs::read_to_string(sandbox.git_dir().join("reftable/tables.list")).unwrap();
     assert_eq!(list.lines().count(), 1);
     let path = sandbox.git_dir().join("reftable").join(list.trim_end());

@@ -252,7 +252,7 @@ fn of_equal_files_the_name_decides_then_the_order() {
 fn more_equal_files_than_git_looks_through_are_paired_as_by_git() {
     let repo = Repo::new();
     for number in 0..130 {
-        repo.write(&format!("old/{number:03}"), "");
+        repo.write(format!("old/{number:03}"), "");
     }
     repo.git(["add", "."]);
     repo.commit();

@@ -56,7 +56,7 @@ fn ours(sandbox: &Sandbox, ahead_behind: bool) -> String {
 
 fn check(sandbox: &Sandbox) -> String {
     for (argument, ahead_behind) in [("--ahead-behind", true), ("--no-ahead-behind", false)] {
-        let status = sandbox.git(&["status", "--porcelain=v2", "--branch", argument]);
+        let status = sandbox.git(["status", "--porcelain=v2", "--branch", argument]);
         let lines: Vec<_> = status
             .lines()
             .filter(|line| line.starts_with("# branch.upstream") || line.starts_with("# branch.ab"))
@@ -71,14 +71,14 @@ fn the_upstream_is_that_of_git_however_it_is_configured() {
     for (format, hash) in [FORMATS[0], FORMATS[3]] {
         let sandbox = Sandbox::with(format, hash);
         assert_eq!(check(&sandbox), "");
-        sandbox.git(&["config", "branch.main.remote", "origin"]);
-        sandbox.git(&["config", "branch.main.merge", "refs/heads/main"]);
+        sandbox.git(["config", "branch.main.remote", "origin"]);
+        sandbox.git(["config", "branch.main.merge", "refs/heads/main"]);
         assert_eq!(
             check(&sandbox),
             "",
             "a remote without refspecs tracks nothing"
         );
-        sandbox.git(&[
+        sandbox.git([
             "config",
             "remote.origin.fetch",
             "+refs/heads/*:refs/remotes/origin/*",
@@ -90,16 +90,16 @@ fn the_upstream_is_that_of_git_however_it_is_configured() {
         );
         sandbox.commit("one");
         assert_eq!(check(&sandbox), "# branch.upstream origin/main", "gone");
-        sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD"]);
         assert!(check(&sandbox).ends_with("+0 -0"));
         sandbox.commit("two");
         assert!(check(&sandbox).ends_with("+1 -0"));
-        sandbox.git(&["checkout", "-q", "-B", "main", "HEAD^"]);
+        sandbox.git(["checkout", "-q", "-B", "main", "HEAD^"]);
         sandbox.commit("other");
-        sandbox.git(&["update-ref", "refs/remotes/origin/main", "main@{2}"]);
+        sandbox.git(["update-ref", "refs/remotes/origin/main", "main@{2}"]);
         assert!(check(&sandbox).ends_with("+1 -1"));
-        sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
-        sandbox.git(&["config", "branch.main.remote", "."]);
+        sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
+        sandbox.git(["config", "branch.main.remote", "."]);
         for merge in [
             "refs/tags/annotated",
             "annotated",
@@ -107,21 +107,21 @@ fn the_upstream_is_that_of_git_however_it_is_configured() {
             "refs/heads/none",
             "origin/main",
         ] {
-            sandbox.git(&["config", "branch.main.merge", merge]);
+            sandbox.git(["config", "branch.main.merge", merge]);
             check(&sandbox);
         }
-        sandbox.git(&["tag", "main"]);
+        sandbox.git(["tag", "main"]);
         for warns in ["true", "false"] {
-            sandbox.git(&["config", "core.warnAmbiguousRefs", warns]);
-            sandbox.git(&["config", "branch.main.merge", "main"]);
+            sandbox.git(["config", "core.warnAmbiguousRefs", warns]);
+            sandbox.git(["config", "branch.main.merge", "main"]);
             check(&sandbox);
         }
-        sandbox.git(&["config", "branch.main.remote", "origin"]);
-        sandbox.git(&["config", "branch.main.merge", "refs/heads/main"]);
-        sandbox.git(&["config", "--add", "branch.main.merge", "refs/heads/second"]);
-        sandbox.git(&["branch", "origin/main"]);
+        sandbox.git(["config", "branch.main.remote", "origin"]);
+        sandbox.git(["config", "branch.main.merge", "refs/heads/main"]);
+        sandbox.git(["config", "--add", "branch.main.merge", "refs/heads/second"]);
+        sandbox.git(["branch", "origin/main"]);
         assert!(check(&sandbox).starts_with("# branch.upstream remotes/origin/main\n"));
-        sandbox.git(&["config", "--add", "remote.origin.fetch", "^refs/heads/ma*"]);
+        sandbox.git(["config", "--add", "remote.origin.fetch", "^refs/heads/ma*"]);
         check(&sandbox);
         for fetch in [
             "refs/heads/*:refs/heads/*",
@@ -129,9 +129,9 @@ fn the_upstream_is_that_of_git_however_it_is_configured() {
             "refs/heads/main:",
             "refs/heads/m*n:refs/remotes/*/main",
         ] {
-            sandbox.git(&["config", "--replace-all", "remote.origin.fetch", fetch]);
+            sandbox.git(["config", "--replace-all", "remote.origin.fetch", fetch]);
             check(&sandbox);
-            sandbox.git(&["config", "--add", "remote.origin.fetch", "^refs/heads/ma*"]);
+            sandbox.git(["config", "--add", "remote.origin.fetch", "^refs/heads/ma*"]);
             check(&sandbox);
         }
     }
@@ -141,9 +141,9 @@ fn the_upstream_is_that_of_git_however_it_is_configured() {
 fn an_upstream_that_is_no_commit_is_gone() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
-    sandbox.git(&["config", "branch.main.remote", "."]);
-    sandbox.git(&["config", "branch.main.merge", "refs/tags/tree"]);
-    sandbox.git(&["tag", "tree", "HEAD^{tree}"]);
+    sandbox.git(["config", "branch.main.remote", "."]);
+    sandbox.git(["config", "branch.main.merge", "refs/tags/tree"]);
+    sandbox.git(["tag", "tree", "HEAD^{tree}"]);
     assert_eq!(check(&sandbox), "# branch.upstream tree");
     fs::write(
         sandbox.git_dir().join("refs/tags/tree"),
@@ -151,7 +151,7 @@ fn an_upstream_that_is_no_commit_is_gone() {
     )
     .unwrap();
     let status = sandbox
-        .try_git(&["status", "--porcelain=v2", "--branch"])
+        .try_git(["status", "--porcelain=v2", "--branch"])
         .stdout;
     assert!(status.contains("# branch.upstream tree\n") && !status.contains("# branch.ab"));
     assert_eq!(ours(&sandbox, true), "# branch.upstream tree");
@@ -161,10 +161,10 @@ fn an_upstream_that_is_no_commit_is_gone() {
 fn a_remote_branch_is_described_for_gitstatusd() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
-    sandbox.git(&["remote", "add", "up/stream", "https://example.com/x"]);
-    sandbox.git(&["update-ref", "refs/remotes/up/stream/topic/1", "HEAD"]);
-    sandbox.git(&["config", "branch.main.remote", "up/stream"]);
-    sandbox.git(&["config", "branch.main.merge", "refs/heads/topic/1"]);
+    sandbox.git(["remote", "add", "up/stream", "https://example.com/x"]);
+    sandbox.git(["update-ref", "refs/remotes/up/stream/topic/1", "HEAD"]);
+    sandbox.git(["config", "branch.main.remote", "up/stream"]);
+    sandbox.git(["config", "branch.main.merge", "refs/heads/topic/1"]);
     let refs = Refs::open(&sandbox.repository()).unwrap();
     let describe = |remotes: &BranchRemotes, reference: Option<BString>| {
         let branch = remote_branch(&refs, remotes, reference.unwrap()).unwrap();
@@ -182,7 +182,7 @@ fn a_remote_branch_is_described_for_gitstatusd() {
         None,
         "not known to be there"
     );
-    sandbox.git(&["update-ref", "refs/remotes/up/stream/main", "HEAD"]);
+    sandbox.git(["update-ref", "refs/remotes/up/stream/main", "HEAD"]);
     assert!(describe(&remotes, remotes.pushed()).is_some());
     remotes.remote = ".".into();
     remotes.url = "".into();

@@ -41,7 +41,7 @@ fn walk(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
 
 /// What git says of the history of `tip`, in the same words.
 fn by_git(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
-    let text = sandbox.git(&["log", "--format=%H %ct %T %P", &tip.to_string()]);
+    let text = sandbox.git(["log", "--format=%H %ct %T %P", &tip.to_string()]);
     let lines = text.lines().map(|line| line.trim_end().to_owned());
     let mut lines: Vec<String> = lines.collect();
     lines.sort();
@@ -58,14 +58,14 @@ fn a_history_is_as_git_has_it_with_a_graph_of_all_of_some_and_of_none() {
         assert!(lines.len() >= least, "{remark} {}", lines.len());
     };
     check("of objects", COUNT);
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
     check("of a graph", COUNT);
     sandbox.commit("on top");
     check("of both", COUNT + 1);
     let [one, other] = ["HEAD~10", "HEAD~400"].map(|name| sandbox.id(name).to_string());
-    sandbox.git(&["replace", "--graft", &one, &other]);
+    sandbox.git(["replace", "--graft", &one, &other]);
     check("with a replacement", COUNT / 4);
-    sandbox.git(&["replace", "-d", &one]);
+    sandbox.git(["replace", "-d", &one]);
     fs::write(sandbox.git_dir().join("shallow"), format!("{one}\n")).unwrap();
     check("with an end", 5);
 }

@@ -170,16 +170,16 @@ fn every_commit_has_the_name_that_git_gives_it() {
         let (format, hash) = FORMATS[chance.below(FORMATS.len())];
         let sandbox = Sandbox::with(format, hash);
         sandbox.git_fed(
-            &["fast-import", "--quiet", "--force"],
+            ["fast-import", "--quiet", "--force"],
             history(&mut chance).as_bytes(),
         );
         if chance.below(2) == 0 {
-            sandbox.git(&["pack-refs", "--all"]);
+            sandbox.git(["pack-refs", "--all"]);
         }
         if chance.below(2) == 0 {
-            sandbox.git(&["commit-graph", "write", "--reachable"]);
+            sandbox.git(["commit-graph", "write", "--reachable"]);
         }
-        let commits = sandbox.git(&["rev-list", "main"]);
+        let commits = sandbox.git(["rev-list", "main"]);
         let commits: Vec<&str> = commits.lines().collect();
         for options in OPTIONS {
             compare(&sandbox, options, &commits, &format!("seed {seed}"));
@@ -209,8 +209,8 @@ fn what_cannot_be_described_is_refused_in_git_s_words() {
     for tag in [None, Some("light"), Some("annotated")] {
         match tag {
             None => {}
-            Some("light") => drop(sandbox.git(&["tag", "light", "HEAD~2"])),
-            Some(name) => drop(sandbox.git(&["tag", "-a", "-m", "x", name, "HEAD~1"])),
+            Some("light") => drop(sandbox.git(["tag", "light", "HEAD~2"])),
+            Some(name) => drop(sandbox.git(["tag", "-a", "-m", "x", name, "HEAD~1"])),
         }
         for options in [&[][..], &["--tags"], &["--always"], &["--exact-match"]] {
             for name in names {
@@ -221,9 +221,9 @@ fn what_cannot_be_described_is_refused_in_git_s_words() {
             compare(&sandbox, &["--contains"], &[name], "");
         }
     }
-    sandbox.git(&["tag", "blob", "HEAD:file1"]);
+    sandbox.git(["tag", "blob", "HEAD:file1"]);
     compare(&sandbox, &["--tags"], &["blob", "HEAD"], "");
-    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+    sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
     compare(&sandbox, &[], &["HEAD"], "");
     let (_, stderr) = ours(&sandbox, &[], &["blob"]);
     assert!(stderr.ends_with("on an unborn branch\n"), "{stderr}");
@@ -242,11 +242,11 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
     for has_graph in [false, true] {
         let sandbox = row();
         if has_graph {
-            sandbox.git(&["commit-graph", "write", "--reachable"]);
+            sandbox.git(["commit-graph", "write", "--reachable"]);
         }
         // One that no graph has.
         std::fs::write(sandbox.top().join("new"), "new").unwrap();
-        sandbox.git(&["add", "new"]);
+        sandbox.git(["add", "new"]);
         sandbox.commit_at("new", 1_700_001_000);
         let all = ["HEAD", "HEAD~1", "HEAD~3", "HEAD~5"];
         // More of them than candidates; those behind are nearer.
@@ -255,9 +255,9 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
             .chain([("b".to_owned(), "HEAD~3"), ("c".to_owned(), "HEAD~1")])
             .collect();
         for (tag, commit) in tags {
-            sandbox.git(&["tag", &tag, commit]);
+            sandbox.git(["tag", &tag, commit]);
             if tag == "a11" {
-                sandbox.git(&["pack-refs", "--all"]);
+                sandbox.git(["pack-refs", "--all"]);
             }
             if tag.as_str() >= "a09" {
                 for options in options {
@@ -268,7 +268,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
                 }
             }
         }
-        let lost = sandbox.git(&["rev-parse", "HEAD~4"]);
+        let lost = sandbox.git(["rev-parse", "HEAD~4"]);
         let (folder, file) = lost.trim().split_at(2);
         let object = sandbox.top().join(".git/objects").join(folder);
         std::fs::remove_file(object.join(file)).unwrap();
@@ -282,7 +282,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
 #[test]
 fn blobs_are_found_where_they_came_in() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "first", "HEAD~3"]);
+    sandbox.git(["tag", "-a", "-m", "x", "first", "HEAD~3"]);
     for number in 2..=5 {
         let name = format!("HEAD:file{number}");
         compare(&sandbox, &[], &[&name], "");
@@ -290,7 +290,7 @@ fn blobs_are_found_where_they_came_in() {
     compare(&sandbox, &[], &["HEAD:file2", "HEAD:file4", "HEAD~1"], "");
     // In git, what one search notes changes the next.
     compare(&sandbox, &[], &["HEAD:file4", "HEAD:file2"], "");
-    sandbox.git(&["checkout", "-q", "first"]);
+    sandbox.git(["checkout", "-q", "first"]);
     let (_, stderr) = ours(&sandbox, &[], &["main:file5"]);
     assert!(stderr.ends_with("not reachable from HEAD\n"), "{stderr}");
 }
@@ -299,30 +299,30 @@ fn blobs_are_found_where_they_came_in() {
 fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> String {
     let id = sandbox.id(commit);
     let header = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-    sandbox.git_fed(&["mktag"], format!("{header}\nx\n").as_bytes())
+    sandbox.git_fed(["mktag"], format!("{header}\nx\n").as_bytes())
 }
 
 #[test]
 fn names_of_one_commit_are_ranked() {
     let sandbox = row();
-    sandbox.git(&["tag", "a-light"]);
+    sandbox.git(["tag", "a-light"]);
     compare(&sandbox, &["--tags"], &["HEAD", "HEAD~1"], "light");
-    sandbox.git(&["tag", "-a", "-m", "x", "older"]);
+    sandbox.git(["tag", "-a", "-m", "x", "older"]);
     for (name, time_s) in [("newer", 1_800_000_000), ("z-oldest", 1_600_000_000)] {
         let tag = tag_object(&sandbox, name, "HEAD", time_s);
-        sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
+        sandbox.git(["update-ref", &format!("refs/tags/{name}"), &tag]);
     }
     for options in [&[][..], &["--tags"], &["--all"], &["--long"]] {
         compare(&sandbox, options, &["HEAD"], "ranked");
     }
-    sandbox.git(&["tag", "-d", "newer", "older"]);
-    sandbox.git(&["update-ref", "refs/tags/alias", "refs/tags/z-oldest"]);
-    sandbox.git(&["tag", "-d", "z-oldest"]);
+    sandbox.git(["tag", "-d", "newer", "older"]);
+    sandbox.git(["update-ref", "refs/tags/alias", "refs/tags/z-oldest"]);
+    sandbox.git(["tag", "-d", "z-oldest"]);
     for options in [&[][..], &["--all"], &["--abbrev=0"]] {
         compare(&sandbox, options, &["HEAD", "HEAD"], "misnamed");
     }
-    sandbox.git(&["tag", "-a", "-m", "x", "nested", "alias"]);
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["tag", "-a", "-m", "x", "nested", "alias"]);
+    sandbox.git(["pack-refs", "--all"]);
     compare(&sandbox, &["--long"], &["HEAD"], "nested");
 }
 
@@ -336,8 +336,8 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
         let time_s = 1_700_000_000 + (number + back) % 3;
         let name = format!("t{back}{number}");
         let tag = tag_object(&sandbox, &name, &id.to_string(), time_s);
-        sandbox.git(&["update-ref", &format!("refs/tags/{name}"), &tag]);
-        sandbox.git(&[
+        sandbox.git(["update-ref", &format!("refs/tags/{name}"), &tag]);
+        sandbox.git([
             "update-ref",
             &format!("refs/tags/{back}light"),
             &id.to_string(),
@@ -359,7 +359,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
         }
     };
     check("loose");
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     check("packed");
     // One that is not the best.
     let gone = sandbox.id("t20").to_string();
@@ -375,7 +375,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
 #[test]
 fn a_lost_parent_is_said_and_passed() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
     let lost = sandbox.id("HEAD~3").to_string();
     let (folder, file) = lost.split_at(2);
     let path = sandbox.git_dir().join("objects").join(folder).join(file);
@@ -388,9 +388,9 @@ fn a_lost_parent_is_said_and_passed() {
 #[test]
 fn names_lead_where_they_lead_in_git() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "tip"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "v", "HEAD~3"]);
-    sandbox.git(&["branch", "v", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "x", "tip"]);
+    sandbox.git(["tag", "-a", "-m", "x", "v", "HEAD~3"]);
+    sandbox.git(["branch", "v", "HEAD~1"]);
     let long = "x".repeat(300);
     let names = [
         "v",
@@ -417,7 +417,7 @@ fn names_lead_where_they_lead_in_git() {
             compare(&sandbox, &[], &[name], step);
             compare(&sandbox, &["--contains"], &[name], step);
         }
-        sandbox.git(&["commit-graph", "write", "--reachable"]);
+        sandbox.git(["commit-graph", "write", "--reachable"]);
     }
     // What the commit-graph has needs no object, unless its message is asked for.
     let lost = sandbox.id("HEAD~2").to_string();
@@ -457,7 +457,7 @@ fn chain_of_tags(sandbox: &Sandbox, count: usize) {
         )
         .unwrap();
     }
-    sandbox.git_fed(&["fast-import", "--quiet", "--force"], stream.as_bytes());
+    sandbox.git_fed(["fast-import", "--quiet", "--force"], stream.as_bytes());
 }
 
 #[test]
@@ -482,13 +482,13 @@ fn a_long_chain_of_tags_is_followed_to_its_end() {
 #[test]
 fn tags_in_a_circle_lead_nowhere() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~2"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~2"]);
+    sandbox.git(["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
     let inner = sandbox.id("inner").to_string();
     let text = format!("object {inner}\ntype tag\ntag outer\ntagger T <t@t> 1 +0000\n\nx\n");
-    let outer = sandbox.git_fed(&["mktag"], text.as_bytes());
-    sandbox.git(&["update-ref", "refs/tags/outer", &outer]);
-    sandbox.git(&["replace", "-f", &inner, &outer]);
+    let outer = sandbox.git_fed(["mktag"], text.as_bytes());
+    sandbox.git(["update-ref", "refs/tags/outer", &outer]);
+    sandbox.git(["replace", "-f", &inner, &outer]);
     // git goes round for ever.
     for (options, described) in [(&[][..], "good-2-g"), (&["--all"], "heads/main")] {
         let (stdout, _) = ours(&sandbox, options, &["HEAD"]);
@@ -557,11 +557,11 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
     ] {
         for is_inner in [false, true] {
             let sandbox = row();
-            sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
-            sandbox.git(&["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
+            sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+            sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
             let damaged = sandbox.id("bad").to_string();
             if is_inner {
-                sandbox.git(&["tag", "-f", "-a", "-m", "x", "bad", "bad"]);
+                sandbox.git(["tag", "-f", "-a", "-m", "x", "bad", "bad"]);
             }
             overwrite(&sandbox, &damaged, bytes);
             for options in QUESTIONS {
@@ -586,15 +586,15 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
 #[test]
 fn a_tag_that_cannot_be_unpacked_is_passed_over() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+    sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
     let id = sandbox.id("bad").to_string();
     overwrite(&sandbox, &id, b"garbage, and more of it");
     // Older gits end here.
     let said = format!(
         "error: inflate: data stream error (incorrect header check)\nerror: unable to unpack {id} header\n"
     );
-    let commit = sandbox.git(&["rev-parse", "--short", "HEAD"]);
+    let commit = sandbox.git(["rev-parse", "--short", "HEAD"]);
     let described = format!("good-3-g{commit}\n");
     assert_eq!(ours(&sandbox, &[], &["HEAD"]), (described, said.repeat(2)));
     assert_eq!(
@@ -608,14 +608,14 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
 /// Has the reference `name` lead to a new tag object with these contents, whatever git thinks of them.
 fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
     let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
-    let id = sandbox.git_fed(&arguments, content.as_bytes());
+    let id = sandbox.git_fed(arguments, content.as_bytes());
     std::fs::write(sandbox.git_dir().join(name), id + "\n").unwrap();
 }
 
 #[test]
 fn a_malformed_tag_is_told_of_as_git_tells_of_it() {
     let sandbox = row();
-    sandbox.git(&["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+    sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
     let id = sandbox.id("HEAD~1").to_string();
     let short = &id[1..];
     for content in [
@@ -655,7 +655,7 @@ fn what_tags_say_of_types_counts_until_it_is_read() {
         );
         for tag in ["", "a", "z"] {
             if !tag.is_empty() {
-                sandbox.git(&["tag", "-a", "-m", "x", tag, "HEAD~1"]);
+                sandbox.git(["tag", "-a", "-m", "x", tag, "HEAD~1"]);
             }
             for options in QUESTIONS {
                 for revision in ["HEAD", "HEAD~1", "HEAD~2"] {
@@ -671,11 +671,11 @@ fn what_tags_say_of_types_counts_until_it_is_read() {
                 );
             }
         }
-        sandbox.git(&["tag", "-d", "a"]);
+        sandbox.git(["tag", "-d", "a"]);
         let bad = sandbox.git_dir().join("refs/tags/bad");
         let content = std::fs::read(&bad).unwrap();
         std::fs::remove_file(&bad).unwrap();
-        sandbox.git(&["commit-graph", "write", "--reachable"]);
+        sandbox.git(["commit-graph", "write", "--reachable"]);
         std::fs::write(&bad, content).unwrap();
         // Older gits do not take commits that are asked about from there.
         let (_, stderr) = ours(&sandbox, &[], &["HEAD"]);
@@ -727,7 +727,7 @@ fn plain_table(refs: &str) -> Vec<u8> {
 /// Writes all references as git 2.55 does where it moves all; gits before 2.53 then take tags for lightweight ones.
 fn make_plain(sandbox: &Sandbox, name: &str) {
     let folder = sandbox.git_dir().join("reftable");
-    let (list, refs) = (folder.join("tables.list"), sandbox.git(&["show-ref"]));
+    let (list, refs) = (folder.join("tables.list"), sandbox.git(["show-ref"]));
     std::fs::write(folder.join(name), plain_table(&refs)).unwrap();
     std::fs::write(list, format!("{name}\n")).unwrap();
 }
@@ -736,8 +736,8 @@ fn make_plain(sandbox: &Sandbox, name: &str) {
 fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightweight_ones() {
     let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
-    sandbox.git(&["tag", "-a", "-m", "t", "old", "HEAD~4"]);
-    sandbox.git(&["tag", "-a", "-m", "t", "new", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "t", "old", "HEAD~4"]);
+    sandbox.git(["tag", "-a", "-m", "t", "new", "HEAD~1"]);
     // So many objects that they are read on all cores.
     let light: String = (0..300)
         .map(|number| {
@@ -749,7 +749,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
             )
         })
         .collect();
-    sandbox.git_fed(&["fast-import", "--quiet"], light.as_bytes());
+    sandbox.git_fed(["fast-import", "--quiet"], light.as_bytes());
     let ask = || {
         let questions = [
             &[][..],
@@ -775,8 +775,8 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
     make_plain(&sandbox, "plain.ref");
     assert_eq!(ask(), expected);
     // And a table on top, by git.
-    sandbox.git(&["tag", "later", "HEAD"]);
-    sandbox.git(&["update-ref", "refs/tags/light5", "HEAD"]);
+    sandbox.git(["tag", "later", "HEAD"]);
+    sandbox.git(["update-ref", "refs/tags/light5", "HEAD"]);
     assert_eq!(ours(&sandbox, &["--tags"], &["HEAD"]).0, "later\n");
     assert_eq!(ours(&sandbox, &["--exact-match"], &["HEAD~1"]).0, "new\n");
 }
@@ -785,9 +785,9 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
 fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
     let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     for (name, commit) in [("one", "HEAD~3"), ("two", "HEAD~1"), ("nested", "two")] {
-        sandbox.git(&["tag", "-a", "-m", "t", name, commit]);
+        sandbox.git(["tag", "-a", "-m", "t", name, commit]);
     }
-    sandbox.git(&["tag", "light", "HEAD~2"]);
+    sandbox.git(["tag", "light", "HEAD~2"]);
     let questions: Vec<(Vec<&str>, &str)> = [
         &[][..],
         &["--tags"],
@@ -820,9 +820,9 @@ fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_i
     let many: String = (0..300)
         .map(|number| format!("create refs/tags/many{number} {first}\n"))
         .collect();
-    sandbox.git_fed(&["update-ref", "--stdin"], many.as_bytes());
+    sandbox.git_fed(["update-ref", "--stdin"], many.as_bytes());
     sandbox.commit("two");
-    sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
+    sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
     for (options, name) in [
         (&[][..], "HEAD"),
         (&["--tags"], "HEAD~1"),
@@ -847,7 +847,7 @@ fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_i
         );
     }
     std::fs::write(&object, kept).unwrap();
-    sandbox.git(&["replace", "-f", &tag, &first.to_string()]);
+    sandbox.git(["replace", "-f", &tag, &first.to_string()]);
     for options in [&["--tags"][..], &[], &["--all"]] {
         compare(
             &sandbox,
@@ -869,7 +869,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
         format!("tag t{number}\nfrom {first}\ntagger A <a@b> {time} +0000\ndata 1\nt\n")
     };
     let many: String = (0..300).map(tag).collect();
-    sandbox.git_fed(&["fast-import", "--quiet"], many.as_bytes());
+    sandbox.git_fed(["fast-import", "--quiet"], many.as_bytes());
     let check = |remark: &str| {
         for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
             for options in [
@@ -885,23 +885,23 @@ fn of_many_tag_objects_the_latest_is_the_best() {
     };
     for packs in [false, true] {
         if packs {
-            sandbox.git(&["pack-refs", "--all"]);
+            sandbox.git(["pack-refs", "--all"]);
         }
         let name = theirs(&sandbox, &[], &["HEAD"]).0;
         check("first");
         // The best is gone, and comes again.
         let best = sandbox.id(name.trim()).to_string();
-        sandbox.git(&["tag", "-d", name.trim()]);
+        sandbox.git(["tag", "-d", name.trim()]);
         check("without the best");
-        sandbox.git(&["update-ref", &format!("refs/tags/{}", name.trim()), &best]);
+        sandbox.git(["update-ref", &format!("refs/tags/{}", name.trim()), &best]);
         check("with the best again");
-        sandbox.git(&["tag", "-a", "-m", "t", "later"]);
+        sandbox.git(["tag", "-a", "-m", "t", "later"]);
         check("with a later one");
-        sandbox.git(&["tag", "-d", "later"]);
+        sandbox.git(["tag", "-d", "later"]);
         // Others that are as late.
-        sandbox.git(&["update-ref", "refs/tags/a-copy", &best]);
+        sandbox.git(["update-ref", "refs/tags/a-copy", &best]);
         check("with the same under another name");
-        sandbox.git(&["tag", "-d", "a-copy"]);
+        sandbox.git(["tag", "-d", "a-copy"]);
     }
 }
 
@@ -924,7 +924,7 @@ fn tips_that_are_many_are_named_as_by_git() {
         )
     };
     let steps: String = (1..=300).map(step).collect();
-    sandbox.git_fed(&["fast-import", "--quiet", "--force"], steps.as_bytes());
+    sandbox.git_fed(["fast-import", "--quiet", "--force"], steps.as_bytes());
     let check = |remark: &str| {
         for name in ["HEAD", "HEAD~7", "HEAD~290"] {
             for options in [&["--contains"][..], &["--contains", "--all"]] {
@@ -940,7 +940,7 @@ fn tips_that_are_many_are_named_as_by_git() {
     let pack = pack.find(|path| path.extension().is_some_and(|it| it == "pack"));
     let contents = std::fs::read(pack.unwrap()).unwrap();
     std::fs::remove_dir_all(&packs).unwrap();
-    sandbox.git_fed(&["unpack-objects", "-q"], &contents);
+    sandbox.git_fed(["unpack-objects", "-q"], &contents);
     check("not in a pack");
     for gone in ["t290^{}", "t285"] {
         let id = sandbox.id(gone).to_string();
@@ -949,6 +949,6 @@ fn tips_that_are_many_are_named_as_by_git() {
         std::fs::remove_file(object).unwrap();
         check(gone);
     }
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     check("packed");
 }

@@ -119,7 +119,7 @@ fn contacts_are_mapped_as_by_git() {
     std::fs::create_dir(&file).unwrap();
     compare(&sandbox, &top, "a directory");
     std::fs::remove_dir(&file).unwrap();
-    sandbox.git(&["config", "mailmap.file", "../map"]);
+    sandbox.git(["config", "mailmap.file", "../map"]);
     compare(&sandbox, &top, "configured");
     std::fs::write(
         &file,
@@ -127,7 +127,7 @@ fn contacts_are_mapped_as_by_git() {
     )
     .unwrap();
     compare(&sandbox, &top, "two of them");
-    sandbox.git(&["config", "mailmap.file", "no-such"]);
+    sandbox.git(["config", "mailmap.file", "no-such"]);
     compare(&sandbox, &top, "one is missing");
 }
 
@@ -141,8 +141,8 @@ fn objects_may_be_mailmaps() {
         "A <both@example.com>\n\0B <commit@example.com>\n",
     )
     .unwrap();
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-q", "-m", "map"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "map"]);
     std::fs::write(top.join(".mailmap"), "").unwrap();
     for name in [
         "HEAD:.mailmap",
@@ -152,12 +152,12 @@ fn objects_may_be_mailmaps() {
         "no-such",
         "HEAD:no-such",
     ] {
-        sandbox.git(&["config", "mailmap.blob", name]);
+        sandbox.git(["config", "mailmap.blob", name]);
         compare(&sandbox, &top, name);
     }
-    sandbox.git(&["config", "mailmap.blob", &"1".repeat(40)]);
+    sandbox.git(["config", "mailmap.blob", &"1".repeat(40)]);
     compare(&sandbox, &top, "missing");
-    sandbox.git(&["clone", "-q", "--bare", ".", "../bare"]);
+    sandbox.git(["clone", "-q", "--bare", ".", "../bare"]);
     compare(&sandbox, &sandbox.root().join("bare"), "bare");
 }
 
@@ -166,7 +166,7 @@ fn people_in_headers_are_replaced_as_by_git() {
     let sandbox = Sandbox::new();
     let top = sandbox.top();
     std::fs::write(top.join(".mailmap"), MAP).unwrap();
-    let tree = sandbox.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    let tree = sandbox.git(["hash-object", "-w", "-t", "tree", "/dev/null"]);
     let mut ids = Vec::new();
     let people = [
         (
@@ -204,14 +204,14 @@ fn people_in_headers_are_replaced_as_by_git() {
             let tag = format!("object {tree}\ntype tree\ntag t\ntagger {author}\n{body}");
             for (kind, text) in [("commit", commit), ("tag", tag)] {
                 let args = ["hash-object", "-w", "--literally", "-t", kind, "--stdin"];
-                ids.push(sandbox.git_fed(&args, text.as_bytes()));
+                ids.push(sandbox.git_fed(args, text.as_bytes()));
             }
         }
     }
     let opened = open(&sandbox, &top);
     let mailmap = load(&opened).mailmap;
     let args = ["cat-file", "--use-mailmap", "--batch=%(rest)"];
-    let theirs = sandbox.git_fed(&args, (ids.join("\n") + "\n").as_bytes());
+    let theirs = sandbox.git_fed(args, (ids.join("\n") + "\n").as_bytes());
     // The format leaves an empty line before each object.
     let theirs = theirs.trim_end_matches('\n');
     let mut ours = Vec::new();

@@ -17,15 +17,15 @@ fn names_lead_where_git_says() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.top().join("dir")).unwrap();
     std::fs::write(sandbox.top().join("dir/file"), "x").unwrap();
-    sandbox.git(&["add", "."]);
+    sandbox.git(["add", "."]);
     for message in ["one", "two", "three"] {
-        sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        sandbox.git(["commit", "-q", "--allow-empty", "-m", message]);
     }
-    sandbox.git(&["tag", "-a", "-m", "tag", "tagged", "HEAD~2"]);
-    sandbox.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "side"]);
-    sandbox.git(&["merge", "-q", "-m", "merge", "main"]);
-    let full = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(["tag", "-a", "-m", "tag", "tagged", "HEAD~2"]);
+    sandbox.git(["checkout", "-q", "-b", "side", "HEAD~1"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "side"]);
+    sandbox.git(["merge", "-q", "-m", "merge", "main"]);
+    let full = sandbox.git(["rev-parse", "HEAD"]);
     let full = full.as_str();
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
@@ -357,7 +357,7 @@ fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
         id.to_string().starts_with(prefix).then_some((content, id))
     });
     let (content, id) = found.unwrap();
-    let written = sandbox.git_fed(&["hash-object", "-w", "--stdin"], content.as_bytes());
+    let written = sandbox.git_fed(["hash-object", "-w", "--stdin"], content.as_bytes());
     assert_eq!(written, id.to_string());
     id
 }
@@ -402,47 +402,47 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
     ] {
         link(target, path);
     }
-    sandbox.git(&["add", "."]);
-    let some = sandbox.git(&["hash-object", "-w", "file"]);
-    let module = sandbox.git(&["write-tree"]);
-    sandbox.git(&[
+    sandbox.git(["add", "."]);
+    let some = sandbox.git(["hash-object", "-w", "file"]);
+    let module = sandbox.git(["write-tree"]);
+    sandbox.git([
         "update-index",
         "--add",
         "--cacheinfo",
         &format!("160000,{module},module"),
     ]);
-    sandbox.git(&[
+    sandbox.git([
         "update-index",
         "--add",
         "--cacheinfo",
         &format!("160000,{some},gone-module"),
     ]);
     sandbox.commit_at("first subject\n\nwith a body", 1_699_900_000);
-    sandbox.git(&["tag", "light"]);
-    sandbox.git(&["tag", "-a", "-m", "annotated", "v1"]);
-    sandbox.git(&["tag", "-a", "-m", "nested", "nested", "v1"]);
-    sandbox.git(&["tag", "-a", "-m", "of a tree", "tree-tag", "HEAD^{tree}"]);
-    sandbox.git(&["tag", "-a", "-m", "of a blob", "blob-tag", "HEAD:file"]);
+    sandbox.git(["tag", "light"]);
+    sandbox.git(["tag", "-a", "-m", "annotated", "v1"]);
+    sandbox.git(["tag", "-a", "-m", "nested", "nested", "v1"]);
+    sandbox.git(["tag", "-a", "-m", "of a tree", "tree-tag", "HEAD^{tree}"]);
+    sandbox.git(["tag", "-a", "-m", "of a blob", "blob-tag", "HEAD:file"]);
     sandbox.commit_at("second [subject]", 1_699_910_000);
     sandbox.commit_at("third: fix !bang", 1_699_920_000);
-    sandbox.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+    sandbox.git(["checkout", "-q", "-b", "side", "HEAD~1"]);
     sandbox.commit_at("!side", 1_699_930_000);
-    sandbox.git(&["checkout", "-q", "-b", "topic/name"]);
-    sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.git(&["merge", "-q", "-m", "merge side", "side"]);
+    sandbox.git(["checkout", "-q", "-b", "topic/name"]);
+    sandbox.git(["checkout", "-q", "main"]);
+    sandbox.git(["merge", "-q", "-m", "merge side", "side"]);
     // Names that several rules find, and names of ids.
-    sandbox.git(&["branch", "both", "HEAD~1"]);
-    sandbox.git(&["tag", "both", "HEAD~2"]);
-    sandbox.git(&["branch", "dead", "HEAD~1"]);
-    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
-    sandbox.git(&["update-ref", "refs/remotes/origin/side", "side"]);
-    sandbox.git(&[
+    sandbox.git(["branch", "both", "HEAD~1"]);
+    sandbox.git(["tag", "both", "HEAD~2"]);
+    sandbox.git(["branch", "dead", "HEAD~1"]);
+    sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    sandbox.git(["update-ref", "refs/remotes/origin/side", "side"]);
+    sandbox.git([
         "symbolic-ref",
         "refs/remotes/origin/HEAD",
         "refs/remotes/origin/main",
     ]);
-    sandbox.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/side"]);
-    sandbox.git(&["symbolic-ref", "refs/heads/hollow", "refs/heads/no-such"]);
+    sandbox.git(["symbolic-ref", "refs/heads/alias", "refs/heads/side"]);
+    sandbox.git(["symbolic-ref", "refs/heads/hollow", "refs/heads/no-such"]);
     for (key, value) in [
         ("remote.origin.url", "/nowhere"),
         ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
@@ -455,25 +455,25 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
         ("branch.dead.remote", "elsewhere"),
         ("branch.dead.merge", "refs/heads/dead"),
     ] {
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
     }
-    let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.git(&["update-ref", &format!("refs/heads/{head}"), "HEAD~1"]);
+    let head = sandbox.git(["rev-parse", "HEAD"]);
+    sandbox.git(["update-ref", &format!("refs/heads/{head}"), "HEAD~1"]);
     for revision in ["HEAD", "HEAD^{tree}", "v1", "HEAD~1"] {
-        let id = sandbox.git(&["rev-parse", revision]);
+        let id = sandbox.git(["rev-parse", revision]);
         write_blob_like(&sandbox, &id[..4]);
     }
     // Two blobs of one abbreviation, of which one has the name of a branch.
-    let blob = sandbox.git(&["rev-parse", "HEAD:file"]);
+    let blob = sandbox.git(["rev-parse", "HEAD:file"]);
     write_blob_like(&sandbox, &blob[..4]);
-    let lone = sandbox.git(&["rev-parse", "HEAD:dir/file"]);
-    sandbox.git(&["branch", &lone[..7], "HEAD~1"]);
+    let lone = sandbox.git(["rev-parse", "HEAD:dir/file"]);
+    sandbox.git(["branch", &lone[..7], "HEAD~1"]);
     // A conflict in the index.
     let stages = format!(
         "0 {} 0\tfought\n100644 {blob} 1\tfought\n100755 {lone} 2\tfought\n",
         "0".repeat(blob.len())
     );
-    sandbox.git_fed(&["update-index", "--index-info"], stages.as_bytes());
+    sandbox.git_fed(["update-index", "--index-info"], stages.as_bytes());
     write("untracked", "x");
     sandbox
 }
@@ -853,7 +853,7 @@ fn names_of_everything(sandbox: &Sandbox) -> Vec<String> {
         "HEAD:dir-x",
     ];
     for revision in ids {
-        let id = sandbox.git(&["rev-parse", revision]);
+        let id = sandbox.git(["rev-parse", revision]);
         names.push(id.to_uppercase());
         names.push(format!("{id}^{{commit}}"));
         for length in [3, 4, 5, 7, 12, id.len() - 1, id.len()] {
@@ -942,7 +942,7 @@ fn names_are_found_from_below_and_without_a_working_tree() {
             folder.display()
         );
     }
-    sandbox.git(&["clone", "-q", "--bare", ".", "../bare"]);
+    sandbox.git(["clone", "-q", "--bare", ".", "../bare"]);
     let differences = compare(&sandbox, &sandbox.root().join("bare"), &names, true);
     assert!(differences.is_empty(), "bare: {differences}");
 }
@@ -950,7 +950,7 @@ fn names_are_found_from_below_and_without_a_working_tree() {
 #[test]
 fn settings_decide_what_is_ambiguous() {
     let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
-    let id = |revision: &str| sandbox.git(&["rev-parse", revision]);
+    let id = |revision: &str| sandbox.git(["rev-parse", revision]);
     let mut names = owned(&[
         "both",
         "both@{0}",
@@ -983,7 +983,7 @@ fn settings_decide_what_is_ambiguous() {
         ("advice.objectNameWarning", "false"),
         ("core.warnAmbiguousRefs", "false"),
     ] {
-        sandbox.git(&["config", key, value]);
+        sandbox.git(["config", key, value]);
         let differences = compare(&sandbox, &sandbox.top(), &names, true);
         assert!(differences.is_empty(), "{key}={value}: {differences}");
     }

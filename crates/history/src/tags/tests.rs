@@ -8,7 +8,7 @@ use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// The last of the tags that git finds for a commit.
 fn by_git(sandbox: &Sandbox, commit: &oid) -> Option<BString> {
-    let tags = sandbox.git(&["tag", "--points-at", &commit.to_string(), "--sort=refname"]);
+    let tags = sandbox.git(["tag", "--points-at", &commit.to_string(), "--sort=refname"]);
     tags.lines().last().map(BString::from)
 }
 
@@ -76,9 +76,9 @@ fn tags_are_those_of_git_at_every_step() {
 fn packed_tags_without_a_header_are_peeled() {
     let sandbox = Sandbox::new();
     let commit = sandbox.commit("one");
-    sandbox.git(&["tag", "-a", "-m", "t", "annotated"]);
-    sandbox.git(&["tag", "Z"]);
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
+    sandbox.git(["tag", "Z"]);
+    sandbox.git(["pack-refs", "--all"]);
     let path = sandbox.git_dir().join("packed-refs");
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<_> = text
@@ -94,7 +94,7 @@ fn a_tag_file_written_in_place_is_noticed() {
     let sandbox = Sandbox::new();
     let one = sandbox.commit("one");
     let two = sandbox.commit("two");
-    sandbox.git(&["tag", "t"]);
+    sandbox.git(["tag", "t"]);
     let mut asker = Asker::new(&sandbox);
     assert_eq!(asker.ask(&two), Some("t".into()));
     fs::write(sandbox.git_dir().join("refs/tags/t"), format!("{one}\n")).unwrap();
@@ -107,7 +107,7 @@ fn in_a_watched_folder_every_change_is_noticed() {
     let one = sandbox.commit("one");
     let two = sandbox.commit("two");
     for n in 10..40 {
-        sandbox.git(&["tag", &format!("t{n}")]);
+        sandbox.git(["tag", &format!("t{n}")]);
     }
     let mut asker = Asker::new(&sandbox);
     // As soon as the times of the files prove something.
@@ -126,15 +126,15 @@ fn in_a_watched_folder_every_change_is_noticed() {
     fs::write(tags.join("t39"), format!("{one}\n")).unwrap();
     assert_eq!(asker.ask(&one), Some("t39".into()));
     settle(&mut asker, "t38");
-    sandbox.git(&["tag", "-d", "t38"]);
+    sandbox.git(["tag", "-d", "t38"]);
     settle(&mut asker, "t37");
     // Through another name of the file, of which no watch hears.
     fs::hard_link(tags.join("t37"), sandbox.git_dir().join("other")).unwrap();
-    sandbox.git(&["tag", "-d", "t36"]);
+    sandbox.git(["tag", "-d", "t36"]);
     assert_eq!(asker.ask(&two), Some("t37".into()));
     fs::write(sandbox.git_dir().join("other"), format!("{one}\n")).unwrap();
     assert_eq!(asker.ask(&two), Some("t35".into()));
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     assert_eq!(asker.ask(&two), Some("t35".into()));
 }
 
@@ -142,12 +142,12 @@ fn in_a_watched_folder_every_change_is_noticed() {
 fn damaged_tags_name_nothing() {
     let sandbox = Sandbox::new();
     let commit = sandbox.commit("one");
-    sandbox.git(&["tag", "good"]);
+    sandbox.git(["tag", "good"]);
     let tags = sandbox.git_dir().join("refs/tags");
     fs::write(tags.join("missing"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::write(tags.join("junk"), "junk\n").unwrap();
     let args = ["hash-object", "-t", "tag", "--literally", "-w", "--stdin"];
-    let broken = sandbox.git_fed(&args, b"no tag at all\n");
+    let broken = sandbox.git_fed(args, b"no tag at all\n");
     fs::write(tags.join("malformed"), format!("{broken}\n")).unwrap();
     assert_eq!(Asker::new(&sandbox).ask(&commit), Some("good".into()));
 }
@@ -157,12 +157,12 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with(format, hash);
         let one = sandbox.commit("one");
-        sandbox.git(&["tag", "-m", "t", "annotated"]);
-        sandbox.git(&["tag", "z", "HEAD^{tree}"]);
+        sandbox.git(["tag", "-m", "t", "annotated"]);
+        sandbox.git(["tag", "z", "HEAD^{tree}"]);
         // Of a linked worktree HEAD is its own.
-        sandbox.git(&["worktree", "add", "-q", "--detach", "../linked"]);
+        sandbox.git(["worktree", "add", "-q", "--detach", "../linked"]);
         let linked = sandbox.root().join("linked");
-        sandbox.git(&["symbolic-ref", "refs/tags/own", "HEAD"]);
+        sandbox.git(["symbolic-ref", "refs/tags/own", "HEAD"]);
         let repo = sandbox.repository_at(&linked);
         let mut asker = Asker {
             refs: Refs::open(&repo).unwrap(),
@@ -173,7 +173,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         let two = sandbox.commit("two");
         assert_eq!(asker.ask(&one), Some("own".into()));
         assert_eq!(asker.ask(&two), None);
-        sandbox.git_in(&linked, &["checkout", "-q", "--detach", "main"]);
+        sandbox.git_in(&linked, ["checkout", "-q", "--detach", "main"]);
         assert_eq!(asker.ask(&one), Some("annotated".into()));
         assert_eq!(asker.ask(&two), Some("own".into()));
     }
@@ -183,7 +183,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
 fn a_tag_whose_object_arrives_later_counts_from_then_on() {
     let sandbox = Sandbox::new();
     let commit = sandbox.commit("one");
-    sandbox.git(&["tag", "-m", "t", "late"]);
+    sandbox.git(["tag", "-m", "t", "late"]);
     let id = sandbox.id("late").to_string();
     let objects = sandbox.git_dir().join("objects");
     let object = objects.join(&id[..2]).join(&id[2..]);
@@ -230,12 +230,12 @@ fn tags_are_those_of_git_after_random_changes() {
         let id = commits[next(2)].to_string();
         let loose = tags.join(name);
         match next(7) {
-            0 => drop(sandbox.git(&["tag", "-f", name, &id])),
-            1 => drop(sandbox.git(&["tag", "-f", "-m", "t", name, &id])),
-            2 => drop(sandbox.git(&["update-ref", "-d", &format!("refs/tags/{name}")])),
+            0 => drop(sandbox.git(["tag", "-f", name, &id])),
+            1 => drop(sandbox.git(["tag", "-f", "-m", "t", name, &id])),
+            2 => drop(sandbox.git(["update-ref", "-d", &format!("refs/tags/{name}")])),
             3 if loose.is_file() => fs::write(&loose, format!("{id}\n")).unwrap(),
             4 if loose.is_file() => fs::remove_file(&loose).unwrap(),
-            5 => drop(sandbox.git(&["pack-refs", "--all"])),
+            5 => drop(sandbox.git(["pack-refs", "--all"])),
             6 => {
                 // In place, and of the same length.
                 let path = sandbox.git_dir().join("packed-refs");

@@ -56,7 +56,7 @@ fn lists_of_alternates_are_taken_apart_as_git_does() {
     ];
     for text in texts {
         fs::write(base.join("info/alternates"), text).unwrap();
-        let output = sandbox.output("", &["count-objects", "-v"], b"");
+        let output = sandbox.output("", ["count-objects", "-v"], b"");
         let expected = String::from_utf8(output.stdout).unwrap();
         let expected: Vec<_> = expected
             .lines()

@@ -171,7 +171,7 @@ fn mistakes_are_told_as_git_tells_them() {
     ] {
         let subdirectory = if spec.contains("prefix") { "" } else { "d" };
         let prefix = if subdirectory.is_empty() { "" } else { "d/" };
-        let output = sandbox.output(subdirectory, &["status", "--porcelain", "--", spec], b"");
+        let output = sandbox.output(subdirectory, ["status", "--porcelain", "--", spec], b"");
         let ours = parse(
             &[spec.into()],
             prefix.into(),
@@ -387,9 +387,9 @@ fn status_is_that_of_git() {
         input.push(0);
     }
     let add = ["update-index", "--add", "-z", "--stdin"];
-    assert!(sandbox.output("", &add, &input).status.success());
+    assert!(sandbox.output("", add, &input).status.success());
     let link = "160000,1234567890123456789012345678901234567890,sub";
-    sandbox.git(&["update-index", "--add", "--cacheinfo", link]);
+    sandbox.git(["update-index", "--add", "--cacheinfo", link]);
     tracked.insert("sub".to_owned());
 
     let top = sandbox.top().canonicalize().unwrap();

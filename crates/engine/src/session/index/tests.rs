@@ -23,8 +23,8 @@ fn repository() -> Sandbox {
     }
     sandbox.write(".gitignore", "*.o\n");
     sandbox.write("b/.gitignore", "*.x\n");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-qm", "all"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "all"]);
     tick();
     sandbox
 }
@@ -80,9 +80,9 @@ fn what_becomes_a_repository_without_a_new_name_is_noticed() {
     sandbox.write("b/nested/.git/objects/x", "");
     sandbox.write("b/nested/deep/.git/objects/x", "");
     settle_as_far_as_it_goes(&sandbox);
-    sandbox.git(&["init", "-q", "b/nested"]);
+    sandbox.git(["init", "-q", "b/nested"]);
     right_answer(&sandbox);
-    sandbox.git(&["init", "-q", "b/nested/deep"]);
+    sandbox.git(["init", "-q", "b/nested/deep"]);
     right_answer(&sandbox);
 }
 
@@ -137,7 +137,7 @@ fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
 #[track_caller]
 fn right_answer(sandbox: &Sandbox) -> (Published, Session) {
     let (lines, published, session) = answer(sandbox);
-    let expected = sandbox.git(&[
+    let expected = sandbox.git([
         "--no-optional-locks",
         "status",
         "--porcelain",
@@ -199,19 +199,19 @@ fn a_new_index_changes_what_it_changes() {
     settle(&sandbox);
     sandbox.write("b/new", "new\n");
     right_answer(&sandbox);
-    sandbox.git(&["add", "b/new"]);
+    sandbox.git(["add", "b/new"]);
     // The directory's own stamp does not say that one of its files is tracked now.
     let (_, session) = right_answer(&sandbox);
     let memory = session.index.as_ref().unwrap().memory.as_ref().unwrap();
     let tracked = &session.index.as_ref().unwrap().tracked;
     let unmoved = tracked.find_directory("a".into()).unwrap();
     assert!(memory.has_listing(unmoved));
-    sandbox.git(&["commit", "-qm", "more"]);
+    sandbox.git(["commit", "-qm", "more"]);
     right_answer(&sandbox);
-    sandbox.git(&["rm", "-q", "--cached", "a/two", "b/c/one"]);
+    sandbox.git(["rm", "-q", "--cached", "a/two", "b/c/one"]);
     right_answer(&sandbox);
     settle(&sandbox);
-    sandbox.git(&["mv", "b", "e"]);
+    sandbox.git(["mv", "b", "e"]);
     right_answer(&sandbox);
     settle(&sandbox);
 }
@@ -220,13 +220,13 @@ fn a_new_index_changes_what_it_changes() {
 fn what_head_is_compared_with_is_the_index_that_is() {
     let sandbox = repository();
     sandbox.write("a/one", "staged\n");
-    sandbox.git(&["add", "a"]);
+    sandbox.git(["add", "a"]);
     settle(&sandbox);
-    sandbox.git(&["reset", "-q", "--soft", "HEAD"]);
+    sandbox.git(["reset", "-q", "--soft", "HEAD"]);
     right_answer(&sandbox);
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "all of it"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "all of it"]);
     right_answer(&sandbox);
-    sandbox.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    sandbox.git(["reset", "-q", "--soft", "HEAD~1"]);
     right_answer(&sandbox);
     settle(&sandbox);
 }
@@ -299,7 +299,7 @@ fn two_who_learn_the_same_do_not_mix() {
     let (mut one, mut two) = (session(&sandbox), session(&sandbox));
     sandbox.write("n/new", "");
     sandbox.write("m", "");
-    sandbox.git(&["add", "n"]);
+    sandbox.git(["add", "n"]);
     for session in [&mut one, &mut two] {
         session.status(&StatusRequest::default()).unwrap();
     }
@@ -307,7 +307,7 @@ fn two_who_learn_the_same_do_not_mix() {
         one.save(&NoSteps).unwrap(),
         Published::Appended { .. }
     ));
-    sandbox.git(&["rm", "-q", "--cached", "a/one"]);
+    sandbox.git(["rm", "-q", "--cached", "a/one"]);
     assert_eq!(two.save(&NoSteps).unwrap(), Published::Superseded);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
@@ -320,10 +320,10 @@ fn two_who_learn_the_same_do_not_mix() {
 #[test]
 fn without_regard_to_case_other_names_matter_everywhere() {
     let sandbox = repository();
-    sandbox.git(&["config", "core.ignoreCase", "true"]);
+    sandbox.git(["config", "core.ignoreCase", "true"]);
     sandbox.write("TOP2", "");
     settle(&sandbox);
-    sandbox.git(&[
+    sandbox.git([
         "update-index",
         "--add",
         "--cacheinfo",
@@ -338,26 +338,26 @@ fn without_regard_to_case_other_names_matter_everywhere() {
 #[test]
 fn nothing_is_untracked_in_what_is_a_submodule_but_for_case() {
     let sandbox = repository();
-    sandbox.git(&["config", "core.ignoreCase", "true"]);
+    sandbox.git(["config", "core.ignoreCase", "true"]);
     sandbox.write("module/sub/file", "");
     // With other names in the index, what is remembered does not count, and the search goes without.
     settle(&sandbox);
     let gitlink = format!("160000,{},MODULE", "1".repeat(40));
-    sandbox.git(&["update-index", "--add", "--cacheinfo", &gitlink]);
+    sandbox.git(["update-index", "--add", "--cacheinfo", &gitlink]);
     let request = StatusRequest {
         untracked: UntrackedMode::All,
         ..StatusRequest::default()
     };
     let status = session(&sandbox).status(&request).unwrap();
     assert_eq!(status.untracked, Vec::<BString>::new());
-    let by_git = sandbox.git(&["status", "--porcelain", "-uall"]);
+    let by_git = sandbox.git(["status", "--porcelain", "-uall"]);
     assert!(!by_git.contains("??"));
 }
 
 #[test]
 fn a_sparse_index_is_recorded_as_it_was_written() {
     let sandbox = repository();
-    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
     sandbox.write("a/new", "");
     let mut long_lived = settle(&sandbox);
     let state = long_lived.index.as_ref().unwrap();
@@ -391,7 +391,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
         &["set", "a"],
         &["disable"],
     ] {
-        sandbox.git(&[&["sparse-checkout"], arguments].concat());
+        sandbox.git([&["sparse-checkout"], arguments].concat());
         right_answer(&sandbox);
         settle(&sandbox);
     }
@@ -400,7 +400,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
 #[test]
 fn a_sparse_directory_is_looked_for_once() {
     let sandbox = repository();
-    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
     let mut settled = settle(&sandbox);
     let lacks = |session: &Session| session.index.as_ref().unwrap().lacks_sparse_directories();
     assert!(lacks(&settled));
@@ -438,7 +438,7 @@ fn a_sparse_directory_is_looked_for_once() {
 #[test]
 fn the_rules_of_a_sparse_checkout_are_those_of_now() {
     let sandbox = repository();
-    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
     settle(&sandbox);
     let rules = ".git/info/sparse-checkout";
     let cone = std::fs::read_to_string(sandbox.top().join(rules)).unwrap();
@@ -463,7 +463,7 @@ fn the_rules_of_a_sparse_checkout_are_those_of_now() {
         let said = |line: &&BString| line.starts_with(b"warning: unrecognized");
         let said: Vec<_> = status.warnings.iter().filter(said).collect();
         assert_eq!(said, Vec::from_iter(warning));
-        let by_git = sandbox.output("", &["--no-optional-locks", "status"], b"");
+        let by_git = sandbox.output("", ["--no-optional-locks", "status"], b"");
         let tells = |text: &str| by_git.stdout.contains_str(text);
         assert_eq!(
             tells("You are in a sparse checkout with 58%"),
@@ -512,7 +512,7 @@ fn known_head_tree(session: &Session, id: &ObjectId) -> Option<HeadTree> {
 #[test]
 fn heads_commit_is_not_read_while_its_files_stand() {
     let sandbox = repository();
-    let name = sandbox.git(&["rev-parse", "HEAD"]);
+    let name = sandbox.git(["rev-parse", "HEAD"]);
     let id = ObjectId::from_hex(name.as_bytes()).unwrap();
     let (fan, rest) = name.split_at(2);
     let objects = sandbox.top().join(".git/objects");
@@ -543,7 +543,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     assert!(settled());
 
     // Packs are looked into before.
-    sandbox.git(&["repack", "-adq"]);
+    sandbox.git(["repack", "-adq"]);
     assert!(!is_known(&session(&sandbox)));
     assert!(settled());
     let pack = std::fs::read_dir(objects.join("pack")).unwrap();
@@ -559,20 +559,20 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     assert!(settled());
 
     // Another commit, or another tree in its place.
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
-    let next = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "next"]);
+    let next = sandbox.git(["rev-parse", "HEAD"]);
     settle(&sandbox);
     assert!(!is_known(&session(&sandbox)));
-    sandbox.git(&["reset", "-q", "--soft", "HEAD^"]);
+    sandbox.git(["reset", "-q", "--soft", "HEAD^"]);
     assert!(settled());
-    sandbox.git(&["replace", &id.to_string(), &next]);
+    sandbox.git(["replace", &id.to_string(), &next]);
     settle_as_far_as_it_goes(&sandbox);
     assert!(!is_known(&session(&sandbox)));
-    sandbox.git(&["replace", "-d", &id.to_string()]);
+    sandbox.git(["replace", "-d", &id.to_string()]);
     assert!(settled());
 
     // What else may have the objects makes it too much to look at.
-    sandbox.git(&["multi-pack-index", "write"]);
+    sandbox.git(["multi-pack-index", "write"]);
     assert!(!is_known(&session(&sandbox)));
     assert!(!settled());
     std::fs::remove_file(objects.join("pack/multi-pack-index")).unwrap();
@@ -585,8 +585,8 @@ fn heads_commit_is_not_read_while_its_files_stand() {
 #[test]
 fn a_tag_that_head_names_is_read_each_time() {
     let sandbox = repository();
-    sandbox.git(&["tag", "-am", "tag", "tag"]);
-    let name = sandbox.git(&["rev-parse", "tag"]);
+    sandbox.git(["tag", "-am", "tag", "tag"]);
+    let name = sandbox.git(["rev-parse", "tag"]);
     sandbox.write(".git/HEAD", format!("{name}\n"));
     settle_as_far_as_it_goes(&sandbox);
     let id = ObjectId::from_hex(name.as_bytes()).unwrap();

@@ -13,9 +13,9 @@ fn repository() -> Sandbox {
         }
     }
     sandbox.write(".gitignore", "*.o\n");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-qm", "all"]);
-    sandbox.git(&["tag", "first"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "all"]);
+    sandbox.git(["tag", "first"]);
     sandbox
 }
 
@@ -84,16 +84,16 @@ fn what_was_dirty_may_have_been_cleaned_since() {
     let clean: [(&str, &dyn Fn()); 6] = [
         ("restored", &|| sandbox.write("b/c/one", "recorded\n")),
         ("committed", &|| {
-            sandbox.git(&["commit", "-qam", "more"]);
+            sandbox.git(["commit", "-qam", "more"]);
         }),
         ("assumed unchanged", &|| {
-            sandbox.git(&["update-index", "--assume-unchanged", "b/c/one"]);
+            sandbox.git(["update-index", "--assume-unchanged", "b/c/one"]);
         }),
         ("untracked file removed", &|| {
             std::fs::remove_file(sandbox.top().join("b/new")).unwrap();
         }),
         ("untracked file added", &|| {
-            sandbox.git(&["add", "b/new"]);
+            sandbox.git(["add", "b/new"]);
         }),
         ("untracked file ignored", &|| {
             sandbox.write("b/.gitignore", "new\n.gitignore\n");
@@ -101,9 +101,9 @@ fn what_was_dirty_may_have_been_cleaned_since() {
     ];
     for (what, clean) in clean {
         for others in [false, true] {
-            sandbox.git(&["update-index", "--no-assume-unchanged", "b/c/one"]);
-            sandbox.git(&["reset", "-q", "--hard", "first"]);
-            sandbox.git(&["clean", "-qfdx"]);
+            sandbox.git(["update-index", "--no-assume-unchanged", "b/c/one"]);
+            sandbox.git(["reset", "-q", "--hard", "first"]);
+            sandbox.git(["clean", "-qfdx"]);
             sandbox.write("b/c/one", "changed and longer\n");
             sandbox.write("b/new", "");
             assert_eq!(counts(&mut session, 1), (1, 1), "{what}");
@@ -162,13 +162,13 @@ fn contents_are_compared_again_when_they_are_converted_otherwise() {
     let sandbox = repository();
     // As large as what is recorded, so that only the contents tell.
     sandbox.write("a/one", "recorded\r\n");
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-qm", "CRLF"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "CRLF"]);
     sandbox.write("a/two", "RECORDED\n");
     // Not as it was when it was recorded, so that it is looked at, and old enough to be remembered.
     sandbox.write("a/one", "recorded\r\n");
-    sandbox.git(&["version"]);
-    sandbox.git(&["version"]);
+    sandbox.git(["version"]);
+    sandbox.git(["version"]);
     let mut session = session(&sandbox);
     for _ in 0..2 {
         assert_eq!(counts(&mut session, usize::MAX), (1, 0));

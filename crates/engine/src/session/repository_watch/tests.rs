@@ -12,22 +12,22 @@ use vigil_testkit::sandbox::Sandbox;
 /// A commit on `main` that is tagged, another branch and an upstream.
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    sandbox.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
     for name in ["one", "two"] {
         sandbox.write(name, "recorded\n");
     }
-    sandbox.git(&["add", "."]);
-    sandbox.git(&["commit", "-qm", "all"]);
-    sandbox.git(&["tag", "v/first"]);
-    sandbox.git(&["branch", "other/branch"]);
-    sandbox.git(&["config", "remote.origin.url", "elsewhere"]);
-    sandbox.git(&[
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "all"]);
+    sandbox.git(["tag", "v/first"]);
+    sandbox.git(["branch", "other/branch"]);
+    sandbox.git(["config", "remote.origin.url", "elsewhere"]);
+    sandbox.git([
         "config",
         "remote.origin.fetch",
         "+refs/heads/*:refs/remotes/origin/*",
     ]);
-    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
+    sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.git(["branch", "-q", "-u", "origin/main"]);
     sandbox
 }
 
@@ -42,7 +42,7 @@ fn open(top: &Path) -> Session {
 fn ask(session: &mut Session) -> (Prompt, bool) {
     let still = session.still();
     if !session.is_fresh(still) {
-        *session = open(&session.top().unwrap().to_owned());
+        *session = open(session.top().unwrap());
         return (
             session.prompt(&PromptRequest::EVERYTHING, None).unwrap(),
             false,
@@ -72,40 +72,40 @@ type Deed = fn(&Sandbox);
 
 const DEEDS: [(&str, Deed); 22] = [
     ("commit", |it| {
-        it.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+        it.git(["commit", "-q", "--allow-empty", "-m", "more"]);
     }),
     ("switch", |it| {
-        it.git(&["switch", "-q", "other/branch"]);
+        it.git(["switch", "-q", "other/branch"]);
     }),
     ("detach", |it| {
-        it.git(&["switch", "-q", "--detach"]);
+        it.git(["switch", "-q", "--detach"]);
     }),
     ("HEAD in place", |it| {
         fs::write(git(it, "HEAD"), "ref: refs/heads/other/branch\n").unwrap();
     }),
     ("branch in place", |it| {
-        let parent = it.git(&["commit-tree", "-m", "x", "HEAD^{tree}"]);
+        let parent = it.git(["commit-tree", "-m", "x", "HEAD^{tree}"]);
         fs::write(git(it, "refs/heads/main"), parent).unwrap();
     }),
     ("tag", |it| {
-        it.git(&["tag", "v/second"]);
+        it.git(["tag", "v/second"]);
     }),
     ("tag in a new folder", |it| {
-        it.git(&["tag", "x/y/z"]);
+        it.git(["tag", "x/y/z"]);
     }),
     ("no tag", |it| {
-        it.git(&["tag", "-d", "v/first"]);
+        it.git(["tag", "-d", "v/first"]);
     }),
     ("annotated tag, packed", |it| {
-        it.git(&["tag", "-a", "-m", "x", "v/third"]);
-        it.git(&["pack-refs", "--all"]);
+        it.git(["tag", "-a", "-m", "x", "v/third"]);
+        it.git(["pack-refs", "--all"]);
     }),
     ("upstream", |it| {
-        let other = it.git(&["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
+        let other = it.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
         fs::write(git(it, "refs/remotes/origin/main"), other).unwrap();
     }),
     ("no upstream", |it| {
-        it.git(&["branch", "-q", "--unset-upstream"]);
+        it.git(["branch", "-q", "--unset-upstream"]);
     }),
     ("configuration in place", |it| {
         let path = git(it, "config");
@@ -114,28 +114,28 @@ const DEEDS: [(&str, Deed); 22] = [
     }),
     ("staged", |it| {
         it.write("new", "");
-        it.git(&["add", "new"]);
+        it.git(["add", "new"]);
     }),
     ("unstaged by a flag", |it| {
-        it.git(&["update-index", "--assume-unchanged", "one"]);
+        it.git(["update-index", "--assume-unchanged", "one"]);
     }),
     ("stash", |it| {
         it.write("one", "changed and longer\n");
-        it.git(&["stash", "-q"]);
+        it.git(["stash", "-q"]);
     }),
     ("merge under way", |it| {
-        let head = it.git(&["rev-parse", "HEAD"]);
+        let head = it.git(["rev-parse", "HEAD"]);
         fs::write(git(it, "MERGE_HEAD"), head).unwrap();
     }),
     ("rebase under way", |it| {
         fs::create_dir(git(it, "rebase-merge")).unwrap();
     }),
     ("replaced commit", |it| {
-        let other = it.git(&["commit-tree", "-m", "other words", "HEAD^{tree}"]);
-        it.git(&["replace", "HEAD", other.trim()]);
+        let other = it.git(["commit-tree", "-m", "other words", "HEAD^{tree}"]);
+        it.git(["replace", "HEAD", other.trim()]);
     }),
     ("shallow", |it| {
-        let head = it.git(&["rev-parse", "HEAD"]);
+        let head = it.git(["rev-parse", "HEAD"]);
         fs::write(git(it, "shallow"), head).unwrap();
     }),
     ("changed file", |it| it.write("one", "changed and longer\n")),
@@ -178,7 +178,7 @@ fn a_change_while_the_folders_are_first_watched_shows() {
     for round in 0..3 * IN_A_ROW_MIN {
         // Between the proof and the answer.
         let still = session.still();
-        sandbox.git(&["tag", "-f", &format!("v/z{round:03}")]);
+        sandbox.git(["tag", "-f", &format!("v/z{round:03}")]);
         assert!(session.is_fresh(still));
         session.prompt(&PromptRequest::EVERYTHING, still).unwrap();
         let (prompt, _) = ask(&mut session);
@@ -199,7 +199,7 @@ fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     settle(&mut session);
     let git_dir = git(&sandbox, "");
     fs::rename(&git_dir, &other).unwrap();
-    sandbox.git(&["init", "-q"]);
+    sandbox.git(["init", "-q"]);
     assert!(session.still().is_none());
 }
 
@@ -229,7 +229,7 @@ fn what_can_change_unheard_is_not_watched() {
         ("the index behind a link", |it| move_away(it, "index")),
         ("references behind a link", |it| move_away(it, "refs")),
         ("what is under way", |it| {
-            let head = it.git(&["rev-parse", "HEAD"]);
+            let head = it.git(["rev-parse", "HEAD"]);
             fs::write(git(it, "MERGE_HEAD"), head).unwrap();
         }),
     ];
@@ -248,7 +248,7 @@ fn linked_working_trees_are_watched_in_both_folders() {
     let sandbox = repository();
     let top = sandbox.top().with_extension("linked");
     let name = top.to_str().unwrap();
-    sandbox.git(&["worktree", "add", "-q", "-b", "linked", name]);
+    sandbox.git(["worktree", "add", "-q", "-b", "linked", name]);
     let mut session = open(&top);
     for deed in [
         ["tag", "v/z"].as_slice(),
@@ -294,11 +294,11 @@ fn many_references_take_more_questions() {
     let tags: Vec<_> = (0..300)
         .map(|number| format!("create refs/tags/t{number} HEAD\n"))
         .collect();
-    let output = sandbox.output("", &["update-ref", "--stdin"], tags.concat().as_bytes());
+    let output = sandbox.output("", ["update-ref", "--stdin"], tags.concat().as_bytes());
     assert!(output.status.success());
     let mut session = open(&sandbox.top());
     settle(&mut session);
-    sandbox.git(&["tag", "more"]);
+    sandbox.git(["tag", "more"]);
     let questions = (0..100).take_while(|_| !ask(&mut session).1).count();
     assert!(
         questions >= IN_A_ROW_MIN + 300 / REFERENCES_PER_QUESTION,

@@ -7,7 +7,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 /// Compares with git for a pair of revisions, in both directions.
 fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {
-    let by_git = sandbox.git(&["rev-list", "--count", "--left-right", &format!("{a}...{b}")]);
+    let by_git = sandbox.git(["rev-list", "--count", "--left-right", &format!("{a}...{b}")]);
     let (left, right) = by_git.split_once('\t').unwrap();
     let expected = (left.parse().unwrap(), right.parse().unwrap());
     let (a, b) = (sandbox.id(a), sandbox.id(b));
@@ -38,8 +38,8 @@ fn history(commits: &[(Vec<usize>, i64)]) -> (Sandbox, Vec<ObjectId>) {
         }
         input.push('\n');
     }
-    sandbox.git_fed(&["fast-import", "--quiet", "--force"], input.as_bytes());
-    let names = sandbox.git(&["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"]);
+    sandbox.git_fed(["fast-import", "--quiet", "--force"], input.as_bytes());
+    let names = sandbox.git(["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"]);
     let mut ids = vec![ObjectId::null(gix_hash::Kind::Sha1); commits.len()];
     for line in names.lines() {
         let (id, name) = line.split_once(' ').unwrap();
@@ -94,7 +94,7 @@ fn check_all(commits: &[(Vec<usize>, i64)]) {
     let last = commits.len() - 1;
     for graph in [false, true] {
         if graph {
-            sandbox.git(&["commit-graph", "write", "--reachable"]);
+            sandbox.git(["commit-graph", "write", "--reachable"]);
         }
         let objects = sandbox.open_objects();
         assert_eq!(objects.commit_graph().is_some(), graph);
@@ -129,18 +129,18 @@ proptest! {
 fn counts_are_those_of_git_with_merges_roots_and_a_partial_graph() {
     let sandbox = Sandbox::new();
     sandbox.commit_at("base", 1000);
-    sandbox.git(&["branch", "side"]);
+    sandbox.git(["branch", "side"]);
     for n in 0..5 {
         sandbox.commit_at(&format!("main {n}"), 2000 + n);
     }
-    sandbox.git(&["checkout", "-q", "side"]);
+    sandbox.git(["checkout", "-q", "side"]);
     for n in 0..3 {
         sandbox.commit_at(&format!("side {n}"), 1500 + n);
     }
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
-    sandbox.git(&["merge", "-q", "-m", "m", "main~2"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
+    sandbox.git(["merge", "-q", "-m", "m", "main~2"]);
     sandbox.commit_at("after", 10);
-    sandbox.git(&["checkout", "-q", "--orphan", "root"]);
+    sandbox.git(["checkout", "-q", "--orphan", "root"]);
     sandbox.commit_at("other root", 5000);
     let objects = sandbox.open_objects();
     assert!(objects.commit_graph().is_some());
@@ -194,8 +194,8 @@ fn a_shallow_boundary_and_grafts_end_the_history() {
     for n in 0..6 {
         sandbox.commit_at(&format!("{n}"), 1000 + n);
     }
-    sandbox.git(&["branch", "old", "HEAD~4"]);
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.git(["branch", "old", "HEAD~4"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
     let boundary = sandbox.id("HEAD~2");
     std::fs::write(sandbox.git_dir().join("shallow"), format!("{boundary}\n")).unwrap();
     let objects = sandbox.open_objects();
@@ -223,7 +223,7 @@ fn a_damaged_commit_graph_never_trips() {
         })
         .collect();
     let (sandbox, ids) = history(&commits);
-    sandbox.git(&["commit-graph", "write", "--reachable"]);
+    sandbox.git(["commit-graph", "write", "--reachable"]);
     let path = sandbox.git_dir().join("objects/info/commit-graph");
     let good = std::fs::read(&path).unwrap();
     let run = |bytes: &[u8]| {

@@ -13,8 +13,8 @@ const FIRST: [&str; 3] = ["t0000", "t0001", "t0002"];
 /// A history with many tags, and a few others.
 fn sandbox(format: RefFormat) -> Sandbox {
     let sandbox = Sandbox::with(format, gix_hash::Kind::Sha1).with_five_commits();
-    sandbox.git(&["tag", "-a", "-m", "t", "annotated", "HEAD~3"]);
-    sandbox.git(&["branch", "other", "HEAD~2"]);
+    sandbox.git(["tag", "-a", "-m", "t", "annotated", "HEAD~3"]);
+    sandbox.git(["branch", "other", "HEAD~2"]);
     let tagged = TAGGED.map(|name| sandbox.id(name));
     let tags = (0..COUNT)
         .zip(tagged.iter().cycle())
@@ -23,10 +23,10 @@ fn sandbox(format: RefFormat) -> Sandbox {
         RefFormat::Reftable => {
             let create = tags.map(|(name, id)| format!("create {name} {id}\n"));
             let create: String = create.collect();
-            sandbox.git_fed(&["update-ref", "--stdin"], create.as_bytes());
+            sandbox.git_fed(["update-ref", "--stdin"], create.as_bytes());
         }
         RefFormat::Files => {
-            sandbox.git(&["pack-refs", "--all"]);
+            sandbox.git(["pack-refs", "--all"]);
             let path = sandbox.git_dir().join("packed-refs");
             let mut packed = std::fs::read_to_string(&path).unwrap();
             packed.extend(tags.map(|(name, id)| format!("{id} {name}\n")));
@@ -63,14 +63,14 @@ fn of_many_lightweight_tags_the_first_of_each_commit_is_named() {
         let sandbox = sandbox(format);
         ask(&sandbox, "as made");
         // Loose ones, if there are any: one that is new, one that nobody needed, and one that stood for others.
-        sandbox.git(&["tag", "new", "HEAD"]);
-        sandbox.git(&["update-ref", "refs/tags/t2003", "HEAD"]);
+        sandbox.git(["tag", "new", "HEAD"]);
+        sandbox.git(["update-ref", "refs/tags/t2003", "HEAD"]);
         ask(&sandbox, "new tags");
-        sandbox.git(&["update-ref", &format!("refs/tags/{}", FIRST[0]), "HEAD"]);
+        sandbox.git(["update-ref", &format!("refs/tags/{}", FIRST[0]), "HEAD"]);
         ask(&sandbox, "another first tag");
-        sandbox.git(&["tag", "-d", FIRST[1], FIRST[2]]);
+        sandbox.git(["tag", "-d", FIRST[1], FIRST[2]]);
         ask(&sandbox, "first tags that are gone");
-        sandbox.git(&["pack-refs", "--all"]);
+        sandbox.git(["pack-refs", "--all"]);
         ask(&sandbox, "packed");
     }
 }
@@ -78,7 +78,7 @@ fn of_many_lightweight_tags_the_first_of_each_commit_is_named() {
 #[test]
 fn a_symbolic_reference_and_a_file_that_does_not_tell_where_tags_lead_change_nothing() {
     let tables = sandbox(RefFormat::Reftable);
-    tables.git(&["symbolic-ref", "refs/heads/symbolic", "refs/heads/other"]);
+    tables.git(["symbolic-ref", "refs/heads/symbolic", "refs/heads/other"]);
     ask(&tables, "a symbolic reference");
     let files = sandbox(RefFormat::Files);
     let path = files.git_dir().join("packed-refs");

@@ -103,10 +103,10 @@ fn of_several_packed_names_the_best_is_found_in_history() {
         lines(&[&a, &new, &line], remark);
     }
     // Instead of, before, among and behind packed ones.
-    sandbox.git(&["tag", "-f", "d", "HEAD~2"]);
-    sandbox.git(&["tag", "Z", "HEAD~4"]);
-    sandbox.git(&["tag", "b", "HEAD~3"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "zz", "HEAD~3"]);
+    sandbox.git(["tag", "-f", "d", "HEAD~2"]);
+    sandbox.git(["tag", "Z", "HEAD~4"]);
+    sandbox.git(["tag", "b", "HEAD~3"]);
+    sandbox.git(["tag", "-a", "-m", "x", "zz", "HEAD~3"]);
     lines(&[&a, &d, &old, &q, &z], "loose ones");
     lines(&[&a, &d, &new, &q, &z], "loose ones, and a newer one");
 }
@@ -120,10 +120,10 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
         ("e", "HEAD"),
         ("m", "HEAD~3"),
     ] {
-        sandbox.git(&["tag", name, commit]);
+        sandbox.git(["tag", name, commit]);
     }
-    sandbox.git(&["tag", "-a", "-m", "x", "w", "HEAD~1"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "x", "HEAD~2"]);
+    sandbox.git(["tag", "-a", "-m", "x", "w", "HEAD~1"]);
+    sandbox.git(["tag", "-a", "-m", "x", "x", "HEAD~2"]);
     let ask = |remark: &str| {
         for options in [
             &["--tags"][..],
@@ -136,13 +136,13 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
             }
         }
     };
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     ask("packed");
     // Loose ones before, among, behind and instead of packed ones.
-    sandbox.git(&["tag", "a", "HEAD~4"]);
-    sandbox.git(&["tag", "-f", "b", "HEAD~3"]);
-    sandbox.git(&["tag", "-a", "-m", "x", "c", "HEAD"]);
-    sandbox.git(&["tag", "z", "HEAD~4"]);
+    sandbox.git(["tag", "a", "HEAD~4"]);
+    sandbox.git(["tag", "-f", "b", "HEAD~3"]);
+    sandbox.git(["tag", "-a", "-m", "x", "c", "HEAD"]);
+    sandbox.git(["tag", "z", "HEAD~4"]);
     ask("loose");
     let packed = sandbox.git_dir().join("packed-refs");
     let text = std::fs::read_to_string(&packed).unwrap();
@@ -165,7 +165,7 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
 fn lightweight_tags_beyond_the_candidates_change_no_answer() {
     let sandbox = row();
     let commits = ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4"];
-    let tag = |name: &str, commit: &str| drop(sandbox.git(&["tag", name, commit]));
+    let tag = |name: &str, commit: &str| drop(sandbox.git(["tag", name, commit]));
     let compare_all = |remark: &str| {
         for candidates in ["--candidates=1", "--candidates=2", "--candidates=10"] {
             for option in ["--debug", "--always", "--first-parent", "--match=*e*"] {
@@ -181,14 +181,14 @@ fn lightweight_tags_beyond_the_candidates_change_no_answer() {
         tag(&format!("b{number}"), commit);
     }
     compare_all("loose");
-    sandbox.git(&["pack-refs", "--all"]);
+    sandbox.git(["pack-refs", "--all"]);
     compare_all("packed");
     for (number, commit) in [(0, "HEAD~3"), (1, "HEAD~3"), (2, "HEAD~2"), (3, "HEAD")] {
         let name = format!("e{number}");
-        sandbox.git(&["tag", "-a", "-m", "x", &name, commit]);
+        sandbox.git(["tag", "-a", "-m", "x", &name, commit]);
         compare_all(&format!("{number} annotated, loose"));
-        sandbox.git(&["pack-refs", "--all"]);
+        sandbox.git(["pack-refs", "--all"]);
         compare_all(&format!("{number} annotated, packed"));
-        sandbox.git(&["commit-graph", "write", "--reachable"]);
+        sandbox.git(["commit-graph", "write", "--reachable"]);
     }
 }

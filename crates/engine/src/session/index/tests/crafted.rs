@@ -74,7 +74,7 @@ fn deep_repository() -> Sandbox {
     sandbox.write("b/c/deep/deeper/one", "recorded\n");
     sandbox.write("a/untracked", "");
     std::fs::remove_file(sandbox.top().join("b/d")).unwrap();
-    sandbox.git(&["add", "b"]);
+    sandbox.git(["add", "b"]);
     settle(&sandbox);
     sandbox
 }
@@ -192,7 +192,7 @@ fn files_that_are_counted_again_are_dropped() {
     for n in 0..600 {
         sandbox.write(format!("many/{n}"), "recorded\n");
     }
-    sandbox.git(&["add", "many"]);
+    sandbox.git(["add", "many"]);
     settle(&sandbox);
     let state = published(&sandbox);
     let is_large = |number: &u32| {
