@@ -240,6 +240,7 @@ fn command(program: &Path, arguments: &[&str], repository: &Path) -> Command {
     command.args(arguments).current_dir(repository);
     quiet_environment(&mut command);
     command.env("GIT_OPTIONAL_LOCKS", "0");
+    command.env("VIGIL_NO_DAEMON", "1");
     command
 }
 

@@ -170,6 +170,7 @@ impl Sandbox {
             ("GIT_PAGER", "cat"),
             ("LC_ALL", "C.UTF-8"),
             ("TZ", "UTC"),
+            ("VIGIL_NO_DAEMON", "1"),
         ]
     }
 
