@@ -18,6 +18,7 @@ mod excludes;
 mod head_changes;
 mod ignoring;
 mod index;
+mod kept;
 mod long;
 mod merged_in_conflict;
 mod object_mode;

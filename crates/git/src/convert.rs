@@ -413,6 +413,9 @@ impl Converter {
         };
         let surroundings = &self.settings.surroundings;
         let (Program::Command(command) | Program::Process(command)) = program;
+        if surroundings.stderr == FilterStderr::Refuse {
+            return Err(Error::NotHere(command.to_owned()));
+        }
         let Some(slot) = self.running.get(command) else {
             return Ok(None);
         };

@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod dir;
+pub mod ending;
 pub mod errno;
 pub mod filesystem;
 pub mod inotify;

@@ -25,9 +25,22 @@ pub fn populate(memory: &mut [MaybeUninit<u8>]) {
     let _ = unsafe { madvise(address.cast(), len, Advice::LinuxPopulateWrite) };
 }
 
+/// How many bytes of this process are in memory (proc_pid_statm(5)); `None` where that cannot be read.
+pub fn resident() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let page_len = u64::try_from(rustix::param::page_size()).ok()?;
+    Some(pages.saturating_mul(page_len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_has_something_in_memory() {
+        assert!(resident().unwrap() >= 4 * PAGE as u64);
+    }
 
     #[test]
     fn memory_that_was_set_aside_keeps_what_is_in_it() {

@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// Forgets what was read of objects for which others stand now (git-replace(1)).
-    fn refresh_history(&mut self) -> Result<(), SessionError> {
+    pub(super) fn refresh_history(&mut self) -> Result<(), SessionError> {
         if self.objects.refresh(&self.repository, &self.refs)? {
             self.prompt.commit = None;
             self.tags = TagIndex::default();

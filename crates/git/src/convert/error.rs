@@ -30,6 +30,9 @@ pub enum Error {
     /// A filter process does not keep to the protocol: git ends here.
     #[error("{0}")]
     Protocol(String),
+    /// A filter would have to run, and none may in this process.
+    #[error("the filter '{0}' is not run here")]
+    NotHere(BString),
     /// The file cannot be read: git says so, and takes it as changed.
     #[error("read error while indexing {path}: {}", errno::text_of(source))]
     Read {

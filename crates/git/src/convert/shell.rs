@@ -27,6 +27,8 @@ pub enum FilterStderr {
     /// It is dropped, for processes that nobody watches.
     #[default]
     Discard,
+    /// No filter runs at all, for processes that answer in another's stead: what a filter sees and says is his.
+    Refuse,
 }
 
 /// Where and with what surroundings filters run.
@@ -117,7 +119,7 @@ impl Surroundings {
             .stdout(Stdio::piped())
             .stderr(match self.stderr {
                 FilterStderr::Inherit => Stdio::inherit(),
-                FilterStderr::Discard => Stdio::null(),
+                FilterStderr::Discard | FilterStderr::Refuse => Stdio::null(),
             });
         match process.spawn() {
             Ok(child) => Some(child),
