@@ -1,7 +1,8 @@
 //! What comes through pipes.
 
 use bstr::ByteSlice;
-use vigil_daemon::fuzzing::{RECORD_LEN_MAX, records, request};
+use vigil_daemon::fuzzing::{RECORD_LEN_MAX, frames, message, records, request};
+use vigil_daemon::protocol::frame;
 use vigil_git::fuzzing;
 
 use crate::input::Input;
@@ -49,6 +50,32 @@ pub(crate) fn gitstatusd(data: &[u8]) {
         assert_eq!(from_git_dir, fields[1].starts_with(b":"));
         let path = fields[1].strip_prefix(b":").unwrap_or(fields[1]);
         assert_eq!(dir.is_some(), path.starts_with(b"/"));
+    }
+}
+
+/// Frames are the same wherever the stream is cut, no frame is longer than it may be, and a message that is understood has the
+/// bytes that it would be written with.
+pub(crate) fn daemon(data: &[u8]) {
+    const LEN_MAX: usize = 600;
+    let mut input = Input(data);
+    let size = 1 + input.up_to(40);
+    let stream = input.0;
+    let (whole, end) = frames([stream], LEN_MAX);
+    assert_eq!(frames(stream.chunks(size), LEN_MAX), (whole.clone(), end));
+    let mut rest = stream;
+    for (kind, body) in &whole {
+        let len = body.len() + 1;
+        assert!(len <= LEN_MAX);
+        let (head, tail) = rest.split_at(4 + len);
+        assert_eq!(head, frame(*kind, body));
+        rest = tail;
+        for again in message(*kind, body).into_iter().flatten() {
+            assert_eq!(again, head);
+        }
+    }
+    if let Some((told, _)) = rest.split_first_chunk::<4>() {
+        let told = u32::from_le_bytes(*told) as usize;
+        assert_eq!(end.is_some(), told == 0 || told > LEN_MAX);
     }
 }
 

@@ -7,3 +7,6 @@
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gitstatusd;
+pub mod protocol;
+pub mod variables;
+pub mod view;

@@ -1,0 +1,249 @@
+//! What is said between a daemon and whoever asks it: frames, and the messages in them (docs/protocol.md).
+//!
+//! Nothing that comes is believed: lengths are bounded before anything is kept, and a message that is not quite as written
+//! down is none.
+
+mod message;
+
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
+use vigil_engine::prompt::PromptRequest;
+
+pub use self::message::{Request, Response};
+
+/// The version of the protocol. Those who speak another one understand a hello and a refusal, and nothing else.
+pub const PROTOCOL: u32 = 1;
+
+/// The version of the program: answers are the same bytes only among the same.
+pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// The longest frame that a daemon takes, in bytes, without its length.
+pub const REQUEST_LEN_MAX: usize = 256 * 1024;
+
+/// The longest frame that a daemon sends. What is longer, whoever asks finds out by himself.
+pub const RESPONSE_LEN_MAX: usize = 4 * 1024 * 1024;
+
+/// The length of a frame's length.
+const LEN_LEN: usize = 4;
+
+/// Who asks, the first thing that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the protocol that is spoken.
+    pub protocol: u32,
+    /// The version of the program.
+    pub program: BString,
+    /// By what files and rights are seen ([`crate::view`]). Empty where that cannot be told.
+    pub view: BString,
+}
+
+/// What is there of a terminal where the answer goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// Standard output is one.
+    pub is_output: bool,
+    /// Standard error is one.
+    pub is_errors: bool,
+    /// How wide it is, in cells, if that is known.
+    pub width: Option<u32>,
+}
+
+/// The question of `vigil status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusQuestion {
+    /// What follows the command's name.
+    pub arguments: Vec<BString>,
+    /// The directory in which the command stands, absolute and without links.
+    pub directory: PathBuf,
+    /// Its device and inode: another may be there by the same name.
+    pub directory_id: (u64, u64),
+    /// The environment's variables that count ([`crate::variables`]).
+    pub variables: Vec<(BString, BString)>,
+    /// Where the answer goes.
+    pub terminal: Terminal,
+}
+
+/// The question of a prompt, asked in gitstatusd's way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptQuestion {
+    /// What is counted, and how far.
+    pub request: PromptRequest,
+    /// The length to which commit summaries are cut, in bytes.
+    pub summary_len_max: usize,
+    /// The asker's name for the question; any bytes.
+    pub id: BString,
+    /// The directory that it is about, absolute.
+    pub directory: PathBuf,
+    /// Whether that is the repository itself, not a place in its working tree.
+    pub from_git_dir: bool,
+    /// The environment's variables that count, without those about one repository.
+    pub variables: Vec<(BString, BString)>,
+}
+
+/// How a daemon is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The process.
+    pub pid: u32,
+    /// The version of its program.
+    pub program: BString,
+    /// How many repositories it keeps in memory,
+    pub repositories: u64,
+    /// with so many tracked files,
+    pub files: u64,
+    /// in so many bytes of memory.
+    pub memory: u64,
+    /// How many questions it has answered,
+    pub questions: u64,
+    /// and how many it has left to whoever asked.
+    pub declined: u64,
+    /// How long an answer took of late, in microseconds: half of them no longer than this,
+    pub median_us: u64,
+    /// and the last one.
+    pub last_us: u64,
+    /// How long it has been running, in seconds.
+    pub running_s: u64,
+}
+
+/// What is no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolError {
+    /// A frame that is too long, or empty.
+    #[error("a frame of {0} bytes")]
+    Length(u32),
+    /// A kind that is not known, or a body that is not as it should be.
+    #[error("a message of kind {0} that is not understood")]
+    Message(u8),
+    /// The first message is no hello.
+    #[error("no greeting")]
+    NoHello,
+    /// Another version of the protocol.
+    #[error("protocol {0} is not spoken here, but {PROTOCOL}")]
+    Version(u32),
+}
+
+/// Cuts a stream of bytes into frames.
+#[derive(Debug)]
+pub struct Frames {
+    buffer: Vec<u8>,
+    len_max: usize,
+}
+
+impl Frames {
+    /// Takes no frame that is longer than `len_max`.
+    pub fn new(len_max: usize) -> Self {
+        Self {
+            buffer: Vec::new(),
+            len_max,
+        }
+    }
+
+    /// Takes more bytes. Before more are fed, [`Self::take`] is to be asked until there is no whole frame: so no more is kept
+    /// than one frame and what was fed last.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame: its kind and its body.
+    ///
+    /// # Errors
+    /// A frame that no message has. What follows it means nothing.
+    pub fn take(&mut self) -> Result<Option<(u8, Vec<u8>)>, ProtocolError> {
+        let Some((len, rest)) = self.buffer.split_first_chunk::<LEN_LEN>() else {
+            return Ok(None);
+        };
+        let told = u32::from_le_bytes(*len);
+        let len = told as usize;
+        if len == 0 || len > self.len_max {
+            return Err(ProtocolError::Length(told));
+        }
+        let Some((&kind, body)) = rest.get(..len).and_then(<[u8]>::split_first) else {
+            return Ok(None);
+        };
+        let body = body.to_vec();
+        self.buffer.drain(..LEN_LEN.saturating_add(len));
+        Ok(Some((kind, body)))
+    }
+}
+
+/// A frame of `kind` with `body`.
+pub fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(body.len().saturating_add(1)).unwrap_or(u32::MAX);
+    let mut frame = Vec::with_capacity(LEN_LEN.saturating_add(len as usize));
+    frame.extend_from_slice(&len.to_le_bytes());
+    frame.push(kind);
+    frame.extend_from_slice(body);
+    frame
+}
+
+impl Hello {
+    /// That of this process, which sees files by `view`.
+    pub fn new(view: BString) -> Self {
+        Self {
+            protocol: PROTOCOL,
+            program: PROGRAM.into(),
+            view,
+        }
+    }
+}
+
+/// Which of two versions of the program is the later one. What is no version is earlier than any.
+pub fn is_older(program: &[u8], than: &[u8]) -> bool {
+    let numbers = |version: &[u8]| -> Vec<u32> {
+        let parts = version.split_str(".");
+        parts
+            .map_while(|part| part.to_str().ok()?.parse().ok())
+            .collect()
+    };
+    numbers(program) < numbers(than)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_cut_wherever_the_pieces_end() {
+        let stream = [frame(1, b"one"), frame(2, b""), frame(3, b"three")].concat();
+        for size in 1..stream.len() {
+            let mut frames = Frames::new(16);
+            let mut found = Vec::new();
+            for piece in stream.chunks(size) {
+                frames.feed(piece);
+                while let Some(frame) = frames.take().unwrap() {
+                    found.push(frame);
+                }
+            }
+            let want = [(1, b"one".to_vec()), (2, vec![]), (3, b"three".to_vec())];
+            assert_eq!(found, want, "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_empty_or_too_long_is_refused_before_it_is_there() {
+        for (len, is_fine) in [
+            (0, false),
+            (1, true),
+            (16, true),
+            (17, false),
+            (u32::MAX, false),
+        ] {
+            let mut frames = Frames::new(16);
+            frames.feed(&len.to_le_bytes());
+            let taken = frames.take();
+            match is_fine {
+                true => assert_eq!(taken, Ok(None)),
+                false => assert_eq!(taken, Err(ProtocolError::Length(len))),
+            }
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_older(b"0.9.0", b"0.10.0"));
+        assert!(is_older(b"", b"0.1.0") && is_older(b"x", b"0.1.0"));
+        assert!(!is_older(b"1.0.0", b"0.10.0"));
+        assert!(!is_older(b"0.1.0", b"0.1.0"));
+    }
+}

@@ -1,0 +1,506 @@
+//! The messages, and their bytes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+use vigil_engine::prompt::PromptRequest;
+use vigil_model::bytes::{Reader, Writer};
+
+use super::{Description, Hello, PromptQuestion, ProtocolError, StatusQuestion, Terminal, frame};
+
+/// How a hello begins, whatever the version.
+const MAGIC: [u8; 8] = *b"vigil\r\n\0";
+
+const HELLO: u8 = 1;
+const PING: u8 = 2;
+const STOP: u8 = 3;
+const DESCRIBE: u8 = 4;
+const STATUS: u8 = 5;
+const PROMPT: u8 = 6;
+const WELCOME: u8 = 65;
+const REFUSED: u8 = 66;
+const DONE: u8 = 67;
+const DESCRIPTION: u8 = 68;
+const ANSWER: u8 = 69;
+const RECORD: u8 = 70;
+const YOURSELF: u8 = 71;
+
+/// What a daemon is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Who asks; once, before all else.
+    Hello(Hello),
+    /// Whether it is there.
+    Ping,
+    /// To end.
+    Stop,
+    /// How it is.
+    Describe,
+    /// What `vigil status` says.
+    Status(StatusQuestion),
+    /// What gitstatusd says.
+    Prompt(PromptQuestion),
+}
+
+/// What a daemon says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// Who answers: the version of its program.
+    Welcome(BString),
+    /// Why the connection ends.
+    Refused(BString),
+    /// It is there, or it will end.
+    Done,
+    /// How it is.
+    Description(Description),
+    /// The bytes for standard output and error, and the exit code.
+    Answer {
+        /// Standard output.
+        stdout: Vec<u8>,
+        /// Standard error.
+        stderr: Vec<u8>,
+        /// The exit code.
+        code: u8,
+    },
+    /// A record as gitstatusd writes it.
+    Record(Vec<u8>),
+    /// It has no answer, and why: whoever asks has to find out by himself.
+    Yourself(BString),
+}
+
+impl Request {
+    /// The frame.
+    pub fn to_frame(&self) -> Vec<u8> {
+        let mut body = Writer::default();
+        let kind = match self {
+            Self::Hello(hello) => {
+                body.array(&MAGIC);
+                body.u32(hello.protocol);
+                body.bytes(&hello.program);
+                body.bytes(&hello.view);
+                HELLO
+            }
+            Self::Ping => PING,
+            Self::Stop => STOP,
+            Self::Describe => DESCRIBE,
+            Self::Status(question) => {
+                list(&mut body, &question.arguments);
+                path(&mut body, &question.directory);
+                number(&mut body, question.directory_id.0);
+                number(&mut body, question.directory_id.1);
+                pairs(&mut body, &question.variables);
+                let terminal = question.terminal;
+                body.u32(u32::from(terminal.is_output));
+                body.u32(u32::from(terminal.is_errors));
+                body.optional(terminal.width, Writer::u32);
+                STATUS
+            }
+            Self::Prompt(question) => {
+                let request = &question.request;
+                for flag in [
+                    request.skip_index,
+                    request.each_untracked_file,
+                    request.ignore_status_show_untracked_files,
+                    request.ignore_bash_show_untracked_files,
+                    request.ignore_bash_show_dirty_state,
+                    question.from_git_dir,
+                ] {
+                    body.u32(u32::from(flag));
+                }
+                for count in [
+                    request.staged_max,
+                    request.unstaged_max,
+                    request.conflicted_max,
+                    request.untracked_max,
+                    request.index_size_max,
+                    question.summary_len_max,
+                ] {
+                    number(&mut body, count as u64);
+                }
+                body.optional(request.threads_max, |body, count| {
+                    number(body, count as u64);
+                });
+                body.bytes(&question.id);
+                path(&mut body, &question.directory);
+                pairs(&mut body, &question.variables);
+                PROMPT
+            }
+        };
+        frame(kind, &body.0)
+    }
+
+    /// The message of `kind` with `body`.
+    ///
+    /// # Errors
+    /// It is none, or it is a hello in another version of the protocol.
+    pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
+        if kind == HELLO {
+            return hello(body).map(Self::Hello);
+        }
+        whole(body, |body| {
+            Some(match kind {
+                PING => Self::Ping,
+                STOP => Self::Stop,
+                DESCRIBE => Self::Describe,
+                STATUS => Self::Status(StatusQuestion {
+                    arguments: read_list(body, Reader::bytes)?,
+                    directory: read_path(body)?,
+                    directory_id: (read_number(body)?, read_number(body)?),
+                    variables: read_pairs(body)?,
+                    terminal: Terminal {
+                        is_output: read_flag(body)?,
+                        is_errors: read_flag(body)?,
+                        width: read_optional(body, Reader::u32)?,
+                    },
+                }),
+                PROMPT => Self::Prompt(read_prompt(body)?),
+                _ => return None,
+            })
+        })
+        .ok_or(ProtocolError::Message(kind))
+    }
+}
+
+fn hello(body: &[u8]) -> Result<Hello, ProtocolError> {
+    let mut body = Reader(body);
+    if body.array() != Some(MAGIC) {
+        return Err(ProtocolError::NoHello);
+    }
+    let protocol = body.u32().ok_or(ProtocolError::NoHello)?;
+    // What else another version says is its own affair.
+    if protocol != super::PROTOCOL {
+        return Err(ProtocolError::Version(protocol));
+    }
+    let program = body.bytes();
+    let view = body.bytes();
+    let hello = program.zip(view).filter(|_| body.0.is_empty());
+    let (program, view) = hello.ok_or(ProtocolError::Message(HELLO))?;
+    Ok(Hello {
+        protocol,
+        program,
+        view,
+    })
+}
+
+fn read_prompt(body: &mut Reader<'_>) -> Option<PromptQuestion> {
+    let mut request = PromptRequest {
+        skip_index: read_flag(body)?,
+        each_untracked_file: read_flag(body)?,
+        ignore_status_show_untracked_files: read_flag(body)?,
+        ignore_bash_show_untracked_files: read_flag(body)?,
+        ignore_bash_show_dirty_state: read_flag(body)?,
+        ..PromptRequest::EVERYTHING
+    };
+    let from_git_dir = read_flag(body)?;
+    request.staged_max = read_count(body)?;
+    request.unstaged_max = read_count(body)?;
+    request.conflicted_max = read_count(body)?;
+    request.untracked_max = read_count(body)?;
+    request.index_size_max = read_count(body)?;
+    let summary_len_max = read_count(body)?;
+    request.threads_max = read_optional(body, read_count)?;
+    Some(PromptQuestion {
+        request,
+        summary_len_max,
+        id: body.bytes()?,
+        directory: read_path(body)?,
+        from_git_dir,
+        variables: read_pairs(body)?,
+    })
+}
+
+impl Response {
+    /// The frame.
+    pub fn to_frame(&self) -> Vec<u8> {
+        let mut body = Writer::default();
+        let kind = match self {
+            Self::Welcome(program) => {
+                body.bytes(program);
+                WELCOME
+            }
+            Self::Refused(reason) => {
+                body.bytes(reason);
+                REFUSED
+            }
+            Self::Done => DONE,
+            Self::Description(daemon) => {
+                body.u32(daemon.pid);
+                body.bytes(&daemon.program);
+                for value in [
+                    daemon.repositories,
+                    daemon.files,
+                    daemon.memory,
+                    daemon.questions,
+                    daemon.declined,
+                    daemon.median_us,
+                    daemon.last_us,
+                    daemon.running_s,
+                ] {
+                    number(&mut body, value);
+                }
+                DESCRIPTION
+            }
+            Self::Answer {
+                stdout,
+                stderr,
+                code,
+            } => {
+                body.u32(u32::from(*code));
+                body.bytes(stdout);
+                body.bytes(stderr);
+                ANSWER
+            }
+            Self::Record(record) => {
+                body.bytes(record);
+                RECORD
+            }
+            Self::Yourself(reason) => {
+                body.bytes(reason);
+                YOURSELF
+            }
+        };
+        frame(kind, &body.0)
+    }
+
+    /// The message of `kind` with `body`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
+        whole(body, |body| {
+            Some(match kind {
+                WELCOME => Self::Welcome(body.bytes()?),
+                REFUSED => Self::Refused(body.bytes()?),
+                DONE => Self::Done,
+                DESCRIPTION => Self::Description(Description {
+                    pid: body.u32()?,
+                    program: body.bytes()?,
+                    repositories: read_number(body)?,
+                    files: read_number(body)?,
+                    memory: read_number(body)?,
+                    questions: read_number(body)?,
+                    declined: read_number(body)?,
+                    median_us: read_number(body)?,
+                    last_us: read_number(body)?,
+                    running_s: read_number(body)?,
+                }),
+                ANSWER => {
+                    let code = u8::try_from(body.u32()?).ok()?;
+                    Self::Answer {
+                        stdout: body.slice()?.to_vec(),
+                        stderr: body.slice()?.to_vec(),
+                        code,
+                    }
+                }
+                RECORD => Self::Record(body.slice()?.to_vec()),
+                YOURSELF => Self::Yourself(body.bytes()?),
+                _ => return None,
+            })
+        })
+        .ok_or(ProtocolError::Message(kind))
+    }
+}
+
+/// What `read` makes of all of `body`.
+fn whole<T>(body: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
+    let mut body = Reader(body);
+    let read = read(&mut body);
+    read.filter(|_| body.0.is_empty())
+}
+
+fn number(body: &mut Writer, value: u64) {
+    body.array(&value.to_le_bytes());
+}
+
+fn read_number(body: &mut Reader<'_>) -> Option<u64> {
+    body.array().map(u64::from_le_bytes)
+}
+
+fn read_count(body: &mut Reader<'_>) -> Option<usize> {
+    read_number(body).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// 0 or 1, and nothing else.
+fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
+    match body.u32()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+fn read_optional<'b, T>(
+    body: &mut Reader<'b>,
+    read: impl FnOnce(&mut Reader<'b>) -> Option<T>,
+) -> Option<Option<T>> {
+    match read_flag(body)? {
+        false => Some(None),
+        true => read(body).map(Some),
+    }
+}
+
+fn path(body: &mut Writer, path: &Path) {
+    body.bytes(path.as_os_str().as_bytes());
+}
+
+/// An absolute path without NUL.
+fn read_path(body: &mut Reader<'_>) -> Option<PathBuf> {
+    let bytes = body.slice()?;
+    let is_path = bytes.starts_with(b"/") && !bytes.contains(&0);
+    is_path.then(|| PathBuf::from(OsStr::from_bytes(bytes)))
+}
+
+fn list(body: &mut Writer, values: &[BString]) {
+    body.u32(u32::try_from(values.len()).unwrap_or(u32::MAX));
+    for value in values {
+        body.bytes(value);
+    }
+}
+
+/// As many values as are told. No more memory is taken for them than there are bytes.
+fn read_list<'b, T>(
+    body: &mut Reader<'b>,
+    read: impl Fn(&mut Reader<'b>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let count = body.u32()?;
+    let mut values = Vec::new();
+    for _ in 0..count {
+        values.push(read(body)?);
+    }
+    Some(values)
+}
+
+fn pairs(body: &mut Writer, values: &[(BString, BString)]) {
+    body.u32(u32::try_from(values.len()).unwrap_or(u32::MAX));
+    for (name, value) in values {
+        body.bytes(name);
+        body.bytes(value);
+    }
+}
+
+fn read_pairs(body: &mut Reader<'_>) -> Option<Vec<(BString, BString)>> {
+    read_list(body, |body| Some((body.bytes()?, body.bytes()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests() -> Vec<Request> {
+        let variables = vec![
+            ("HOME".into(), "/home/a".into()),
+            ("PATH".into(), "".into()),
+        ];
+        vec![
+            Request::Hello(Hello::new("view".into())),
+            Request::Ping,
+            Request::Stop,
+            Request::Describe,
+            Request::Status(StatusQuestion {
+                arguments: vec!["-s".into(), BString::from(b"a\xffb".to_vec()), "".into()],
+                directory: "/a b".into(),
+                directory_id: (7, u64::MAX),
+                variables: variables.clone(),
+                terminal: Terminal {
+                    is_output: true,
+                    is_errors: false,
+                    width: Some(80),
+                },
+            }),
+            Request::Prompt(PromptQuestion {
+                request: PromptRequest {
+                    skip_index: true,
+                    staged_max: 3,
+                    unstaged_max: usize::MAX,
+                    threads_max: Some(2),
+                    ignore_bash_show_dirty_state: true,
+                    ..PromptRequest::EVERYTHING
+                },
+                summary_len_max: 256,
+                id: "7\x1f".into(),
+                directory: "/a".into(),
+                from_git_dir: true,
+                variables,
+            }),
+        ]
+    }
+
+    fn responses() -> Vec<Response> {
+        vec![
+            Response::Welcome("1.2.3".into()),
+            Response::Refused("no".into()),
+            Response::Done,
+            Response::Description(Description {
+                pid: 1,
+                program: "1.2.3".into(),
+                repositories: 2,
+                files: 3,
+                memory: 4,
+                questions: 5,
+                declined: 6,
+                median_us: 7,
+                last_us: 8,
+                running_s: 9,
+            }),
+            Response::Answer {
+                stdout: b"out".to_vec(),
+                stderr: Vec::new(),
+                code: 3,
+            },
+            Response::Record(b"1\x1f0\x1e".to_vec()),
+            Response::Yourself("why".into()),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is() {
+        for request in requests() {
+            let frame = request.to_frame();
+            let (kind, body) = (frame[4], &frame[5..]);
+            assert_eq!(Request::from_frame(kind, body), Ok(request.clone()));
+            for len in 0..body.len() {
+                assert!(Request::from_frame(kind, &body[..len]).is_err());
+            }
+            assert!(Request::from_frame(kind, &[body, b"x"].concat()).is_err());
+        }
+        for response in responses() {
+            let frame = response.to_frame();
+            let (kind, body) = (frame[4], &frame[5..]);
+            assert_eq!(Response::from_frame(kind, body), Ok(response.clone()));
+            for len in 0..body.len() {
+                assert!(Response::from_frame(kind, &body[..len]).is_err());
+            }
+            assert!(Response::from_frame(kind, &[body, b"x"].concat()).is_err());
+        }
+        for kind in [0, 7, 64, 72, 255] {
+            let unknown = Err(ProtocolError::Message(kind));
+            assert_eq!(Request::from_frame(kind, b""), unknown);
+            assert!(Response::from_frame(kind, b"").is_err());
+        }
+    }
+
+    #[test]
+    fn another_version_is_told_from_garbage() {
+        let body = [&MAGIC[..], &9u32.to_le_bytes(), b"whatever"].concat();
+        let version = Err(ProtocolError::Version(9));
+        assert_eq!(Request::from_frame(HELLO, &body), version);
+        for garbage in [&b"GET / HTTP/1.1"[..], &MAGIC[..7], &MAGIC[..]] {
+            let refused = Err(ProtocolError::NoHello);
+            assert_eq!(Request::from_frame(HELLO, garbage), refused);
+        }
+    }
+
+    #[test]
+    fn only_an_absolute_path_is_a_directory() {
+        for directory in ["", "a", "/a\0b"] {
+            let question = StatusQuestion {
+                directory: directory.into(),
+                ..StatusQuestion::default()
+            };
+            let frame = Request::Status(question).to_frame();
+            assert!(Request::from_frame(frame[4], &frame[5..]).is_err());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Which of the environment's variables an answer can depend on. Two callers who have the same ones may be answered from the
+//! same memory.
+
+use bstr::{BStr, BString};
+use vigil_git::environment::Environment;
+use vigil_model::config_value;
+
+/// Variables by name.
+const NAMED: [&str; 11] = [
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PATH",
+    "SUDO_UID",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+];
+
+/// Variables by how their name begins.
+const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
+
+/// Variables that say where an answer is shown: not what it is made of.
+const SHOWN: [&str; 2] = ["COLUMNS", "TERM"];
+
+/// Variables that name a directory, which git allows to be relative to where the caller stands.
+const PLACES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
+
+fn counts(name: &BStr) -> bool {
+    NAMED.iter().any(|known| name == *known)
+        || BEGINNINGS
+            .iter()
+            .any(|beginning| name.starts_with(beginning.as_bytes()))
+}
+
+fn is_shown(name: &BStr) -> bool {
+    SHOWN.iter().any(|known| name == *known)
+}
+
+/// The variables of `environment` that count, and those that say where the answer is shown.
+pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
+    let variables = environment.variables();
+    variables
+        .filter(|(name, _)| counts(name) || is_shown(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Those of `variables` that count, in order of their names.
+pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
+    let counting = variables.iter().filter(|(name, _)| counts(name.as_ref()));
+    let mut counting: Vec<_> = counting.cloned().collect();
+    counting.sort();
+    counting
+}
+
+/// Whether what `counting` says may depend on where the caller stands: git takes relative paths.
+pub fn are_about_a_place(counting: &[(BString, BString)]) -> bool {
+    counting.iter().any(|(name, value)| {
+        let is_relative = PLACES.iter().any(|known| name == known) && !value.starts_with(b"/");
+        name.starts_with(b"GIT_") || is_relative
+    })
+}
+
+/// Whether the caller wants no daemon (`VIGIL_NO_DAEMON`).
+pub fn is_off(environment: &Environment) -> bool {
+    environment
+        .get("VIGIL_NO_DAEMON")
+        .is_some_and(|value| config_value::boolean(Some(value)) != Some(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        let variables = variables
+            .iter()
+            .map(|&(name, value)| (name.into(), value.into()));
+        Environment::new(variables, "/")
+    }
+
+    #[test]
+    fn what_counts_is_sent_and_where_it_is_shown() {
+        let environment = environment(&[
+            ("COLUMNS", "80"),
+            ("GIT_DIR", "x"),
+            ("HOME", "/h"),
+            ("LC_ALL", "C"),
+            ("PWD", "/w"),
+            ("SHLVL", "2"),
+            ("TERM", "xterm"),
+            ("TMUX", "y"),
+            ("VIGIL_X", "z"),
+        ]);
+        let sent = to_send(&environment);
+        let names = |list: &[(BString, BString)]| -> Vec<String> {
+            list.iter().map(|(name, _)| name.to_string()).collect()
+        };
+        let all = ["COLUMNS", "GIT_DIR", "HOME", "LC_ALL", "TERM", "VIGIL_X"];
+        assert_eq!(names(&sent), all);
+        let counting = counting(&sent);
+        assert_eq!(names(&counting), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);
+        assert!(are_about_a_place(&counting));
+        assert!(!are_about_a_place(&counting[1..]));
+    }
+
+    #[test]
+    fn any_word_but_a_no_turns_it_off() {
+        for (value, off) in [
+            ("1", true),
+            ("x", true),
+            ("0", false),
+            ("false", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_off(&environment(&[("VIGIL_NO_DAEMON", value)])),
+                off,
+                "{value}"
+            );
+        }
+        assert!(!is_off(&environment(&[])));
+    }
+}
