@@ -19,6 +19,7 @@ These are the commands:
    cat-file     Print objects and what is known of them, as 'git cat-file'
    describe     Name a commit by the nearest tag, as 'git describe'
    state        Show, verify or drop what Vigil keeps on disk of a working copy
+   daemon       Start, stop or show the process that answers from memory
    gitstatusd   Answer prompts on standard input and output, as gitstatusd does
    help         Show this text, or the options of a command
    version      Show the version

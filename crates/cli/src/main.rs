@@ -7,6 +7,7 @@
 mod called;
 mod cat_file;
 mod config_parameter;
+mod daemon;
 mod describe;
 mod globals;
 mod help;
@@ -18,6 +19,7 @@ mod reply;
 mod say;
 mod state;
 mod status;
+mod terminal;
 mod time;
 mod whole_files;
 mod why;
@@ -99,8 +101,9 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
 }
 
 /// The commands.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "cat-file",
+    "daemon",
     "describe",
     "gitstatusd",
     "help",
@@ -114,6 +117,7 @@ const COMMANDS: [&str; 8] = [
 fn run_command(command: &BStr, arguments: &[BString], environment: Environment) -> u8 {
     match command.as_bytes() {
         b"cat-file" => cat_file::run(arguments, &environment),
+        b"daemon" => daemon::run(arguments, &environment),
         b"describe" => {
             let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
@@ -124,6 +128,9 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"status" => {
+            if let Some(reply) = status::ask(arguments, &environment) {
+                return say(&reply);
+            }
             let answered = of_whole_files(&environment, || status::run(arguments, &environment));
             let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
             let code = say(&reply);

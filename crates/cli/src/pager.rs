@@ -57,6 +57,13 @@ pub(crate) fn ask(choice: Option<bool>, command: &BStr) {
     let _ = ASKED.set(Asked { choice, command });
 }
 
+/// Whether nothing but the configuration of `command` says whether a pager is wanted for it.
+pub(crate) fn is_up_to_configuration(command: &str) -> bool {
+    ASKED
+        .get()
+        .is_some_and(|asked| asked.choice != Some(true) && asked.command == command)
+}
+
 /// Starts the pager for a command in `repository`, if one is wanted, and standard output is a terminal.
 ///
 /// # Errors

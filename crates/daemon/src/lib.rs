@@ -1,12 +1,25 @@
-//! Vigil's long-lived processes: the protocol, the options and the loop of gitstatusd, and the sessions that it keeps.
+//! Vigil's long-lived processes: the daemon of a user, and gitstatusd, which a shell starts; and those who ask the daemon.
 //!
-//! May import `engine` and what is below it. It never answers by itself what a repository is like, which is asked of a
-//! session, and it never ends because of a request or a repository.
+//! May import `engine`, `watch` and what is below them. It never answers by itself what a repository is like, which is asked of
+//! a session; how `vigil status` writes its answer is handed in. It never ends because of a request or a repository.
 
+mod answers;
+pub mod client;
+mod declined;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gitstatusd;
+mod panics;
+pub mod place;
 pub mod protocol;
+pub mod server;
+mod sessions;
+pub mod start;
+mod statistics;
+mod stream;
 pub mod variables;
 pub mod view;
+
+pub use answers::StatusWriter;
+pub use declined::Declined;

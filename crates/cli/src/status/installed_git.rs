@@ -43,6 +43,11 @@ fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
 }
 
 impl Wanted {
+    /// Whether git is not needed at all.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.verbosity == 0 && self.submodule_commits == 0
+    }
+
     /// Asks git; what it says on standard error is added to `complaints`. A missing summary of submodules adds to them,
     /// and no more.
     ///

@@ -1,8 +1,10 @@
 //! `vigil status`: the options, configuration and output formats of `git status`.
 
 mod arguments;
+mod by_daemon;
 mod column_style;
 mod installed_git;
+mod kept;
 mod plan;
 mod progress;
 mod settings;
@@ -22,6 +24,10 @@ use crate::inside;
 use crate::options::{Audience, usage};
 use crate::output::{self, Format};
 use crate::reply::{Reply, bytes};
+use crate::terminal;
+
+pub(crate) use by_daemon::ask;
+pub(crate) use kept::Kept;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
@@ -96,6 +102,7 @@ fn answer_in(
         &print,
         repository.prefix.as_ref(),
         &repository.environment,
+        terminal::of_process(&repository.environment),
     )?;
     let progress = plan.request.progress.clone();
     let display = progress.map(|progress| Display::start(progress, &repository.environment));

@@ -1,6 +1,7 @@
 //! The command line against git: both must take and refuse the same lines, in the same words.
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_daemon::protocol::Terminal;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::request::UntrackedMode;
@@ -174,6 +175,7 @@ fn ours(words: &[&str]) -> Outcome {
             &print,
             "".into(),
             &Environment::default(),
+            Terminal::default(),
         )
     });
     let reply = match plan {
@@ -249,6 +251,7 @@ fn porcelain_formats_do_not_follow_the_configuration() {
             &print,
             BStr::new("dir/"),
             &environment,
+            Terminal::default(),
         )
         .unwrap()
     };

@@ -1,9 +1,9 @@
 //! Command line and configuration together: what to ask, and how to print it (git-status(1), "CONFIGURATION").
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_daemon::protocol::Terminal;
 use vigil_engine::status::StatusRequest;
 use vigil_git::config;
 use vigil_git::environment::Environment;
@@ -38,7 +38,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Decides by the rules of git's `status`; `prefix` is the caller's directory in the working tree.
+    /// Decides by the rules of git's `status`; `prefix` is the caller's directory in the working tree,
+    /// and the answer goes to `terminal`.
     ///
     /// # Errors
     /// Values that no option takes, or options that exclude each other.
@@ -48,6 +49,7 @@ impl Plan {
         print: &PrintSettings,
         prefix: &BStr,
         environment: &Environment,
+        terminal: Terminal,
     ) -> Result<Self, Reply> {
         let format = format(&arguments, settings)?;
         let is_for_people =
@@ -91,9 +93,15 @@ impl Plan {
             threads_max: None,
             progress: is_for_people.then(Arc::default),
         };
-        let is_colored = wants_color(print.color_use, print, environment, Stream::Output);
+        let is_colored = wants_color(
+            print.color_use,
+            print,
+            environment,
+            Stream::Output,
+            terminal,
+        );
         let wanted = match format {
-            Format::Long => wanted(&arguments, settings, print, &request, environment),
+            Format::Long => wanted(&arguments, settings, print, &request, environment, terminal),
             _ => Wanted::default(),
         };
         let presentation = Presentation {
@@ -109,7 +117,14 @@ impl Plan {
                 _ => Palette::plain(),
             },
             long: match format {
-                Format::Long => long(&arguments, print, &request, is_colored, environment)?,
+                Format::Long => long(
+                    &arguments,
+                    print,
+                    &request,
+                    is_colored,
+                    environment,
+                    terminal,
+                )?,
                 _ => LongPresentation::default(),
             },
         };
@@ -119,8 +134,14 @@ impl Plan {
             presentation,
             wanted,
             refusal,
-            hint_colors: wants_color(print.color_use_in_hints, print, environment, Stream::Error)
-                .then(|| print.hint_colors.clone()),
+            hint_colors: wants_color(
+                print.color_use_in_hints,
+                print,
+                environment,
+                Stream::Error,
+                terminal,
+            )
+            .then(|| print.hint_colors.clone()),
         })
     }
 }
@@ -197,6 +218,7 @@ fn long(
     request: &StatusRequest,
     is_colored: bool,
     environment: &Environment,
+    terminal: Terminal,
 ) -> Result<LongPresentation, Reply> {
     let gives_advice = config::environment_boolean(environment, "GIT_ADVICE", true)
         .map_err(|error| Reply::fatal(error.to_string()))?;
@@ -205,7 +227,7 @@ fn long(
         advises_on_untracked: gives_advice && print.advises_on_untracked,
         advises_on_counting: gives_advice && print.advises_on_counting && request.ahead_behind,
         comment: print.comment_prefix.clone(),
-        columns: columns(arguments, print, environment),
+        columns: columns(arguments, print, environment, terminal),
         shows_untracked: request.untracked != UntrackedMode::No,
         has_monitor: print.has_monitor,
         // git's own tests set this.
@@ -220,6 +242,7 @@ fn columns(
     arguments: &Arguments,
     print: &PrintSettings,
     environment: &Environment,
+    terminal: Terminal,
 ) -> Option<Columns> {
     let mut style = print.columns;
     for change in &arguments.columns {
@@ -235,12 +258,14 @@ fn columns(
     let is_used = match style.when {
         ColumnUse::Never => false,
         ColumnUse::Always => true,
-        ColumnUse::Auto => std::io::stdout().is_terminal() || pager::is_in_use(environment),
+        ColumnUse::Auto => terminal.is_output || pager::is_in_use(environment),
     };
     is_used.then(|| Columns {
         direction: style.direction,
         is_dense: style.is_dense,
-        terminal_width: pager::terminal_width(environment).unwrap_or(TERMINAL_WIDTH_DEFAULT),
+        terminal_width: terminal
+            .width
+            .map_or(TERMINAL_WIDTH_DEFAULT, |width| width as usize),
     })
 }
 
@@ -251,6 +276,7 @@ fn wanted(
     print: &PrintSettings,
     request: &StatusRequest,
     environment: &Environment,
+    terminal: Terminal,
 ) -> Wanted {
     let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
     Wanted {
@@ -266,6 +292,7 @@ fn wanted(
             print,
             environment,
             Stream::Output,
+            terminal,
         ),
     }
 }
@@ -282,6 +309,7 @@ fn wants_color(
     print: &PrintSettings,
     environment: &Environment,
     stream: Stream,
+    terminal: Terminal,
 ) -> bool {
     match color_use.unwrap_or(print.color_use_anywhere) {
         ColorUse::Never => false,
@@ -291,10 +319,9 @@ fn wants_color(
                 .get("TERM")
                 .is_none_or(|name| name == BStr::new("dumb"));
             let is_shown = match stream {
-                Stream::Error => std::io::stderr().is_terminal(),
+                Stream::Error => terminal.is_errors,
                 Stream::Output => {
-                    std::io::stdout().is_terminal()
-                        || (print.color_in_pager && pager::is_in_use(environment))
+                    terminal.is_output || (print.color_in_pager && pager::is_in_use(environment))
                 }
             };
             is_shown && !is_dumb

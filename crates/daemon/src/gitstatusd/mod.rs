@@ -3,13 +3,13 @@
 //! The protocol, options, limits and exit codes are those of gitstatusd v1.5. Requests are read from standard
 //! input and answered on standard output, one after the other.
 
+mod daemon;
 mod help;
 mod log;
 mod options;
-mod panics;
 mod repositories;
 pub(crate) mod request;
-mod response;
+pub(crate) mod response;
 mod serve;
 mod version;
 
@@ -36,7 +36,7 @@ pub fn run(name: &str, arguments: &[OsString], environment: Environment) -> u8 {
             return error.exit_code();
         }
     };
-    panics::silence();
+    crate::panics::silence();
     let stdin = std::io::stdin();
     let stdout = std::io::stdout();
     serve::serve(&options, environment, stdin.as_fd(), stdout.as_fd())

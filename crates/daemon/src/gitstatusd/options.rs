@@ -4,6 +4,7 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::prompt::PromptRequest;
 use vigil_linux::process::matches_glob;
 
 use super::log::Level;
@@ -62,6 +63,25 @@ impl Default for Options {
             ignore_status_show_untracked_files: false,
             ignore_bash_show_untracked_files: false,
             ignore_bash_show_dirty_state: false,
+        }
+    }
+}
+
+impl Options {
+    /// What each request asks for.
+    pub(super) fn prompt_request(&self) -> PromptRequest {
+        PromptRequest {
+            skip_index: false,
+            staged_max: self.staged_max,
+            unstaged_max: self.unstaged_max,
+            conflicted_max: self.conflicted_max,
+            untracked_max: self.untracked_max,
+            index_size_max: self.index_size_max,
+            each_untracked_file: self.recurse_untracked_dirs,
+            ignore_status_show_untracked_files: self.ignore_status_show_untracked_files,
+            ignore_bash_show_untracked_files: self.ignore_bash_show_untracked_files,
+            ignore_bash_show_dirty_state: self.ignore_bash_show_dirty_state,
+            threads_max: Some(self.threads),
         }
     }
 }

@@ -13,7 +13,7 @@ use vigil_linux::{Errno, map};
 use vigil_store::NoSteps;
 
 use super::options::Options;
-use super::panics;
+use crate::panics;
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,19 @@ const REPOSITORY_VARIABLES: [&str; 3] =
 /// The most that are kept: memory is bounded, and nobody has so many in turn.
 const KEPT_MAX: usize = 64;
 
+/// `environment` but for what is in it about one repository alone: `GIT_DIR` and its like are the shell's to send, and what was
+/// exported where the shell began does not hold wherever it goes. What is about the user (`HOME`, `GIT_CONFIG_GLOBAL`,
+/// `GIT_CEILING_DIRECTORIES` and so on) holds as it was at the start.
+pub(super) fn of_user(mut environment: Environment) -> Environment {
+    for name in repository::LOCAL_VARIABLES
+        .iter()
+        .chain(&REPOSITORY_VARIABLES)
+    {
+        environment.remove(name);
+    }
+    environment
+}
+
 /// Sessions by repository.
 pub(super) struct Repositories {
     environment: Environment,
@@ -60,32 +73,11 @@ struct Kept {
 }
 
 impl Repositories {
-    /// With `environment`, but for what is in it about one repository alone: `GIT_DIR` and its like are the
-    /// shell's to send, and what was exported where the shell began does not hold wherever it goes. What is about
-    /// the user (`HOME`, `GIT_CONFIG_GLOBAL`, `GIT_CEILING_DIRECTORIES` and so on) holds as it was at the start.
-    pub(super) fn new(options: &Options, mut environment: Environment) -> Self {
-        for name in repository::LOCAL_VARIABLES
-            .iter()
-            .chain(&REPOSITORY_VARIABLES)
-        {
-            environment.remove(name);
-        }
-        let request = PromptRequest {
-            skip_index: false,
-            staged_max: options.staged_max,
-            unstaged_max: options.unstaged_max,
-            conflicted_max: options.conflicted_max,
-            untracked_max: options.untracked_max,
-            index_size_max: options.index_size_max,
-            each_untracked_file: options.recurse_untracked_dirs,
-            ignore_status_show_untracked_files: options.ignore_status_show_untracked_files,
-            ignore_bash_show_untracked_files: options.ignore_bash_show_untracked_files,
-            ignore_bash_show_dirty_state: options.ignore_bash_show_dirty_state,
-            threads_max: Some(options.threads),
-        };
+    /// With `environment`, which says nothing about one repository alone ([`of_user`]).
+    pub(super) fn new(options: &Options, environment: Environment) -> Self {
         Self {
             environment,
-            request,
+            request: options.prompt_request(),
             open: Vec::new(),
             next_look: 0,
             is_saved: true,
@@ -199,6 +191,12 @@ impl Repositories {
         for kept in &mut self.open {
             kept.session.rest();
         }
+    }
+
+    /// Forgets all repositories: somebody else answers.
+    pub(super) fn forget_all(&mut self) {
+        self.open.clear();
+        self.cuts = map::cuts();
     }
 
     /// Forgets repositories that nobody asked for in the last `ttl`, and tells which.

@@ -6,14 +6,14 @@ use vigil_engine::prompt::{Prompt, RemoteBranch};
 use super::request::{FIELD_SEPARATOR, RECORD_SEPARATOR};
 
 /// The response that the request's directory is in no working copy that can be looked at.
-pub(super) fn none(id: &BStr) -> Vec<u8> {
+pub(crate) fn none(id: &BStr) -> Vec<u8> {
     let mut record = Record::new(id);
     record.text(b"0");
     record.end()
 }
 
 /// The response with all 29 fields.
-pub(super) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8> {
+pub(crate) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8> {
     let no_remote = RemoteBranch::default();
     let upstream = prompt.upstream.as_ref().unwrap_or(&no_remote);
     let push = prompt.push.as_ref().unwrap_or(&no_remote);

@@ -9,9 +9,10 @@ use rustix::io::Errno;
 use vigil_git::environment::Environment;
 use vigil_linux::process::{die_of_broken_pipe, is_alive, is_locked};
 
+use super::daemon::Daemon;
 use super::log::{Level, Log};
 use super::options::Options;
-use super::repositories::Repositories;
+use super::repositories::{Repositories, of_user};
 use super::request::{Records, Request};
 use super::response;
 
@@ -32,6 +33,8 @@ pub(super) fn serve(
         least: options.log_level,
     };
     let lock = options.lock_fd.map(LockFile::new);
+    let environment = of_user(environment);
+    let mut daemon = Daemon::new(options, &environment);
     let mut repositories = Repositories::new(options, environment);
     let mut records = Records::default();
     let mut buffer = [0u8; 4096];
@@ -41,7 +44,13 @@ pub(super) fn serve(
                 log.say(Level::Error, format_args!("malformed request: {record:?}"));
                 continue;
             };
-            let response = answer(options, &mut repositories, &request, log);
+            let response = match daemon.ask(&request) {
+                Some(response) => {
+                    repositories.forget_all();
+                    response
+                }
+                None => answer(options, &mut repositories, &request, log),
+            };
             match write_all(output, &response) {
                 Ok(()) => {}
                 Err(Errno::PIPE) => die_of_broken_pipe(),

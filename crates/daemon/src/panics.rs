@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
 /// Keeps panics from standard error from now on.
-pub(super) fn silence() {
+pub(crate) fn silence() {
     set_hook(Box::new(remember));
 }
 
@@ -21,7 +21,7 @@ fn remember(panic: &PanicHookInfo<'_>) {
 
 /// Runs `work`, and says what went wrong if it panics. The caller sees to it that nothing is used on that was left
 /// half done.
-pub(super) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     FIRST.lock().take();
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| FIRST.lock().take().unwrap_or_default())
 }

@@ -1,0 +1,110 @@
+//! `vigil daemon`: the user's daemon, started, stopped, and shown.
+
+mod others;
+mod run;
+mod show;
+
+use bstr::BString;
+use vigil_git::environment::Environment;
+
+use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::reply::{Reply, bytes};
+use crate::say::say;
+
+const SYNOPSIS: &str = "\
+vigil daemon run
+   or: vigil daemon start
+   or: vigil daemon stop
+   or: vigil daemon restart
+   or: vigil daemon status [--json]";
+
+/// The options of `vigil daemon status`.
+#[derive(Clone, Copy)]
+enum Key {
+    Json,
+}
+
+const STATUS: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    headings: &[],
+    entries: &[Entry {
+        key: Key::Json,
+        short: None,
+        long: "json",
+        argument: Argument::None,
+        negatable: true,
+        help: "print JSON",
+        is_own: false,
+    }],
+};
+
+/// Of the commands that have no options.
+const PLAIN: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    headings: &[],
+    entries: &[],
+};
+
+/// Runs the command with what follows its name on the command line, and returns the exit code.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
+    match arguments {
+        [command, option] if command == "run" && option == vigil_daemon::start::DETACHED => {
+            run::serve(environment, true)
+        }
+        [command] if command == "run" => run::serve(environment, false),
+        _ => say(&answer(arguments, environment).unwrap_or_else(|complaint| complaint)),
+    }
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    let Some((command, arguments)) = arguments.split_first() else {
+        return Err(with_usage(&STATUS, b"need a subcommand"));
+    };
+    match command.as_slice() {
+        b"status" => {
+            let mut json = false;
+            let others = parse(&STATUS, arguments, |Key::Json, given| {
+                json = given != Given::Negated;
+                Ok(())
+            })?;
+            refuse_others(&STATUS, &others)?;
+            Ok(show::run(environment, json))
+        }
+        // With nothing else it runs; so there is something else.
+        b"run" => {
+            plain(arguments)?;
+            Err(with_usage(&PLAIN, b"too many arguments"))
+        }
+        b"start" => {
+            plain(arguments)?;
+            Ok(others::start(environment))
+        }
+        b"stop" => {
+            plain(arguments)?;
+            Ok(others::stop(environment))
+        }
+        b"restart" => {
+            plain(arguments)?;
+            Ok(others::restart(environment))
+        }
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&STATUS, Audience::Everyone), 0)),
+        [b'-', ..] => Err(parse(&STATUS, std::slice::from_ref(command), |_, _| Ok(()))
+            .err()
+            .unwrap_or_else(|| with_usage(&STATUS, b"need a subcommand"))),
+        _ => Err(with_usage(
+            &STATUS,
+            &bytes!["unknown subcommand: `", command, "'"],
+        )),
+    }
+}
+
+fn plain(arguments: &[BString]) -> Result<(), Reply> {
+    refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)
+}
+
+fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
+    match others {
+        [] => Ok(()),
+        _ => Err(with_usage(table, b"too many arguments")),
+    }
+}

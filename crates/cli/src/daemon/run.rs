@@ -1,0 +1,98 @@
+//! `vigil daemon run`: this process serves.
+
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice;
+use vigil_daemon::client::{Client, Unanswered};
+use vigil_daemon::place::{Folder, Lock, Place};
+use vigil_daemon::protocol::{PROGRAM, Request, Response, is_older};
+use vigil_daemon::server::{IDLE_MAX, Server};
+use vigil_daemon::start;
+use vigil_git::environment::Environment;
+use vigil_linux::errno;
+
+use super::others;
+use crate::reply::Reply;
+use crate::say::{say, write};
+use crate::status::Kept;
+
+/// How long another daemon has to be there, or to be gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often it is looked at whether it is.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// Serves until it is told to end, and returns the exit code. `is_detached` if nobody waits for this process, but for the line
+/// that says that it serves.
+pub(super) fn serve(environment: &Environment, is_detached: bool) -> u8 {
+    let served = try_serve(environment, is_detached);
+    match served {
+        Ok(()) => 0,
+        Err(complaint) => say(&complaint),
+    }
+}
+
+fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> {
+    if is_detached {
+        start::detach().map_err(|error| refused(&errno::text(error)))?;
+    } else {
+        // It is to hold no directory that others may want to remove or to unmount.
+        let _ = std::env::set_current_dir("/");
+    }
+    let place = Place::of(environment);
+    let folder = place.make().map_err(|error| refused(&error.to_string()))?;
+    let lock = lock(environment, &folder)?;
+    let idle_max = environment
+        .get("VIGIL_DAEMON_IDLE_S")
+        .and_then(|value| value.to_str().ok()?.parse().ok())
+        .map_or(IDLE_MAX, Duration::from_secs);
+    let server = Server::new(folder, lock, Box::new(Kept), idle_max);
+    let server = server.map_err(|error| refused(&error.to_string()))?;
+    let line = format!(
+        "serving on {} as pid {}\n",
+        place.socket().display(),
+        std::process::id()
+    );
+    // Who started this need not be there any more.
+    let _ = write(rustix::stdio::stdout(), line.as_bytes());
+    if is_detached {
+        start::fall_silent().map_err(|error| refused(&errno::text(error)))?;
+    }
+    server.serve().map_err(|error| refused(&error.to_string()))
+}
+
+/// The lock of the one daemon. One that serves already is asked to end if it is of an older version.
+fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
+    let client = Client::of_daemon(environment, PATIENCE);
+    let end = Instant::now().checked_add(PATIENCE);
+    loop {
+        let lock = folder.lock();
+        let lock = lock.map_err(|error| refused(&errno::text(error)))?;
+        if let Some(lock) = lock {
+            return Ok(lock);
+        }
+        match client.ask_any(&Request::Describe) {
+            Ok(said) => match said.response {
+                Response::Description(other) if is_older(&other.program, PROGRAM.as_bytes()) => {
+                    others::end(&client).map_err(|error| refused(&error))?;
+                }
+                _ => return Err(runs_already(said.pid)),
+            },
+            // It has the lock, and no socket yet or no more.
+            Err(Unanswered::Absent | Unanswered::Broken) => {}
+            Err(error) => return Err(refused(&error.to_string())),
+        }
+        if end.is_none_or(|end| Instant::now() >= end) {
+            return Err(refused("another one has the lock, and does not serve"));
+        }
+        std::thread::sleep(MOMENT);
+    }
+}
+
+fn runs_already(pid: u32) -> Reply {
+    Reply::complained(format!("error: a daemon runs already (pid {pid})\n"), 1)
+}
+
+fn refused(text: &str) -> Reply {
+    Reply::complained(format!("error: {text}\n"), 1)
+}

@@ -1,0 +1,57 @@
+//! Having the user's daemon answer, if one runs: it has the working copy in memory.
+
+use std::os::fd::AsFd;
+
+use bstr::BString;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use vigil_daemon::client::Client;
+use vigil_daemon::protocol::{Request, Response, StatusQuestion};
+use vigil_daemon::variables;
+use vigil_git::environment::Environment;
+use vigil_linux::stat::stat_fd;
+
+use crate::pager;
+use crate::reply::Reply;
+use crate::terminal;
+
+/// The answer of the daemon to `vigil status` with `arguments`. `None` where there is none, for whatever reason: then this
+/// process finds out by itself, and says what there is to say.
+pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Reply> {
+    let is_fit = !variables::is_off(environment)
+        && environment.get("VIGIL_DEBUG").is_none()
+        && pager::is_up_to_configuration("status");
+    if !is_fit {
+        return None;
+    }
+    let client = Client::of_command(environment);
+    if !client.place().socket().exists() {
+        return None;
+    }
+    // The directory by that name may be another one by now.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
+    let standing = stat_fd(standing.as_fd()).ok()?;
+    let directory = environment.working_directory().to_owned();
+    if !directory.is_absolute() {
+        return None;
+    }
+    let question = Request::Status(StatusQuestion {
+        arguments: arguments.to_vec(),
+        directory,
+        directory_id: (standing.dev, standing.ino),
+        variables: variables::to_send(environment),
+        terminal: terminal::of_process(environment),
+    });
+    match client.ask(&question).ok()?.response {
+        Response::Answer {
+            stdout,
+            stderr,
+            code,
+        } => Some(Reply {
+            stdout,
+            stderr,
+            code,
+        }),
+        _ => None,
+    }
+}

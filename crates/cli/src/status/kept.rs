@@ -1,0 +1,79 @@
+//! The status of a working copy that a daemon keeps, in the bytes that the command would write.
+//!
+//! Only the plain case is answered: whatever has to be said on standard error, or has to be done where the caller stands, he
+//! does himself.
+
+use bstr::{BString, ByteSlice};
+use vigil_daemon::protocol::StatusQuestion;
+use vigil_daemon::{Declined, StatusWriter};
+use vigil_engine::session::Session;
+use vigil_git::environment::Environment;
+use vigil_git::operation::comment_prefix;
+use vigil_git::repository::settings::Settings;
+
+use super::arguments::Arguments;
+use super::plan::Plan;
+use super::settings::PrintSettings;
+use crate::output;
+
+/// Writes what `vigil status` says.
+pub(crate) struct Kept;
+
+impl StatusWriter for Kept {
+    fn write(
+        &self,
+        session: &mut Session,
+        prefix: BString,
+        question: &StatusQuestion,
+        environment: &Environment,
+    ) -> Result<Vec<u8>, Declined> {
+        let theirs = |reason: &str| Declined::Question(reason.into());
+        let (print, pages) = settings(session)?;
+        if pages && question.terminal.is_output {
+            return Err(theirs("a pager may be wanted"));
+        }
+        if question.terminal.is_errors && environment.get("GIT_PROGRESS_DELAY").is_some() {
+            return Err(theirs("progress is shown at another time"));
+        }
+        let arguments = Arguments::parse(&question.arguments)
+            .map_err(|_| theirs("the command line is not plain"))?;
+        let mut plan = Plan::new(
+            arguments,
+            session.settings(),
+            &print,
+            prefix.as_bstr(),
+            environment,
+            question.terminal,
+        )
+        .map_err(|_| theirs("the command line is not plain"))?;
+        if plan.refusal.is_some() {
+            return Err(theirs("the command line is not plain"));
+        }
+        if !plan.wanted.is_nothing() {
+            return Err(theirs("git has to be asked"));
+        }
+        plan.request.progress = None;
+        let answer = |reason: &str| Declined::Answer(reason.into());
+        let status = session
+            .status_again(prefix, &plan.request)
+            .map_err(|error| answer(&error.to_string()))?;
+        let said_more = session.take_messages();
+        if !status.warnings.is_empty() || !said_more.is_empty() || status.cut_short.is_some() {
+            return Err(answer("there is something to say of it"));
+        }
+        Ok(output::write(plan.format, &status, &plan.presentation))
+    }
+}
+
+/// What the configuration says of printing, and whether it says anything of a pager.
+fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
+    let repository = session.repository();
+    let mut print = PrintSettings::default();
+    let settings = Settings::read_with(repository, |entry| print.take(entry))
+        .map_err(|error| Declined::Answer(error.to_string().into()))?;
+    print.comment_prefix = settings
+        .display_comment_prefix
+        .then(|| comment_prefix(&repository.config));
+    let pages = repository.config.every("pager.status").next().is_some();
+    Ok((print, pages))
+}

@@ -1,0 +1,79 @@
+//! A daemon that is killed or halted while it is asked: the answers are the same, and come.
+
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::sandbox::{Sandbox, VIGIL};
+use super::shell::Shell;
+
+/// Waits no longer than it would for a user.
+fn impatient(mut command: Command) -> Command {
+    command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+    command
+}
+
+impl Sandbox {
+    fn impatient_shell(&self) -> Shell {
+        Shell::start(impatient(self.command(VIGIL, "", &["gitstatusd"])))
+    }
+
+    fn impatient_status(&self) -> String {
+        let mut command = impatient(self.command(VIGIL, "work", &["status", "-sb"]));
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(output.stderr, b"");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[test]
+fn one_that_is_halted_costs_no_answer() {
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    let mut shell = sandbox.impatient_shell();
+    shell.ask(&sandbox, "work");
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    sandbox.write("work/new", "");
+    assert_eq!(sandbox.impatient_status(), "## main\n?? new\n");
+    let answer = shell.ask(&sandbox, "work");
+    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    // Those who ask meanwhile fill the queue at the door.
+    let queue: Vec<_> = std::iter::repeat_with(|| {
+        std::os::unix::net::UnixStream::connect(sandbox.run().join("daemon.sock"))
+    })
+    .take(100)
+    .collect();
+    assert_eq!(sandbox.impatient_status(), "## main\n?? new\n");
+    drop(queue);
+    serving.signal(Signal::CONT);
+    sandbox.write("work/newer", "");
+    assert_eq!(sandbox.impatient_status(), "## main\n?? new\n?? newer\n");
+}
+
+#[test]
+fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
+    let sandbox = Sandbox::with_repository();
+    let mut serving = sandbox.serve();
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "work");
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    sandbox.write("work/new", "");
+    // It waits for the daemon, as it would for long, and then sees its end.
+    let asking = sandbox.command(VIGIL, "work", &["status", "-s"]);
+    let asking = std::thread::spawn(move || { asking }.output().unwrap());
+    serving.signal(Signal::KILL);
+    serving.wait();
+    let output = asking.join().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(0), &b"?? new\n"[..])
+    );
+    let answer = shell.ask(&sandbox, "work");
+    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    // What a shell started in its place is nobody's who waits here.
+    shell.end();
+    while !sandbox.daemon(&["stop"]).1.starts_with("stopped") {}
+}

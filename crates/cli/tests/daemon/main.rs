@@ -1,0 +1,13 @@
+//! The user's daemon as a process, and those who ask it.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+#![allow(clippy::panic, reason = "all of this is tests")]
+#![allow(clippy::indexing_slicing, reason = "all of this is tests")]
+
+mod doors;
+mod ends;
+mod life;
+mod older;
+mod sandbox;
+mod shell;
+mod strangers;

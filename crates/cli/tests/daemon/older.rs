@@ -1,0 +1,108 @@
+//! A daemon of an older version: it is not believed, and makes way.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::sandbox::{Sandbox, pid_in};
+use super::strangers::frame;
+
+const STOP: u8 = 3;
+const DESCRIBE: u8 = 4;
+const STATUS: u8 = 5;
+const WELCOME: u8 = 65;
+const DONE: u8 = 67;
+const DESCRIPTION: u8 = 68;
+const ANSWER: u8 = 69;
+
+/// One byte string as it stands in a message.
+fn text(text: &[u8]) -> Vec<u8> {
+    [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text].concat()
+}
+
+fn read(stream: &mut UnixStream) -> Option<u8> {
+    let mut len = [0; 4];
+    stream.read_exact(&mut len).ok()?;
+    let mut frame = vec![0; u32::from_le_bytes(len) as usize];
+    stream.read_exact(&mut frame).ok()?;
+    frame.first().copied()
+}
+
+/// Answers one question; false if it was told to stop.
+fn converse(mut stream: UnixStream) -> bool {
+    read(&mut stream);
+    let welcome = frame(WELCOME, &text(b"0.0.9"));
+    let kind = read(&mut stream);
+    let answer = match kind {
+        Some(DESCRIBE) => {
+            let pid = std::process::id().to_le_bytes();
+            frame(DESCRIPTION, &[&pid[..], &text(b"0.0.9"), &[0; 64]].concat())
+        }
+        Some(STATUS) => frame(
+            ANSWER,
+            &[&[0; 4][..], &text(b"old news\n"), &text(b"")].concat(),
+        ),
+        _ => frame(DONE, b""),
+    };
+    // Who does not like the version is gone by now.
+    let _ = stream.write_all(&[welcome, answer].concat());
+    kind != Some(STOP)
+}
+
+/// The process that the test below starts.
+#[test]
+#[ignore = "a process of the test below"]
+fn an_older_daemon() {
+    let Some(folder) = std::env::var_os("VIGIL_TEST_FOLDER").map(PathBuf::from) else {
+        return;
+    };
+    let lock = File::create(folder.join("daemon.lock")).unwrap();
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let listener = UnixListener::bind(folder.join("daemon.sock")).unwrap();
+    println!("\nready");
+    while converse(listener.accept().unwrap().0) {}
+    std::fs::remove_file(folder.join("daemon.sock")).unwrap();
+    std::fs::remove_file(folder.join("daemon.lock")).unwrap();
+}
+
+#[test]
+fn it_is_not_believed_and_makes_way_for_a_newer_one() {
+    let sandbox = Sandbox::with_repository();
+    // Whoever is started and stopped makes the folder.
+    drop(sandbox.serve());
+    let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
+    let mut older = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "older::an_older_daemon",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("VIGIL_TEST_FOLDER", sandbox.run())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(older.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "ready"));
+    let output = sandbox.vigil("work", &["status", "-s"]);
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(0), &b""[..])
+    );
+    let (code, said) = sandbox.daemon(&["status"]);
+    let old = i32::try_from(older.id()).unwrap();
+    assert_eq!((code, pid_in(&said)), (Some(0), old), "{said}");
+    let (code, said) = sandbox.daemon(&["start"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(older.wait().unwrap().success());
+    let new = pid_in(&said);
+    assert_ne!(new, old);
+    assert_eq!(
+        sandbox.daemon(&["stop"]),
+        (Some(0), format!("stopped (pid {new})\n"))
+    );
+}

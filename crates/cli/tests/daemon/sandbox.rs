@@ -1,0 +1,177 @@
+//! A home, repositories, and a folder for the daemon, out of reach of the user's own.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+pub(crate) struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self {
+            folder: folder.unwrap(),
+        }
+    }
+
+    /// With a repository `work` that has one commit of the files `file` and `dir/other`.
+    pub(crate) fn with_repository() -> Self {
+        let sandbox = Self::new();
+        sandbox.repository("work", &[]);
+        sandbox
+    }
+
+    pub(crate) fn repository(&self, name: &str, options: &[&str]) {
+        std::fs::create_dir_all(self.path(name)).unwrap();
+        self.git_in(name, &[&["init", "-q", "-b", "main"], options].concat());
+        self.write(&format!("{name}/file"), "recorded\n");
+        self.write(&format!("{name}/dir/other"), "recorded, too\n");
+        self.git_in(name, &["add", "."]);
+        self.git_in(name, &["commit", "-q", "-m", "first"]);
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    /// The folder of the daemon.
+    pub(crate) fn run(&self) -> PathBuf {
+        self.path("run")
+    }
+
+    pub(crate) fn write(&self, name: &str, contents: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    pub(crate) fn git_in(&self, name: &str, arguments: &[&str]) {
+        let output = self.command("git", name, arguments).output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    }
+
+    pub(crate) fn command(&self, program: &str, folder: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.path(folder))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path(""))
+            .env("VIGIL_RUNTIME_DIR", self.run())
+            // A busy machine is slow, and that is no reason to do without the daemon here.
+            .env("VIGIL_DAEMON_PATIENCE_MS", "60000")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "protocol.file.allow")
+            .env("GIT_CONFIG_VALUE_0", "always")
+            .env("GIT_AUTHOR_NAME", "A")
+            .env("GIT_AUTHOR_EMAIL", "a@b")
+            .env("GIT_COMMITTER_NAME", "A")
+            .env("GIT_COMMITTER_EMAIL", "a@b");
+        command
+    }
+
+    pub(crate) fn vigil(&self, folder: &str, arguments: &[&str]) -> Output {
+        self.command(VIGIL, folder, arguments).output().unwrap()
+    }
+
+    /// `vigil daemon` with `arguments`: its exit code, and what it says on both streams.
+    pub(crate) fn daemon(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.vigil("", &[&["daemon"], arguments].concat());
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    }
+
+    /// A daemon that ends with the test.
+    pub(crate) fn serve(&self) -> Serving {
+        Serving::start(self.command(VIGIL, "", &["daemon", "run"]))
+    }
+
+    /// How many questions the daemon has answered, and how many not.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let (code, text) = self.daemon(&["status", "--json"]);
+        assert_eq!(code, Some(0), "{text}");
+        (number(&text, "questions"), number(&text, "declined"))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        std::fs::read_dir(self.run()).unwrap().next().is_none()
+    }
+}
+
+/// The number that the JSON object `text` has under `key`.
+fn number(text: &str, key: &str) -> u64 {
+    let start = text.find(&format!("\"{key}\":")).unwrap() + key.len() + 3;
+    let rest = &text[start..];
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
+    rest[..end].parse().unwrap()
+}
+
+/// The process that `text` names, as `pid 1` or `(pid 1)`.
+pub(crate) fn pid_in(text: &str) -> i32 {
+    let rest = &text[text.find("pid ").unwrap_or_else(|| panic!("{text}")) + 4..];
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
+    rest[..end].parse().unwrap()
+}
+
+pub(crate) fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// A daemon in the foreground, which is killed when this is dropped.
+pub(crate) struct Serving {
+    child: Child,
+}
+
+impl Serving {
+    /// Waits until it can be asked.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        lines.read_line(&mut line).unwrap();
+        assert!(line.starts_with("serving on "), "{line}");
+        Self { child }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    pub(crate) fn signal(&self, which: Signal) {
+        signal(self.pid(), which);
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    /// Waits until it has been halted by a signal.
+    pub(crate) fn wait_until_halted(&self) {
+        let path = format!("/proc/{}/stat", self.pid());
+        while state(Path::new(&path)) != "T" {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// The state in `/proc/PID/stat`.
+fn state(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rest = text.rsplit_once(") ").unwrap().1;
+    rest.split(' ').next().unwrap().to_owned()
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,146 @@
+//! `vigil gitstatusd` as a shell drives it.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use super::sandbox::{Sandbox, VIGIL};
+
+pub(crate) struct Shell {
+    child: Child,
+    requests: ChildStdin,
+    responses: ChildStdout,
+}
+
+impl Shell {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            requests: child.stdin.take().unwrap(),
+            responses: child.stdout.take().unwrap(),
+            child,
+        }
+    }
+
+    /// The response to a request for `directory` of the sandbox.
+    pub(crate) fn ask(&mut self, sandbox: &Sandbox, directory: &str) -> String {
+        let path = sandbox.path(directory);
+        write!(self.requests, "id\x1f{}\x1e", path.display()).unwrap();
+        let mut record = Vec::new();
+        loop {
+            let mut byte = [0];
+            self.responses.read_exact(&mut byte).unwrap();
+            if byte == [0x1e] {
+                return String::from_utf8(record).unwrap();
+            }
+            record.push(byte[0]);
+        }
+    }
+
+    /// The processes that it started and that live.
+    pub(crate) fn children(&self) -> String {
+        let pid = self.child.id();
+        std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap()
+    }
+
+    /// Ends it.
+    pub(crate) fn end(self) {
+        let Self {
+            mut child,
+            requests,
+            responses,
+        } = self;
+        drop((requests, responses));
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+impl Sandbox {
+    fn shell_command(&self) -> Command {
+        self.command(
+            VIGIL,
+            "",
+            &["gitstatusd", "-s", "-1", "-u", "-1", "-d", "-1"],
+        )
+    }
+
+    pub(crate) fn shell(&self) -> Shell {
+        Shell::start(self.shell_command())
+    }
+
+    /// One that answers by itself.
+    pub(crate) fn lone_shell(&self) -> Shell {
+        let mut command = self.shell_command();
+        command.env("VIGIL_NO_DAEMON", "1");
+        Shell::start(command)
+    }
+}
+
+#[test]
+fn the_daemon_answers_for_all_shells_as_each_would() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let (mut one, mut two, mut lone) = (sandbox.shell(), sandbox.shell(), sandbox.lone_shell());
+    let mut asked = 0;
+    let mut same = |directory: &str| {
+        let want = lone.ask(&sandbox, directory);
+        assert_eq!(one.ask(&sandbox, directory), want, "{directory}");
+        assert_eq!(two.ask(&sandbox, directory), want, "{directory}");
+        asked += 2;
+        assert_eq!(sandbox.counts().0, asked);
+    };
+    same("work");
+    sandbox.write("work/file", "changed\n");
+    sandbox.write("work/new", "");
+    same("work");
+    same("work/dir");
+    same("");
+    same("missing");
+    sandbox.git_in("work", &["add", "."]);
+    same("work");
+    sandbox.git_in("work", &["commit", "-qm", "second"]);
+    sandbox.git_in("work", &["tag", "v1"]);
+    same("work");
+    sandbox.git_in("work", &["config", "bash.showUntrackedFiles", "false"]);
+    sandbox.write("work/newer", "");
+    same("work");
+    std::fs::remove_dir_all(sandbox.path("work/.git")).unwrap();
+    same("work");
+}
+
+#[test]
+fn a_shell_starts_the_daemon_that_the_next_question_finds() {
+    let sandbox = Sandbox::with_repository();
+    let mut shell = sandbox.shell();
+    let mut lone = sandbox.lone_shell();
+    let first = shell.ask(&sandbox, "work");
+    assert_eq!(lone.ask(&sandbox, "work"), first);
+    assert_eq!(lone.children(), "");
+    while sandbox.daemon(&["status"]).0 != Some(0) {}
+    assert_eq!(shell.ask(&sandbox, "work"), first);
+    assert_eq!(sandbox.counts().0, 1);
+    shell.end();
+    // It lives on when the shell does not.
+    assert_eq!(sandbox.shell().ask(&sandbox, "work"), first);
+    assert_eq!(sandbox.counts().0, 2);
+    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+}
+
+#[test]
+fn who_wants_no_daemon_gets_none() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write(".gitconfig", "[vigil]\n\tdaemon = false\n");
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "work");
+    assert_eq!(shell.children(), "");
+    assert!(!sandbox.run().exists());
+    let _serving = sandbox.serve();
+    shell.ask(&sandbox, "work");
+    assert_eq!(sandbox.counts(), (0, 0));
+    // Nor does it answer for a repository whose configuration says so.
+    sandbox.vigil("work", &["status"]);
+    assert_eq!(sandbox.counts(), (0, 1));
+}

@@ -1,0 +1,264 @@
+//! From a question to an answer, or to the word that whoever asks has to find out by himself.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bstr::{BString, ByteSlice};
+use parking_lot::Mutex;
+use vigil_engine::session::{Session, SessionError};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::{self, Location};
+use vigil_linux::stat::stat_path;
+
+use crate::declined::Declined;
+use crate::gitstatusd::response;
+use crate::protocol::{PromptQuestion, Response, StatusQuestion};
+use crate::sessions::{Door, Key, Sessions, Slot};
+use crate::variables;
+
+/// How long nothing is tried again where there was no answer: the work would be done twice.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// From as many questions about one directory that are not answered yet, further ones are not taken: it may be on a disk that
+/// does not answer, and each takes a thread.
+const WAITING_MAX: usize = 8;
+
+fn theirs(reason: &str) -> Declined {
+    Declined::Question(reason.into())
+}
+
+/// Who makes bytes of a working copy's status: the command's own code, which lies above.
+pub trait StatusWriter: Send + Sync {
+    /// What `vigil status` says of `session` where `question` is asked by one who stands in `prefix` of the working tree: the
+    /// bytes for standard output. Only an answer that says nothing on standard error and ends with 0 is one.
+    ///
+    /// # Errors
+    /// It is no such answer, or what has to be done for it can be done only by whoever asks.
+    fn write(
+        &self,
+        session: &mut Session,
+        prefix: BString,
+        question: &StatusQuestion,
+        environment: &Environment,
+    ) -> Result<Vec<u8>, Declined>;
+}
+
+/// Who answers.
+pub(crate) struct Answers {
+    writer: Box<dyn StatusWriter>,
+    sessions: Sessions,
+    waiting: Mutex<HashMap<PathBuf, usize>>,
+}
+
+/// An answer, and what is left to do once it is out.
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    /// Where something was learned.
+    pub(crate) slot: Option<Arc<Slot>>,
+}
+
+impl Answers {
+    pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Self {
+        Self {
+            writer,
+            sessions: Sessions::default(),
+            waiting: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(crate) fn status(&self, question: &StatusQuestion) -> Answer {
+        answered(self.try_status(question))
+    }
+
+    pub(crate) fn prompt(&self, question: &PromptQuestion) -> Answer {
+        answered(self.try_prompt(question))
+    }
+
+    fn try_status(
+        &self,
+        question: &StatusQuestion,
+    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        let directory = &question.directory;
+        let _waiting = self.wait(directory)?;
+        let is_same =
+            stat_path(directory).is_ok_and(|stat| (stat.dev, stat.ino) == question.directory_id);
+        if !is_same {
+            return Err(theirs("the directory is another one here"));
+        }
+        let shown = question.variables.iter().cloned();
+        let shown = Environment::new(shown, directory.clone());
+        let (environment, key) =
+            self.locate(Door::Status, directory, &question.variables, false)?;
+        let Some(key) = key else {
+            return Err(theirs("there is no repository"));
+        };
+        let location = key.location.clone();
+        let write = |session: &mut Session| {
+            let prefix = prefix(session, directory)?;
+            self.writer.write(session, prefix, question, &shown)
+        };
+        let (stdout, slot) = self.answer(key, || open(&environment, &location), write)?;
+        let response = Response::Answer {
+            stdout,
+            stderr: Vec::new(),
+            code: 0,
+        };
+        Ok((response, Some(slot)))
+    }
+
+    fn try_prompt(
+        &self,
+        question: &PromptQuestion,
+    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        let directory = &question.directory;
+        let _waiting = self.wait(directory)?;
+        let id = question.id.as_bstr();
+        let (environment, key) = self.locate(
+            Door::Prompt,
+            directory,
+            &question.variables,
+            question.from_git_dir,
+        )?;
+        let Some(key) = key else {
+            return Ok((Response::Record(response::none(id)), None));
+        };
+        let location = key.location.clone();
+        let prompt = |session: &mut Session| {
+            let prompt = session.prompt(&question.request, None).map_err(said)?;
+            Ok(response::some(id, &prompt, question.summary_len_max))
+        };
+        let (record, slot) = self.answer(key, || open(&environment, &location), prompt)?;
+        Ok((Response::Record(record), Some(slot)))
+    }
+
+    /// The environment that counts for a question about `directory`, and what its answer is remembered by; `None` where there
+    /// is no repository.
+    fn locate(
+        &self,
+        door: Door,
+        directory: &Path,
+        all: &[(BString, BString)],
+        from_git_dir: bool,
+    ) -> Result<(Environment, Option<Key>), Declined> {
+        let variables = variables::counting(all);
+        let environment = Environment::new(variables.iter().cloned(), directory);
+        let found = repository::discover_git_dir(&environment, directory, from_git_dir, None);
+        let found = found.map_err(|error| said(error.into()))?;
+        let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
+        let key = found.map(|location| Key {
+            door,
+            location,
+            variables,
+            directory: standing,
+        });
+        Ok((environment, key))
+    }
+
+    fn answer<T>(
+        &self,
+        key: Key,
+        open: impl FnOnce() -> Result<Session, Declined>,
+        answer: impl FnOnce(&mut Session) -> Result<T, Declined>,
+    ) -> Result<(T, Arc<Slot>), Declined> {
+        let slot = self.sessions.slot(key);
+        let mut kept = slot
+            .take_turn()
+            .ok_or_else(|| theirs("others are being answered"))?;
+        if let Some(reason) = kept.declined() {
+            return Err(Declined::Question(reason.clone()));
+        }
+        let answered = slot.answer(&mut kept, open, answer);
+        if let Err(Declined::Answer(reason)) = &answered {
+            kept.decline_for(PAUSE, reason.clone());
+        }
+        drop(kept);
+        answered.map(|answer| (answer, slot))
+    }
+
+    /// Counts a question about `directory`, as long as it is not answered.
+    fn wait(&self, directory: &Path) -> Result<Waiting<'_>, Declined> {
+        let mut waiting = self.waiting.lock();
+        let count = waiting.entry(directory.to_owned()).or_default();
+        if *count >= WAITING_MAX {
+            return Err(theirs("too many ask about the directory"));
+        }
+        *count = count.saturating_add(1);
+        Ok(Waiting {
+            all: &self.waiting,
+            directory: directory.to_owned(),
+        })
+    }
+}
+
+/// A question that is not answered yet.
+struct Waiting<'a> {
+    all: &'a Mutex<HashMap<PathBuf, usize>>,
+    directory: PathBuf,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        if let Some(count) = all.get_mut(&self.directory) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                all.remove(&self.directory);
+            }
+        }
+    }
+}
+
+fn answered(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> Answer {
+    match answered {
+        Ok((response, slot)) => Answer { response, slot },
+        Err(declined) => Answer {
+            response: Response::Yourself(declined.reason().clone()),
+            slot: None,
+        },
+    }
+}
+
+/// A session with the repository at `location`. What has to be said of its configuration only its asker can say.
+fn open(environment: &Environment, location: &Location) -> Result<Session, Declined> {
+    let repository = repository::open(environment, location).map_err(|error| said(error.into()))?;
+    if repository.work_tree.is_none() {
+        return Err(theirs("there is no working tree"));
+    }
+    if !repository.config.said().is_empty() {
+        let reason = "there is something to say of the configuration";
+        return Err(Declined::Answer(reason.into()));
+    }
+    let wanted = repository.config.boolean("vigil.daemon");
+    if wanted.map_err(|error| said(error.into()))? == Some(false) {
+        return Err(theirs("the configuration wants no daemon"));
+    }
+    Session::open(repository, true, FilterStderr::Refuse).map_err(said)
+}
+
+/// Where `directory` is in the working tree of `session`, with a `/` at the end unless it is the top.
+fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
+    let repository = session.repository();
+    let top = repository
+        .require_work_tree()
+        .map_err(|error| said(error.into()))?;
+    let inside = directory
+        .strip_prefix(top)
+        .map_err(|_| theirs("the working tree is elsewhere"))?;
+    let mut prefix = BString::from(inside.as_os_str().as_bytes());
+    if !prefix.is_empty() {
+        prefix.push(b'/');
+    }
+    Ok(prefix)
+}
+
+fn said(error: SessionError) -> Declined {
+    Declined::Answer(error.to_string().into())
+}

@@ -1,0 +1,123 @@
+//! Having the user's daemon answer, which keeps one memory for all shells. Where it is not there, or slow, this process answers
+//! by itself.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use vigil_engine::prompt::PromptRequest;
+use vigil_git::config;
+use vigil_git::environment::Environment;
+
+use super::options::Options;
+use super::request::Request;
+use crate::client::{Client, Unanswered};
+use crate::protocol::{self, PromptQuestion, Response};
+use crate::{start, variables};
+
+/// How long a daemon that was slow is not asked: first, and at most.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// How long it takes until a daemon is started again: where one cannot live, each start is in vain.
+const START_PAUSE: Duration = Duration::from_secs(30);
+
+/// The user's daemon, as one who asks often knows it.
+pub(super) struct Daemon {
+    /// `None` where none is wanted.
+    client: Option<Client>,
+    environment: Environment,
+    request: PromptRequest,
+    summary_len_max: usize,
+    variables: Vec<(BString, BString)>,
+    /// How long it is not asked when it is slow the next time, and until when it is not asked now.
+    pause: Duration,
+    asks_from: Option<Instant>,
+    /// When one was started last, and the process.
+    started_at: Option<Instant>,
+    started: Option<Child>,
+}
+
+impl Daemon {
+    /// The daemon of the user of `environment`, if he wants one.
+    pub(super) fn new(options: &Options, environment: &Environment) -> Self {
+        Self {
+            client: is_wanted(environment).then(|| Client::of_command(environment)),
+            environment: environment.clone(),
+            request: options.prompt_request(),
+            summary_len_max: options.summary_len_max,
+            variables: variables::to_send(environment),
+            pause: PAUSE_MIN,
+            asks_from: None,
+            started_at: None,
+            started: None,
+        }
+    }
+
+    /// The response to `request`, if the daemon has one in time. Where none runs, one is started for the next request.
+    pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
+        let client = self.client.as_ref()?;
+        let directory = request.path()?;
+        if self.asks_from.is_some_and(|then| Instant::now() < then) {
+            return None;
+        }
+        let question = protocol::Request::Prompt(PromptQuestion {
+            request: PromptRequest {
+                skip_index: request.skip_index,
+                ..self.request
+            },
+            summary_len_max: self.summary_len_max,
+            id: request.id.clone(),
+            directory: directory.to_owned(),
+            from_git_dir: request.from_git_dir,
+            variables: self.variables.clone(),
+        });
+        match client.ask(&question) {
+            Ok(said) => {
+                self.pause = PAUSE_MIN;
+                match said.response {
+                    Response::Record(record) => Some(record),
+                    _ => None,
+                }
+            }
+            Err(Unanswered::Absent) => {
+                self.start();
+                None
+            }
+            Err(older) if older.is_of_older() => {
+                self.start();
+                None
+            }
+            Err(Unanswered::TooLong) => None,
+            Err(_) => {
+                self.asks_from = Instant::now().checked_add(self.pause);
+                self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
+                None
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        if let Some(child) = &mut self.started {
+            // Who has ended is not to stay as a shadow of a process.
+            let _ = child.try_wait();
+        }
+        let is_soon = self
+            .started_at
+            .is_some_and(|then| then.elapsed() < START_PAUSE);
+        if !is_soon {
+            self.started_at = Some(Instant::now());
+            self.started = start::spawn(&self.environment).ok();
+        }
+    }
+}
+
+/// Whether the user wants a daemon: `VIGIL_NO_DAEMON` and `vigil.daemon`, which is read from his configuration and the
+/// system's. What is wrong with that is said where it is read for an answer.
+fn is_wanted(environment: &Environment) -> bool {
+    if variables::is_off(environment) {
+        return false;
+    }
+    let configured = config::trusted(environment).map(|config| config.boolean("vigil.daemon"));
+    !matches!(configured, Ok(Ok(Some(false))))
+}

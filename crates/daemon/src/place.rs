@@ -1,0 +1,304 @@
+//! Where a user's daemon is to be found: a folder that is his alone, with a socket and a lock in it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, mkdir, open, openat, unlinkat};
+use rustix::io::Errno;
+use rustix::net::SocketAddrUnix;
+use rustix::process::geteuid;
+use vigil_git::environment::Environment;
+use vigil_linux::errno;
+use vigil_linux::lock::Locked;
+use vigil_linux::stat::{Stat, stat_fd, stat_path};
+
+/// The name of the socket in the folder.
+pub const SOCKET: &str = "daemon.sock";
+/// The name of the file that whoever serves has locked.
+pub const LOCK: &str = "daemon.lock";
+
+/// Only the user.
+const PRIVATE: u32 = 0o700;
+/// The bits of a mode that say who may do what.
+const RIGHTS: u32 = 0o7777;
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// It cannot be made or opened.
+    #[error("cannot use the folder {}: {}", path.display(), errno::text(*source))]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: Errno,
+    },
+    /// It is a link, or no directory.
+    #[error("{} is no directory of its own", .0.display())]
+    NoDirectory(PathBuf),
+    /// Somebody else owns it.
+    #[error("{} belongs to user {uid}", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// Others may look into it or write to it.
+    #[error("{} has mode {mode:o}, and must have 700", path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+}
+
+impl From<PlaceError> for io::Error {
+    fn from(error: PlaceError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// The folder by its name, not looked at yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(PathBuf);
+
+/// The folder, open, and found to be the user's alone.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    fd: OwnedFd,
+}
+
+impl Place {
+    /// `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. What is no absolute path does not count.
+    pub fn of(environment: &Environment) -> Self {
+        let absolute = |name: &str| {
+            let value = environment.get(name)?;
+            let path = Path::new(OsStr::from_bytes(value));
+            path.is_absolute().then(|| path.to_owned())
+        };
+        Self(
+            absolute("VIGIL_RUNTIME_DIR")
+                .or_else(|| absolute("XDG_RUNTIME_DIR").map(|path| path.join("vigil")))
+                .unwrap_or_else(|| format!("/tmp/vigil-{}", geteuid().as_raw()).into()),
+        )
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.0.join(SOCKET)
+    }
+
+    /// Opens the folder, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made, or it is not the user's alone.
+    pub fn make(&self) -> Result<Folder, PlaceError> {
+        match mkdir(&self.0, Mode::from_raw_mode(PRIVATE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(source) => {
+                let path = self.0.clone();
+                return Err(PlaceError::Unusable { path, source });
+            }
+        }
+        self.open()
+    }
+
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// It is not there, or it is not the user's alone.
+    pub fn open(&self) -> Result<Folder, PlaceError> {
+        let path = || self.0.clone();
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = open(&self.0, flags, Mode::empty()).map_err(|source| match source {
+            Errno::NOTDIR | Errno::LOOP => PlaceError::NoDirectory(path()),
+            source => PlaceError::Unusable {
+                path: path(),
+                source,
+            },
+        })?;
+        let unusable = |source| PlaceError::Unusable {
+            path: path(),
+            source,
+        };
+        let stat = stat_fd(fd.as_fd()).map_err(unusable)?;
+        if stat.uid != geteuid().as_raw() {
+            let uid = stat.uid;
+            return Err(PlaceError::Foreign { path: path(), uid });
+        }
+        let mode = stat.mode & RIGHTS;
+        if mode != PRIVATE {
+            return Err(PlaceError::Open { path: path(), mode });
+        }
+        Ok(Folder { path: path(), fd })
+    }
+}
+
+impl Folder {
+    /// The address of the socket. A path that is too long for one goes by the open folder, which must live meanwhile.
+    ///
+    /// # Errors
+    /// There is no way to say it.
+    pub fn address(&self) -> Result<SocketAddrUnix, Errno> {
+        SocketAddrUnix::new(self.path.join(SOCKET)).or_else(|_| {
+            let fd = self.fd.as_raw_fd();
+            SocketAddrUnix::new(format!("/proc/self/fd/{fd}/{SOCKET}"))
+        })
+    }
+
+    /// Locks the lock file, which is made if it is not there; `None` where somebody else holds it. Never waits.
+    ///
+    /// # Errors
+    /// The file cannot be made or locked.
+    pub fn lock(&self) -> Result<Option<Lock>, Errno> {
+        loop {
+            let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = openat(&self.fd, LOCK, flags, Mode::from_raw_mode(0o600))?;
+            let Some(held) = Locked::try_new(file)? else {
+                return Ok(None);
+            };
+            let held = Lock {
+                path: self.path.join(LOCK),
+                held,
+            };
+            // Whoever held it last removes it while he does: what was opened before is nobody's lock any more.
+            if held.is_in_place() {
+                return Ok(Some(held));
+            }
+        }
+    }
+
+    /// Removes the socket. Only whoever holds the lock may: else it may be the one of a daemon that lives.
+    ///
+    /// # Errors
+    /// It is there, and cannot be removed.
+    pub fn remove_socket(&self, _: &Lock) -> Result<(), Errno> {
+        self.remove(SOCKET)
+    }
+
+    /// Removes the lock's file, and then lets go of it.
+    ///
+    /// # Errors
+    /// It is there, and cannot be removed.
+    pub fn remove_lock(&self, lock: Lock) -> Result<(), Errno> {
+        let removed = self.remove(LOCK);
+        drop(lock);
+        removed
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Errno> {
+        match unlinkat(&self.fd, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The lock of the one daemon.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    held: Locked,
+}
+
+impl Lock {
+    /// Whether the file is still there by its name, so that others find it locked.
+    pub fn is_in_place(&self) -> bool {
+        let id = |stat: Stat| (stat.dev, stat.ino);
+        let ours = stat_fd(self.held.folder().as_fd()).map(id);
+        ours.is_ok() && ours == stat_path(&self.path).map(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn place(variables: &[(&str, &str)]) -> PathBuf {
+        let variables = variables
+            .iter()
+            .map(|&(name, value)| (name.into(), value.into()));
+        Place::of(&Environment::new(variables, "/")).0
+    }
+
+    #[test]
+    fn the_first_absolute_path_that_is_set_counts() {
+        let own = ("VIGIL_RUNTIME_DIR", "/own");
+        let run = ("XDG_RUNTIME_DIR", "/run/user/1");
+        assert_eq!(place(&[own, run]), Path::new("/own"));
+        assert_eq!(place(&[run]), Path::new("/run/user/1/vigil"));
+        assert_eq!(
+            place(&[("VIGIL_RUNTIME_DIR", ""), run]),
+            Path::new("/run/user/1/vigil")
+        );
+        let last = format!("/tmp/vigil-{}", geteuid().as_raw());
+        assert_eq!(place(&[("XDG_RUNTIME_DIR", "relative")]), Path::new(&last));
+    }
+
+    #[test]
+    fn a_folder_must_be_a_directory_of_the_user_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("own");
+        let place = Place(path.clone());
+        assert!(matches!(place.open(), Err(PlaceError::Unusable { .. })));
+        place.make().unwrap();
+        place.make().unwrap();
+        let link = parent.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(matches!(
+            Place(link).make(),
+            Err(PlaceError::NoDirectory(_))
+        ));
+        let file = parent.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(matches!(
+            Place(file).make(),
+            Err(PlaceError::NoDirectory(_))
+        ));
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        let error = place.make().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("has mode 755, and must have 700"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn one_has_the_lock_and_a_removed_one_is_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Place(parent.path().join("own")).make().unwrap();
+        let lock = folder.lock().unwrap().unwrap();
+        assert!(folder.lock().unwrap().is_none());
+        assert!(lock.is_in_place());
+        std::fs::remove_file(parent.path().join("own").join(LOCK)).unwrap();
+        assert!(!lock.is_in_place());
+        let second = folder.lock().unwrap().unwrap();
+        assert!(second.is_in_place());
+        folder.remove_lock(second).unwrap();
+        drop(lock);
+        assert!(folder.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_socket_has_an_address_however_long_its_path_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("x".repeat(200));
+        let folder = Place(path).make().unwrap();
+        assert!(folder.address().is_ok());
+    }
+}

@@ -1,0 +1,197 @@
+//! The working copies that are kept in memory: by where their repository is, by what is asked of them, and by what of the
+//! asker's environment counts.
+//!
+//! Each is answered for by one thread at a time, and none waits for another's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use parking_lot::{Mutex, MutexGuard};
+use vigil_engine::session::Session;
+use vigil_git::repository::Location;
+use vigil_linux::map;
+use vigil_store::NoSteps;
+
+use crate::declined::Declined;
+use crate::panics;
+
+/// The most that are kept.
+const KEPT_MAX: usize = 64;
+
+/// How long one question waits for the one before it: whoever asks can answer by himself.
+const TURN_MAX: Duration = Duration::from_millis(200);
+
+/// By which door a question comes: what one door need not tell, another must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    Status,
+    Prompt,
+}
+
+/// What must be the same for two questions to be answered from one memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) door: Door,
+    pub(crate) location: Location,
+    /// The variables that count.
+    pub(crate) variables: Vec<(BString, BString)>,
+    /// Where the asker stands, if they may be about that.
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// One working copy.
+#[derive(Default)]
+pub(crate) struct Slot {
+    kept: Mutex<Kept>,
+    /// How many files are tracked in it.
+    files: AtomicUsize,
+}
+
+/// What is known of one working copy.
+#[derive(Default)]
+pub(crate) struct Kept {
+    session: Option<Box<Session>>,
+    /// How many mapped files were found to be cut by the end of the last answer.
+    cuts: usize,
+    /// Until when it is of no use to ask again, and why.
+    declined: Option<(Instant, BString)>,
+}
+
+struct Known {
+    key: Key,
+    slot: Arc<Slot>,
+    used_at: Instant,
+}
+
+/// All of them; the one that was asked last is the last.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<Vec<Known>>);
+
+impl Sessions {
+    /// The place for what `key` says, which may be empty.
+    pub(crate) fn slot(&self, key: Key) -> Arc<Slot> {
+        let mut all = self.0.lock();
+        let known = all.iter().rposition(|known| known.key == key);
+        let mut known = match known {
+            Some(at) => all.remove(at),
+            None => Known {
+                key,
+                slot: Arc::default(),
+                used_at: Instant::now(),
+            },
+        };
+        known.used_at = Instant::now();
+        let slot = known.slot.clone();
+        all.push(known);
+        let too_many = all.len().saturating_sub(KEPT_MAX);
+        let old: Vec<Known> = all.drain(..too_many).collect();
+        drop(all);
+        // To free what is remembered of many files takes time.
+        drop(old);
+        slot
+    }
+
+    /// Forgets those that nobody asked for in the last `ttl`.
+    pub(crate) fn drop_idle(&self, ttl: Duration) {
+        let mut all = self.0.lock();
+        let (old, others) = std::mem::take(&mut *all)
+            .into_iter()
+            .partition::<Vec<_>, _>(|known| known.used_at.elapsed() >= ttl);
+        *all = others;
+        drop(all);
+        drop(old);
+    }
+
+    /// How many repositories there are, and how many files are tracked in them.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        let all = self.0.lock();
+        let mut seen: Vec<&Location> = Vec::new();
+        let mut files = 0usize;
+        for known in all.iter().rev() {
+            let count = known.slot.files.load(Ordering::Relaxed);
+            if !seen.contains(&&known.key.location) {
+                seen.push(&known.key.location);
+                files = files.saturating_add(count);
+            }
+        }
+        (seen.len(), files)
+    }
+}
+
+impl Slot {
+    /// Waits for the questions before this one, but not for long.
+    pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, Kept>> {
+        self.kept.try_lock_for(TURN_MAX)
+    }
+
+    /// Answers by `answer` from the session that is kept, if it is still right, or else from the one that `open` gives. Where
+    /// something was looked at and there is no answer, nothing is kept: what was left half done is not used again.
+    ///
+    /// # Errors
+    /// There is no answer, and why.
+    pub(crate) fn answer<T>(
+        &self,
+        kept: &mut Kept,
+        open: impl FnOnce() -> Result<Session, Declined>,
+        answer: impl FnOnce(&mut Session) -> Result<T, Declined>,
+    ) -> Result<T, Declined> {
+        let cuts = map::cuts();
+        let known = kept.session.take();
+        let known = known.filter(|_| kept.cuts == cuts);
+        let answered = panics::catch(|| {
+            let mut session = match known.filter(|known| known.is_fresh(None)) {
+                Some(session) => session,
+                None => Box::new(open()?),
+            };
+            match answer(&mut session) {
+                Err(declined @ Declined::Answer(_)) => Err(declined),
+                answer => Ok((session, answer)),
+            }
+        });
+        let answered = answered.unwrap_or_else(|told| {
+            let reason = format!("defect: {told}");
+            Err(Declined::Answer(reason.into()))
+        });
+        kept.cuts = map::cuts();
+        let (session, answer) = answered?;
+        if kept.cuts != cuts {
+            return Err(Declined::Question(
+                "a file was cut off while it was read".into(),
+            ));
+        }
+        self.files.store(session.tracked_files(), Ordering::Relaxed);
+        kept.session = Some(session);
+        answer
+    }
+
+    /// Writes what was learned in the last answer to the state on disk, for other processes. Whoever answers meanwhile does
+    /// it himself.
+    pub(crate) fn save(&self) {
+        if let Some(mut kept) = self.kept.try_lock()
+            && let Some(mut session) = kept.session.take()
+        {
+            drop(session.take_dropped_states());
+            // A state that cannot be written is missed by nobody here.
+            if panics::catch(|| session.save(&NoSteps)).is_ok() {
+                kept.session = Some(session);
+            }
+        }
+    }
+}
+
+impl Kept {
+    /// Says that there will be no answer for `pause`.
+    pub(crate) fn decline_for(&mut self, pause: Duration, reason: BString) {
+        let until = Instant::now().checked_add(pause);
+        self.declined = until.map(|until| (until, reason));
+    }
+
+    /// Why there is no answer now, if there was none of late.
+    pub(crate) fn declined(&self) -> Option<&BString> {
+        let (until, reason) = self.declined.as_ref()?;
+        (Instant::now() < *until).then_some(reason)
+    }
+}
