@@ -13,6 +13,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
 use vigil_linux::stat::stat_path;
+use vigil_watch::Watcher;
 
 use crate::declined::Declined;
 use crate::gitstatusd::response;
@@ -50,6 +51,8 @@ pub trait StatusWriter: Send + Sync {
 /// Who answers.
 pub(crate) struct Answers {
     writer: Box<dyn StatusWriter>,
+    /// Hears of changes in all working copies, if this user can have that.
+    watcher: Option<Arc<Watcher>>,
     sessions: Sessions,
     waiting: Mutex<HashMap<PathBuf, usize>>,
 }
@@ -65,6 +68,7 @@ impl Answers {
     pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Self {
         Self {
             writer,
+            watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
             waiting: Mutex::default(),
         }
@@ -105,7 +109,7 @@ impl Answers {
             let prefix = prefix(session, directory)?;
             self.writer.write(session, prefix, question, &shown)
         };
-        let (stdout, slot) = self.answer(key, || open(&environment, &location), write)?;
+        let (stdout, slot) = self.answer(key, || self.open(&environment, &location), write)?;
         let response = Response::Answer {
             stdout,
             stderr: Vec::new(),
@@ -135,8 +139,22 @@ impl Answers {
             let prompt = session.prompt(&question.request, None).map_err(said)?;
             Ok(response::some(id, &prompt, question.summary_len_max))
         };
-        let (record, slot) = self.answer(key, || open(&environment, &location), prompt)?;
+        let (record, slot) = self.answer(key, || self.open(&environment, &location), prompt)?;
         Ok((Response::Record(record), Some(slot)))
+    }
+
+    /// As [`open`]; its working tree is watched from now on.
+    fn open(&self, environment: &Environment, location: &Location) -> Result<Session, Declined> {
+        let mut session = open(environment, location)?;
+        if let Some(watcher) = &self.watcher {
+            session.watch_by(watcher.clone());
+        }
+        Ok(session)
+    }
+
+    /// How many folders are watched.
+    pub(crate) fn watches(&self) -> usize {
+        self.watcher.as_ref().map_or(0, |watcher| watcher.watches())
     }
 
     /// The environment that counts for a question about `directory`, and what its answer is remembered by; `None` where there

@@ -92,6 +92,8 @@ pub struct Description {
     pub repositories: u64,
     /// with so many tracked files,
     pub files: u64,
+    /// hearing of changes in so many folders,
+    pub watches: u64,
     /// in so many bytes of memory.
     pub memory: u64,
     /// How many questions it has answered,

@@ -295,6 +295,7 @@ impl Inner {
             program: PROGRAM.into(),
             repositories: repositories as u64,
             files: files as u64,
+            watches: self.answers.watches() as u64,
             memory: memory::resident().unwrap_or(0),
             questions: summary.questions,
             declined: summary.declined,

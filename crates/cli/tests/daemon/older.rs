@@ -40,7 +40,7 @@ fn converse(mut stream: UnixStream) -> bool {
     let answer = match kind {
         Some(DESCRIBE) => {
             let pid = std::process::id().to_le_bytes();
-            frame(DESCRIPTION, &[&pid[..], &text(b"0.0.9"), &[0; 64]].concat())
+            frame(DESCRIPTION, &[&pid[..], &text(b"0.0.9"), &[0; 72]].concat())
         }
         Some(STATUS) => frame(
             ANSWER,

@@ -231,6 +231,7 @@ impl Response {
                 for value in [
                     daemon.repositories,
                     daemon.files,
+                    daemon.watches,
                     daemon.memory,
                     daemon.questions,
                     daemon.declined,
@@ -279,6 +280,7 @@ impl Response {
                     program: body.bytes()?,
                     repositories: read_number(body)?,
                     files: read_number(body)?,
+                    watches: read_number(body)?,
                     memory: read_number(body)?,
                     questions: read_number(body)?,
                     declined: read_number(body)?,
@@ -437,6 +439,7 @@ mod tests {
                 program: "1.2.3".into(),
                 repositories: 2,
                 files: 3,
+                watches: 10,
                 memory: 4,
                 questions: 5,
                 declined: 6,
