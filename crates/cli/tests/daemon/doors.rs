@@ -219,4 +219,16 @@ fn what_only_the_caller_can_do_he_does() {
     for _ in 0..3 {
         sandbox.says_the_same("work", &["-s"], &[]);
     }
+    std::fs::remove_file(sandbox.path("work/.gitattributes")).unwrap();
+}
+
+#[test]
+fn what_git_says_of_a_file_of_grafts_is_said_as_soon_as_there_is_one() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    assert!(sandbox.says_the_same("work", &["-s"], &[]));
+    sandbox.write("work/.git/info/grafts", "nonsense\n");
+    assert!(!sandbox.says_the_same("work", &["-s"], &[]));
+    let output = sandbox.vigil("work", &["status", "-s"]);
+    assert!(output.stderr.starts_with(b"hint: "), "{output:?}");
 }

@@ -65,6 +65,7 @@ impl PartialEq for History {
             && self.replacements == other.replacements
             && self.is_shallow == other.is_shallow
             && self.bad_shallow_line == other.bad_shallow_line
+            && self.notices == other.notices
     }
 }
 
