@@ -11,7 +11,7 @@ use vigil_git::environment::Environment;
 
 use crate::place::{Place, PlaceError};
 use crate::protocol::{
-    Hello, PROGRAM, REQUEST_LEN_MAX, RESPONSE_LEN_MAX, Request, Response, is_older,
+    self, Hello, REQUEST_LEN_MAX, RESPONSE_LEN_MAX, Request, Response, is_older,
 };
 use crate::stream::{Broken, Stream};
 use crate::view;
@@ -54,7 +54,10 @@ pub enum Unanswered {
         reason: BString,
     },
     /// It is of another version: its answers may be other bytes.
-    #[error("the daemon (pid {pid}) is version {program}, and this is {PROGRAM}")]
+    #[error(
+        "the daemon (pid {pid}) is version {program}, and this is {}",
+        protocol::program()
+    )]
     Version {
         /// The process.
         pid: u32,
@@ -73,7 +76,7 @@ impl Unanswered {
     /// Whether a daemon runs that is older than this program.
     pub fn is_of_older(&self) -> bool {
         match self {
-            Self::Version { program, .. } => is_older(program, PROGRAM.as_bytes()),
+            Self::Version { program, .. } => is_older(program, protocol::program()),
             _ => false,
         }
     }
@@ -169,7 +172,7 @@ impl Client {
             Ok(Response::from_frame(kind, &body)?)
         };
         match read().map_err(unanswered)? {
-            Response::Welcome(program) if same_program && program != PROGRAM => {
+            Response::Welcome(program) if same_program && program != *protocol::program() => {
                 Err(Unanswered::Version { pid, program })
             }
             Response::Welcome(_) => match read().map_err(unanswered)? {

@@ -5,18 +5,32 @@
 
 mod message;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
+use vigil_linux::stat::stat_path;
 
 pub use self::message::{Request, Response};
 
 /// The version of the protocol. Those who speak another one understand a hello and a refusal, and nothing else.
 pub const PROTOCOL: u32 = 1;
 
-/// The version of the program: answers are the same bytes only among the same.
-pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+/// The version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Which program this is, as is said in hello and welcome: answers are the same bytes only among the same. The version, and,
+/// since two builds may have the same, when its file was written, in seconds and nanoseconds, and how long it is.
+pub fn program() -> &'static BString {
+    static PROGRAM: OnceLock<BString> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        // The file that runs, also where there is another in its place by now.
+        let stat = stat_path(Path::new("/proc/self/exe"));
+        let build = stat.map(|stat| format!(" {}.{}.{}", stat.mtime_s, stat.mtime_ns, stat.size));
+        format!("{VERSION}{}", build.unwrap_or_default()).into()
+    })
+}
 
 /// The longest frame that a daemon takes, in bytes, without its length.
 pub const REQUEST_LEN_MAX: usize = 256 * 1024;
@@ -184,19 +198,24 @@ impl Hello {
     pub fn new(view: BString) -> Self {
         Self {
             protocol: PROTOCOL,
-            program: PROGRAM.into(),
+            program: program().clone(),
             view,
         }
     }
 }
 
-/// Which of two versions of the program is the later one. What is no version is earlier than any.
+/// Whether the first of two [programs](program) is the earlier one: by its version, then by its file. What is no version is
+/// earlier than any.
 pub fn is_older(program: &[u8], than: &[u8]) -> bool {
-    let numbers = |version: &[u8]| -> Vec<u32> {
-        let parts = version.split_str(".");
-        parts
-            .map_while(|part| part.to_str().ok()?.parse().ok())
-            .collect()
+    let numbers = |program: &[u8]| -> Vec<Vec<u64>> {
+        let words = program.split_str(" ");
+        let numbers = words.map(|word| {
+            let parts = word.split_str(".");
+            parts
+                .map_while(|part| part.to_str().ok()?.parse().ok())
+                .collect()
+        });
+        numbers.collect()
     };
     numbers(program) < numbers(than)
 }
@@ -247,5 +266,8 @@ mod tests {
         assert!(is_older(b"", b"0.1.0") && is_older(b"x", b"0.1.0"));
         assert!(!is_older(b"1.0.0", b"0.10.0"));
         assert!(!is_older(b"0.1.0", b"0.1.0"));
+        assert!(is_older(b"0.1.0 9.5.1", b"0.1.0 10.0.1"));
+        assert!(is_older(b"0.1.0 9.5.1", b"0.2.0 1.0.1"));
+        assert!(!is_older(program(), program()));
     }
 }

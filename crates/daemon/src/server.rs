@@ -21,7 +21,7 @@ use crate::answers::{Answers, StatusWriter};
 use crate::panics;
 use crate::place::{Folder, Lock};
 use crate::protocol::{
-    Description, PROGRAM, ProtocolError, REQUEST_LEN_MAX, RESPONSE_LEN_MAX, Request, Response,
+    Description, ProtocolError, REQUEST_LEN_MAX, RESPONSE_LEN_MAX, Request, Response, program,
 };
 use crate::statistics::Statistics;
 use crate::stream::{Broken, Stream, timespec};
@@ -237,7 +237,7 @@ impl Inner {
             return Err(ProtocolError::NoHello.into());
         };
         let is_alike = self.view.as_ref() == Some(&hello.view);
-        stream.write(&Response::Welcome(PROGRAM.into()).to_frame(), deadline())?;
+        stream.write(&Response::Welcome(program().clone()).to_frame(), deadline())?;
         loop {
             let (kind, body) = stream.read(deadline())?;
             let start = Instant::now();
@@ -292,7 +292,7 @@ impl Inner {
         let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Description {
             pid: std::process::id(),
-            program: PROGRAM.into(),
+            program: program().clone(),
             repositories: repositories as u64,
             files: files as u64,
             watches: self.answers.watches() as u64,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice;
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::place::{Folder, Lock, Place};
-use vigil_daemon::protocol::{PROGRAM, Request, Response, is_older};
+use vigil_daemon::protocol::{Request, Response, is_older, program};
 use vigil_daemon::server::{IDLE_MAX, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
@@ -73,7 +73,7 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
         }
         match client.ask_any(&Request::Describe) {
             Ok(said) => match said.response {
-                Response::Description(other) if is_older(&other.program, PROGRAM.as_bytes()) => {
+                Response::Description(other) if is_older(&other.program, program()) => {
                     others::end(&client).map_err(|error| refused(&error))?;
                 }
                 _ => return Err(runs_already(said.pid)),

@@ -28,7 +28,7 @@ fn table(daemon: &Description) -> String {
     let mebibytes = daemon.memory as f64 / f64::from(1 << 20);
     let ms = |us: u64| format!("{}.{:03} ms", us / 1000, us % 1000);
     let rows = [
-        ("version", daemon.program.to_string()),
+        ("version", version(daemon)),
         ("running", format!("{} s", daemon.running_s)),
         ("repositories", daemon.repositories.to_string()),
         ("files", daemon.files.to_string()),
@@ -44,6 +44,12 @@ fn table(daemon: &Description) -> String {
         table.push_str(&format!("  {name:<16}{value}\n"));
     }
     table
+}
+
+/// The version of its program, without what tells builds apart.
+fn version(daemon: &Description) -> String {
+    let words = daemon.program.to_string();
+    words.split(' ').next().unwrap_or_default().to_owned()
 }
 
 #[derive(Serialize)]
@@ -67,7 +73,7 @@ fn document(daemon: &Description) -> Vec<u8> {
     let document = Document {
         schema: SCHEMA,
         pid: daemon.pid,
-        version: daemon.program.to_string(),
+        version: version(daemon),
         running_s: daemon.running_s,
         repositories: daemon.repositories,
         files: daemon.files,
