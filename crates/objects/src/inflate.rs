@@ -60,6 +60,15 @@ pub(super) struct Step {
     pub(super) is_stuck: bool,
 }
 
+/// Room for the window and the tables of one stream, in bytes.
+const ZLIB_LEN: usize = 64 << 10;
+
+/// A decompressor. Where there is no memory for it, the process ends as for any other want of memory, and does not panic.
+fn new_zlib() -> Decompress {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(ZLIB_LEN)));
+    Decompress::new(true)
+}
+
 impl fmt::Debug for Inflater {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inflater").finish_non_exhaustive()
@@ -71,7 +80,7 @@ impl Inflater {
         Self {
             whole: Decompressor::new(),
             fixed: None,
-            zlib: Decompress::new(true),
+            zlib: new_zlib(),
             head: Vec::with_capacity(HEAD_LEN),
         }
     }
