@@ -66,7 +66,7 @@ impl Play {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
-        let deed = random.below(24);
+        let deed = random.below(30);
         // What cannot be done is not done.
         match deed {
             0..=4 => {
@@ -112,6 +112,20 @@ impl Play {
             20 => drop(self.0.try_git(["add", "-A"])),
             21 => drop(self.0.try_git(["commit", "-qam", "next"])),
             22 => drop(self.0.try_git(["reset", "-q", "--hard"])),
+            23 => drop(self.0.try_git(["add", path.to_str().unwrap()])),
+            24 => {
+                let arguments = ["rm", "-rq", "--cached", path.to_str().unwrap()];
+                drop(self.0.try_git(arguments));
+            }
+            25 => drop(self.0.try_git(["update-index", "-q", "--refresh"])),
+            26 => drop(self.0.try_git(["checkout", "-qf", "HEAD~1"])),
+            27 => drop(self.0.try_git(["stash", "-qu"])),
+            28 => {
+                let index = fs::File::options()
+                    .append(true)
+                    .open(self.0.git_dir().join("index"));
+                let _ = index.unwrap().set_modified(std::time::SystemTime::now());
+            }
             _ => {
                 if path.is_dir() && path != self.0.top() {
                     drop(self.0.try_git(["init", "-q", path.to_str().unwrap()]));

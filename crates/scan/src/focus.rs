@@ -64,6 +64,12 @@ impl Focus {
         self.add(files, path);
     }
 
+    /// Takes in the directory at `path` with its own files, and what is beside them.
+    pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
+        let (dir, places) = self.add(files, path);
+        places.extend(0..files.directory(dir).files_len());
+    }
+
     fn add_whole(&mut self, number: DirNumber) {
         self.dirs.entry(number).or_default();
         self.whole.insert(number);

@@ -1,20 +1,33 @@
 //! What a scan found, kept true by looking again at what changed and at nothing else.
 
+use std::collections::BTreeSet;
+
 use bstr::{BStr, BString};
-use vigil_model::tracked::Tracked;
+use vigil_model::path::join;
+use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
 use super::findings::Findings;
 use super::focus::Focus;
 
 /// The findings of a whole scan, and what became of them. It holds for one index, one question and one set of rules.
 #[derive(Debug)]
-pub struct Known(Findings);
+pub struct Known {
+    findings: Findings,
+    /// Directories whose records are others than when they were looked at.
+    moved: BTreeSet<BString>,
+    /// Files that are to be compared with their records again.
+    doubted: BTreeSet<BString>,
+}
 
 impl Known {
     /// Of a scan that looked at everything. `None` where some of it could not be looked at, or is complained of: that is
     /// said for each question anew.
     pub fn new(findings: Findings) -> Option<Self> {
-        Self::can_be_kept(&findings).then_some(Self(findings))
+        Self::can_be_kept(&findings).then_some(Self {
+            findings,
+            moved: BTreeSet::new(),
+            doubted: BTreeSet::new(),
+        })
     }
 
     fn can_be_kept(findings: &Findings) -> bool {
@@ -26,7 +39,36 @@ impl Known {
 
     /// The findings.
     pub fn findings(&self) -> &Findings {
-        &self.0
+        &self.findings
+    }
+
+    /// From now on holds for the records `now`, which have `directories` that are not as in `before`. These are looked at the next
+    /// time, and so is what was found to differ: what it differs from may be another time.
+    pub fn move_to(&mut self, before: &Tracked, now: &Tracked, directories: &BTreeSet<DirNumber>) {
+        let doubted = &mut self.doubted;
+        let mut renumbered = |number: u32| {
+            let entry = before.entry(number)?;
+            let found = now.find(entry.path.as_ref(), entry.flags.stage());
+            doubted.insert(entry.path);
+            found.map(|found| found.number)
+        };
+        let known = &mut self.findings;
+        let tracked = std::mem::take(&mut known.tracked).into_iter();
+        known.tracked = tracked
+            .filter_map(|(number, observed)| Some((renumbered(number)?, observed)))
+            .collect();
+        let files = std::mem::take(&mut known.unheard.files).into_iter();
+        known.unheard.files = files.filter_map(renumbered).collect();
+        let budget = now.budget();
+        let mut pending = vec![(ROOT, BString::default())];
+        while let Some((number, path)) = pending.pop() {
+            for sub in now.met(number, path.len(), &budget).subdirs() {
+                pending.push((sub.number, join(path.as_ref(), sub.name())));
+            }
+            if directories.contains(&number) {
+                self.moved.insert(path);
+            }
+        }
     }
 
     /// What is to be looked at where the entries `paths` and the folders `folders`, with all below, may have changed. `None`
@@ -44,7 +86,13 @@ impl Known {
         for folder in folders {
             focus.add_tree(tracked, folder.as_ref());
         }
-        let unheard = &self.0.unheard;
+        for path in &self.moved {
+            focus.add_files_of(tracked, path.as_ref());
+        }
+        for path in &self.doubted {
+            focus.add_entry(tracked, path.as_ref());
+        }
+        let unheard = &self.findings.unheard;
         for number in &unheard.files {
             if let Some(entry) = tracked.entry(*number) {
                 focus.add_entry(tracked, entry.path.as_ref());
@@ -66,7 +114,9 @@ impl Known {
         if !Self::can_be_kept(&later) {
             return false;
         }
-        let known = &mut self.0;
+        self.moved.clear();
+        self.doubted.clear();
+        let known = &mut self.findings;
         let has_file = |number: u32| {
             let entry = tracked.entry(number);
             entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))

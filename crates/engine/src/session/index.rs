@@ -322,8 +322,16 @@ impl Session {
             next.tracked = Tracked::of(index);
             return;
         }
+        let mut follows = None;
         let base = match (earlier, recorded, &self.state) {
-            (Some(earlier), ..) => Some((earlier.tracked, earlier.memory, earlier.moved)),
+            (Some(earlier), ..) => {
+                follows = Some((
+                    earlier.serial,
+                    earlier.tracked.clone(),
+                    earlier.file.written_at(),
+                ));
+                Some((earlier.tracked, earlier.memory, earlier.moved))
+            }
             (None, Some(recorded), Some(state)) => {
                 let memory = state.memory(&recorded.tracked);
                 Some((recorded.tracked, Some(memory), Some(Moved::default())))
@@ -339,6 +347,13 @@ impl Session {
         next.tracked = tracked;
         // Which names there are matters everywhere where their case does not.
         let is_usable = !self.settings.ignore_case || moved.other_names.is_empty();
+        if let (Some((serial, before, written_at)), Some(watched)) = (follows, &mut self.watched)
+            && is_usable
+            // What an older index leaves in doubt, a younger one did not.
+            && next.file.written_at() >= written_at
+        {
+            watched.index_moved((serial, &before), (next.serial, &next.tracked), &moved);
+        }
         let memory = memory.filter(|_| is_usable);
         next.memory = memory.map(|memory| memory.carried_over(next.dirs(), &moved));
         next.moved = before.filter(|_| is_usable).map(|mut before| {

@@ -4,8 +4,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use vigil_model::path::directory_len;
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{DirNumber, Moved, Tracked};
 use vigil_scan::{Findings, Focus, Known, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, TreeId, Watcher};
@@ -112,15 +113,45 @@ impl WatchedTree {
         Ok(findings)
     }
 
+    /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for
+    /// the rest, unless files moved that govern others.
+    pub(super) fn index_moved(
+        &mut self,
+        before: (u64, &Tracked),
+        now: (u64, &Tracked),
+        moved: &Moved,
+    ) {
+        let of = |tracked: &Tracked, number: DirNumber| {
+            let is_there = number < tracked.directories();
+            GOVERNING.map(|name| {
+                let directory = is_there.then(|| tracked.directory(number))?;
+                let file = directory.file(directory.position(name))?;
+                (file.name() == name).then(|| (file.id(), file.mode(), file.flags()))
+            })
+        };
+        let mut directories = moved.directories.iter().chain(&moved.removed);
+        let governs = directories.any(|number| of(before.1, *number) != of(now.1, *number));
+        self.kept.retain_mut(|kept| {
+            if governs || kept.grounds.index != before.0 {
+                return false;
+            }
+            kept.known.move_to(before.1, now.1, &moved.directories);
+            kept.grounds.index = now.0;
+            true
+        });
+    }
+
     /// Takes in what changed, for each question.
     fn hear(&mut self) {
         let mut changes = self.watcher.changes(self.tree);
-        let governs = |path: &BString| {
-            let name = vigil_model::path::file_name(path.as_ref());
-            GOVERNING.iter().any(|governing| name == *governing)
-        };
-        if changes.paths.iter().any(governs) {
-            changes.add_everything();
+        // Each governs all that is below its folder.
+        let governed = changes.paths.iter().filter_map(|path| {
+            let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
+            let governs = GOVERNING.contains(&name);
+            governs.then(|| folder.strip_suffix(b"/").unwrap_or(folder).into())
+        });
+        for folder in governed.collect::<Vec<BString>>() {
+            changes.add_folder(folder);
         }
         for kept in &mut self.kept {
             kept.pending.add(changes.clone());
