@@ -128,13 +128,13 @@ impl Known {
         known.unheard.files.retain(|number| !has_file(*number));
         known.unheard.folders.retain(|path| !has(path.as_ref()));
         known.unheard.trees.retain(|path| !has(path.as_ref()));
-        known.tracked.extend(later.tracked);
+        // A folder that is gone says so of all below it, looked at or not: what was found now comes first, and stays.
+        known.tracked.splice(0..0, later.tracked);
+        known.tracked.sort_by_key(|&(number, _)| number);
+        known.tracked.dedup_by_key(|(number, _)| *number);
         known.untracked.extend(later.untracked);
         known.ignored.extend(later.ignored);
         known.unheard.add(later.unheard);
-        known.tracked.sort_unstable_by_key(|&(number, _)| number);
-        // A folder that is gone says so of all below it, looked at or not.
-        known.tracked.dedup_by_key(|(number, _)| *number);
         for paths in [
             &mut known.untracked,
             &mut known.ignored,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::BString;
 
 /// How many paths are kept apart: who has to look at more looks at all.
 const PATHS_MAX: usize = 20_000;
@@ -59,15 +59,6 @@ impl Changes {
             self.folders.extend(later.folders);
             self.bound();
         }
-    }
-
-    /// Whether `path` may have changed.
-    pub fn concern(&self, path: &BStr) -> bool {
-        let is_below = |folder: &BString| {
-            path.strip_prefix(folder.as_bytes())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        };
-        self.everything || self.paths.contains(path) || self.folders.iter().any(is_below)
     }
 
     fn bound(&mut self) {
