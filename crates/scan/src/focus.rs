@@ -96,34 +96,36 @@ impl Focus {
     /// Whether the innermost tracked directory that holds `path`, or that is there itself, is in.
     pub(super) fn has_folder_of(&self, files: &Tracked, path: &BStr) -> bool {
         let path = path.strip_suffix(b"/").unwrap_or(path);
-        let mut dir = ROOT;
-        for name in path.split_str("/").filter(|name| !name.is_empty()) {
-            if self.has_whole(dir) {
-                return true;
-            }
-            match files.directory(dir).find_subdir(name) {
-                Some(sub) => dir = sub.number,
-                None => break,
-            }
-        }
-        self.has(dir) || self.has_whole(dir)
+        let way = self.way(files, path.as_bstr());
+        way.is_whole || self.has(way.dir)
     }
 
     /// Whether the tracked file at `path` is to be looked at.
     pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
-        let mut dir = ROOT;
-        for name in above(path).split_str("/").filter(|name| !name.is_empty()) {
-            if self.has_whole(dir) {
-                return true;
-            }
-            match files.directory(dir).find_subdir(name) {
-                Some(sub) => dir = sub.number,
-                None => return true,
-            }
-        }
+        let way = self.way(files, above(path));
         let name = vigil_model::path::file_name(path);
-        let at = files.directory(dir).position(name);
-        self.has_whole(dir) || self.files(dir).binary_search(&at).is_ok()
+        let at = files.directory(way.dir).position(name);
+        way.is_whole || !way.is_tracked || self.files(way.dir).binary_search(&at).is_ok()
+    }
+
+    /// The way to the folder `path`, as far as directories are tracked.
+    fn way(&self, files: &Tracked, path: &BStr) -> Way {
+        let mut way = Way {
+            dir: ROOT,
+            is_tracked: true,
+            is_whole: self.has_whole(ROOT),
+        };
+        for name in path.split_str("/").filter(|name| !name.is_empty()) {
+            match files.directory(way.dir).find_subdir(name) {
+                Some(sub) => way.dir = sub.number,
+                None => {
+                    way.is_tracked = false;
+                    break;
+                }
+            }
+            way.is_whole |= self.has_whole(way.dir);
+        }
+        way
     }
 
     /// Takes in the innermost tracked directory that holds `path`, and returns it and the places of its files.
@@ -152,6 +154,16 @@ impl Focus {
             .map(Vec::as_slice)
             .unwrap_or_default()
     }
+}
+
+/// How a path goes down the tracked directories.
+struct Way {
+    /// The last of them.
+    dir: DirNumber,
+    /// Whether that is the end of the path.
+    is_tracked: bool,
+    /// Whether one of them is in with all below.
+    is_whole: bool,
 }
 
 /// The folder in which `path` is, without a slash at its end.
