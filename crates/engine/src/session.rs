@@ -56,7 +56,7 @@ use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
 pub use self::repository_watch::Still;
 use self::repository_watch::Stillness;
-use self::watched::WatchedTree;
+use self::watched::WatchedFindings;
 use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
@@ -104,7 +104,7 @@ pub struct Session {
     prompt: PromptMemory,
     stillness: Stillness,
     /// The working tree, if the kernel tells of changes in it.
-    watched: Option<WatchedTree>,
+    watched: Option<WatchedFindings>,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
@@ -185,7 +185,7 @@ impl Session {
 
     /// From now on looks only at what `watcher` hears of, where all was looked at once. For a session that is kept.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
-        self.watched = self.is_kept.then(|| WatchedTree::new(watcher));
+        self.watched = self.is_kept.then(|| WatchedFindings::new(watcher));
     }
 
     /// The repository.

@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use bstr::BString;
 
-/// How many paths are kept apart: who has to look at more looks at all.
-const PATHS_MAX: usize = 20_000;
-
 /// What changed, or may have, in one tree. Paths are from its top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -24,6 +21,11 @@ impl Changes {
         *self == Self::default()
     }
 
+    /// How many paths it names.
+    pub fn len(&self) -> usize {
+        self.paths.len().saturating_add(self.folders.len())
+    }
+
     /// Takes in that all may have changed.
     pub fn add_everything(&mut self) {
         *self = Self {
@@ -36,7 +38,6 @@ impl Changes {
     pub fn add_path(&mut self, path: BString) {
         if !self.everything {
             self.paths.insert(path);
-            self.bound();
         }
     }
 
@@ -46,24 +47,6 @@ impl Changes {
             self.add_everything();
         } else if !self.everything {
             self.folders.insert(path);
-            self.bound();
-        }
-    }
-
-    /// Takes in `later` changes.
-    pub fn add(&mut self, later: Self) {
-        if later.everything {
-            self.add_everything();
-        } else if !self.everything {
-            self.paths.extend(later.paths);
-            self.folders.extend(later.folders);
-            self.bound();
-        }
-    }
-
-    fn bound(&mut self) {
-        if self.paths.len().saturating_add(self.folders.len()) > PATHS_MAX {
-            self.add_everything();
         }
     }
 }

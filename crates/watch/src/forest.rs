@@ -11,11 +11,11 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::inotify::queue::ReadFlags;
 use vigil_model::path::join;
 
-use crate::changes::Changes;
+use crate::journal::Journal;
 
 /// A tree of folders that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TreeId(u32);
+pub(crate) struct TreeId(u32);
 
 /// A node's place in the list of all.
 type NodeId = u32;
@@ -36,7 +36,7 @@ struct Node {
 #[derive(Debug)]
 struct Tree {
     root: NodeId,
-    changes: Changes,
+    journal: Journal,
     /// How often events were lost: a node that was not watched again since may be of a folder that is gone.
     age: u32,
 }
@@ -75,10 +75,8 @@ impl Forest {
         let tree = TreeId(self.next_tree);
         self.next_tree = self.next_tree.wrapping_add(1);
         let root = self.add_node(tree, None, BString::default());
-        let mut changes = Changes::default();
-        changes.add_everything();
-        let age = 0;
-        self.trees.insert(tree, Tree { root, changes, age });
+        let (journal, age) = (Journal::default(), 0);
+        self.trees.insert(tree, Tree { root, journal, age });
         tree
     }
 
@@ -174,23 +172,15 @@ impl Forest {
         std::mem::take(&mut self.unused)
     }
 
-    /// What changed in `tree` since this was asked last.
-    pub(crate) fn take_changes(&mut self, tree: TreeId) -> Changes {
-        let known = self.trees.get_mut(&tree);
-        known.map_or_else(
-            || {
-                let mut all = Changes::default();
-                all.add_everything();
-                all
-            },
-            |tree| std::mem::take(&mut tree.changes),
-        )
+    /// What changed in `tree`.
+    pub(crate) fn journal(&self, tree: TreeId) -> Option<&Journal> {
+        self.trees.get(&tree).map(|tree| &tree.journal)
     }
 
     /// Nothing is known any more of any tree, as after events were lost.
     pub(crate) fn doubt_everything(&mut self) {
         for tree in self.trees.values_mut() {
-            tree.changes.add_everything();
+            tree.journal.add_everything();
         }
     }
 
@@ -266,8 +256,8 @@ impl Forest {
         };
         if let Some(tree) = self.trees.get_mut(&tree) {
             match flags.contains(ReadFlags::ISDIR) || child.is_some() {
-                true => tree.changes.add_folder(path),
-                false => tree.changes.add_path(path),
+                true => tree.journal.add_folder(path.as_bstr()),
+                false => tree.journal.add_path(path.as_bstr()),
             }
         }
     }
@@ -278,7 +268,7 @@ impl Forest {
         };
         let tree = self.nodes.get(&id).map(|node| node.tree);
         if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
-            tree.changes.add_folder(path);
+            tree.journal.add_folder(path.as_bstr());
         }
     }
 

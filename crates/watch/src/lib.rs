@@ -6,10 +6,11 @@
 
 mod changes;
 mod forest;
+mod journal;
 mod quiet_folders;
 mod watcher;
 
 pub use self::changes::Changes;
-pub use self::forest::TreeId;
+pub use self::journal::Position;
 pub use self::quiet_folders::QuietFolders;
-pub use self::watcher::{Unwatched, Watcher};
+pub use self::watcher::{Top, Unwatched, WatchedTree, Watcher};

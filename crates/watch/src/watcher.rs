@@ -1,26 +1,56 @@
 //! The one instance of inotify(7) of a process, and the trees that it watches.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vigil_linux::Errno;
 use vigil_linux::inotify::queue::Queue;
+use vigil_linux::stat::stat_fd;
 use vigil_stamp::trust::FileSystem;
 
 use crate::changes::Changes;
 use crate::forest::{Forest, Heard, TreeId};
+use crate::journal::{Journal, Position};
 
 /// Watches trees of folders. All who ask share it.
 #[derive(Debug)]
-pub struct Watcher(Mutex<Inner>);
+pub struct Watcher {
+    inner: Mutex<Inner>,
+    /// The queue again, to wait for events while others ask.
+    queue: OwnedFd,
+}
+
+/// Which tree it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Top {
+    /// Where its top is.
+    pub path: PathBuf,
+    /// The device and inode of that.
+    pub id: (u64, u64),
+}
+
+/// A tree of folders that is watched, for all who ask about it. When the last of them lets go, so does the kernel.
+#[derive(Debug)]
+pub struct WatchedTree {
+    watcher: Arc<Watcher>,
+    id: TreeId,
+}
 
 #[derive(Debug)]
 struct Inner {
     queue: Queue,
     forest: Forest,
+    /// Those that somebody holds.
+    trees: HashMap<Top, Weak<WatchedTree>>,
+    /// Whether the file system of a device tells of all changes.
+    devices: HashMap<u64, bool>,
     /// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): what is below a mount is not heard.
     mounts: Option<File>,
 }
@@ -45,65 +75,112 @@ impl Watcher {
     /// # Errors
     /// The user has no instance left.
     pub fn new() -> Result<Self, Errno> {
-        let mounts = File::open("/proc/self/mountinfo").ok();
-        Ok(Self(Mutex::new(Inner {
-            queue: Queue::new()?,
-            forest: Forest::default(),
-            mounts,
-        })))
+        let queue = Queue::new()?;
+        Ok(Self {
+            queue: rustix::io::fcntl_dupfd_cloexec(queue.as_fd(), 0)?,
+            inner: Mutex::new(Inner {
+                queue,
+                forest: Forest::default(),
+                trees: HashMap::new(),
+                devices: HashMap::new(),
+                mounts: File::open("/proc/self/mountinfo").ok(),
+            }),
+        })
     }
 
-    /// Begins a tree. All of it is to be looked at first, each folder after it is watched.
-    pub fn begin(&self) -> TreeId {
-        self.0.lock().forest.begin()
+    /// The tree below `top`: the one that others hold, or a new one, of which nothing is watched yet.
+    pub fn tree(self: &Arc<Self>, top: Top) -> Arc<WatchedTree> {
+        let mut inner = self.inner.lock();
+        if let Some(tree) = inner.trees.get(&top).and_then(Weak::upgrade) {
+            return tree;
+        }
+        let tree = Arc::new(WatchedTree {
+            watcher: self.clone(),
+            id: inner.forest.begin(),
+        });
+        inner.trees.retain(|_, tree| tree.strong_count() > 0);
+        inner.trees.insert(top, Arc::downgrade(&tree));
+        tree
     }
 
-    /// Watches the open folder at `path` from the top of `tree`. To be called before it is looked at.
+    /// Waits until something happened that was not heard yet, at most for `time` (without end if there is none); whether it
+    /// did.
     ///
     /// # Errors
-    /// What happens in it would not be heard: it is to be looked at again at each question, with all below.
-    pub fn watch(
-        &self,
-        tree: TreeId,
-        path: &BStr,
-        folder: BorrowedFd<'_>,
-    ) -> Result<(), Unwatched> {
-        let trust = FileSystem::of(folder).map_err(Unwatched::Refused)?;
-        let trust = trust.trust(None);
-        if !(trust.directories && trust.contents) {
-            return Err(Unwatched::Untold);
+    /// What poll(2) says.
+    pub fn wait(&self, time: Option<Duration>) -> Result<bool, Errno> {
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        let mut waiting = [PollFd::new(&self.queue, PollFlags::IN)];
+        match poll(&mut waiting, time.as_ref()) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error),
         }
-        // Nothing is heard between the watch and the note of it.
-        let mut inner = self.0.lock();
-        let wd = inner.queue.watch(folder).map_err(Unwatched::Refused)?;
-        inner.forest.watched(tree, path, wd);
-        Ok(())
     }
 
-    /// What changed in `tree` since this was asked last: every change whose system call returned before this was called.
-    pub fn changes(&self, tree: TreeId) -> Changes {
-        let mut inner = self.0.lock();
-        inner.listen();
-        inner.forest.take_changes(tree)
-    }
-
-    /// To be called when all of a tree was looked at, each folder after it was watched.
-    pub fn looked_at_all(&self, tree: TreeId) {
-        let mut inner = self.0.lock();
-        inner.forest.looked_at_all(tree);
-        inner.unwatch_unused();
-    }
-
-    /// Forgets a tree.
-    pub fn forget(&self, tree: TreeId) {
-        let mut inner = self.0.lock();
-        inner.forest.forget(tree);
-        inner.unwatch_unused();
+    /// Takes in all that happened, so that the kernel has room for more.
+    pub fn listen(&self) {
+        self.inner.lock().listen();
     }
 
     /// How many folders are watched.
     pub fn watches(&self) -> usize {
-        self.0.lock().forest.watches()
+        self.inner.lock().forest.watches()
+    }
+}
+
+impl WatchedTree {
+    /// Watches the open folder at `path` from the top. To be called before it is looked at.
+    ///
+    /// # Errors
+    /// What happens in it would not be heard: it is to be looked at again at each question, with all below.
+    pub fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> Result<(), Unwatched> {
+        let device = stat_fd(folder).map_err(Unwatched::Refused)?.dev;
+        // Nothing is heard between the watch and the note of it.
+        let mut inner = self.watcher.inner.lock();
+        if !inner.is_told_of(device, folder)? {
+            return Err(Unwatched::Untold);
+        }
+        let wd = inner.queue.watch(folder).map_err(Unwatched::Refused)?;
+        inner.forest.watched(self.id, path, wd);
+        Ok(())
+    }
+
+    /// Where the journal ends, with every change whose system call returned before this was called.
+    pub fn position(&self) -> Position {
+        let mut inner = self.watcher.inner.lock();
+        inner.listen();
+        inner.end(self.id)
+    }
+
+    /// What changed after `position`, with every change whose system call returned before this was called; and up to where
+    /// that is.
+    pub fn changes_since(&self, position: Position) -> (Changes, Position) {
+        let mut inner = self.watcher.inner.lock();
+        inner.listen();
+        let journal = inner.forest.journal(self.id);
+        let changes = journal.map_or_else(Changes::default, |journal| journal.since(position));
+        (changes, inner.end(self.id))
+    }
+
+    /// Whether nothing changed after `position`, as for [`Self::changes_since`].
+    pub fn is_quiet_since(&self, position: Position) -> bool {
+        self.position() == position
+    }
+
+    /// To be called when all of it was looked at, each folder after it was watched.
+    pub fn looked_at_all(&self) {
+        let mut inner = self.watcher.inner.lock();
+        inner.forest.looked_at_all(self.id);
+        inner.unwatch_unused();
+    }
+}
+
+impl Drop for WatchedTree {
+    fn drop(&mut self) {
+        let mut inner = self.watcher.inner.lock();
+        inner.forest.forget(self.id);
+        inner.unwatch_unused();
     }
 }
 
@@ -112,6 +189,7 @@ impl Inner {
     fn listen(&mut self) {
         self.hear();
         if self.mounts_changed() {
+            self.devices.clear();
             self.forest.doubt_everything();
         }
         self.unwatch_unused();
@@ -131,6 +209,23 @@ impl Inner {
         if heard.is_err() {
             self.forest.doubt_everything();
         }
+    }
+
+    fn end(&self, tree: TreeId) -> Position {
+        let journal = self.forest.journal(tree);
+        journal.map_or_else(Position::default, Journal::end)
+    }
+
+    /// Whether the kernel tells of all changes on `device`, on which `folder` is.
+    fn is_told_of(&mut self, device: u64, folder: BorrowedFd<'_>) -> Result<bool, Unwatched> {
+        if let Some(is_told) = self.devices.get(&device) {
+            return Ok(*is_told);
+        }
+        let trust = FileSystem::of(folder).map_err(Unwatched::Refused)?;
+        let trust = trust.trust(None);
+        let is_told = trust.directories && trust.contents;
+        self.devices.insert(device, is_told);
+        Ok(is_told)
     }
 
     fn unwatch_unused(&mut self) {

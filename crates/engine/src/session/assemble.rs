@@ -32,6 +32,7 @@ use vigil_git::advice::Advice;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_scan::{Focus, PathFilter, ScanError, Watch};
+use vigil_watch::Top;
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -505,7 +506,10 @@ impl Session {
             question: vigil_scan::question::number(request.untracked, request.ignored),
             index: state.serial,
             rules: system.ignore_rules.digest(),
-            top: (stat.dev, stat.ino),
+            top: Top {
+                path: top.clone(),
+                id: (stat.dev, stat.ino),
+            },
         };
         let attributes = || self.attributes.outer_files();
         watched.findings(grounds, attributes, &state.tracked, |focus, watch| {

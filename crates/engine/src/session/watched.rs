@@ -1,5 +1,6 @@
 //! What is known of the working tree, kept true by what the kernel tells: only what changed is looked at again.
 
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 use vigil_scan::{Findings, Focus, Known, Watch};
 use vigil_stamp::SeenFile;
-use vigil_watch::{Changes, TreeId, Watcher};
+use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::error::SessionError;
 
@@ -19,10 +20,13 @@ const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
 /// How many questions are kept: those of prompts, of git's status and of one or two with options.
 const QUESTIONS_MAX: usize = 4;
 
-/// A watched working tree.
-pub(super) struct WatchedTree {
+/// From so many changed paths on, to look at all costs less than to look for each.
+const PATHS_MAX: usize = 20_000;
+
+/// What is known of a watched working tree.
+pub(super) struct WatchedFindings {
     watcher: Arc<Watcher>,
-    tree: TreeId,
+    tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
 }
 
@@ -35,8 +39,8 @@ pub(super) struct Grounds {
     pub(super) index: u64,
     /// The digest of the ignore rules from outside the tree.
     pub(super) rules: u128,
-    /// Which directory the top is: device and inode.
-    pub(super) top: (u64, u64),
+    /// Which directory the top is.
+    pub(super) top: Top,
 }
 
 /// The findings for one question.
@@ -46,18 +50,30 @@ struct Kept {
     attributes: Vec<SeenFile>,
     seen_at: Timestamp,
     known: Known,
-    /// What changed since.
-    pending: Changes,
+    /// Up to where it takes in what changed.
+    position: Position,
 }
 
-impl WatchedTree {
-    /// A tree of which nothing is known.
+impl WatchedFindings {
+    /// Nothing is known yet.
     pub(super) fn new(watcher: Arc<Watcher>) -> Self {
-        let tree = watcher.begin();
         Self {
             watcher,
-            tree,
+            tree: None,
             kept: Vec::new(),
+        }
+    }
+
+    /// The tree below `top`.
+    fn tree(&mut self, top: &Top) -> Arc<WatchedTree> {
+        match &self.tree {
+            Some((known, tree)) if known == top => tree.clone(),
+            _ => {
+                self.kept.clear();
+                let tree = self.watcher.tree(top.clone());
+                self.tree = Some((top.clone(), tree.clone()));
+                tree
+            }
         }
     }
 
@@ -69,32 +85,32 @@ impl WatchedTree {
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, SessionError>,
     ) -> Result<Findings, SessionError> {
-        self.hear();
-        let watcher = self.watcher.clone();
-        let listener = Listener {
-            watcher: &watcher,
-            tree: self.tree,
-        };
+        let tree = self.tree(&grounds.top);
+        let listener = Listener(&tree);
         if let Some(mut kept) = self.take(&grounds) {
-            let changes = std::mem::take(&mut kept.pending);
-            let focus = kept.known.focus(tracked, &changes.paths, &changes.folders);
-            let is_kept = match focus {
-                None => true,
-                Some(focus) => {
-                    let later = scan(Some(&focus), &listener)?;
-                    kept.known.take_in(tracked, &focus, later)
+            let (changes, position) = tree.changes_since(kept.position);
+            if let Some((paths, folders)) = to_look_at(changes) {
+                let focus = kept.known.focus(tracked, &paths, &folders);
+                let is_kept = match focus {
+                    None => true,
+                    Some(focus) => {
+                        let later = scan(Some(&focus), &listener)?;
+                        kept.known.take_in(tracked, &focus, later)
+                    }
+                };
+                if is_kept {
+                    kept.position = position;
+                    let findings = kept.known.findings().clone();
+                    self.kept.push(kept);
+                    return Ok(findings);
                 }
-            };
-            if is_kept {
-                let findings = kept.known.findings().clone();
-                self.kept.push(kept);
-                return Ok(findings);
             }
         }
         let seen_at = vigil_stamp::now();
         let attributes = attributes();
+        let position = tree.position();
         let findings = scan(None, &listener)?;
-        self.watcher.looked_at_all(self.tree);
+        tree.looked_at_all();
         if let Some(known) = Known::new(findings.clone()) {
             let surplus = self
                 .kept
@@ -107,7 +123,7 @@ impl WatchedTree {
                 attributes,
                 seen_at,
                 known,
-                pending: Changes::default(),
+                position,
             });
         }
         Ok(findings)
@@ -141,24 +157,6 @@ impl WatchedTree {
         });
     }
 
-    /// Takes in what changed, for each question.
-    fn hear(&mut self) {
-        let mut changes = self.watcher.changes(self.tree);
-        // Each governs all that is below its folder.
-        let governed = changes.paths.iter().filter_map(|path| {
-            let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
-            let governs = GOVERNING.contains(&name);
-            governs.then(|| folder.strip_suffix(b"/").unwrap_or(folder).into())
-        });
-        for folder in governed.collect::<Vec<BString>>() {
-            changes.add_folder(folder);
-        }
-        for kept in &mut self.kept {
-            kept.pending.add(changes.clone());
-        }
-        self.kept.retain(|kept| !kept.pending.everything);
-    }
-
     /// Takes out what is known on `grounds`; what is known of the same question on others is forgotten.
     fn take(&mut self, grounds: &Grounds) -> Option<Kept> {
         let question = grounds.question;
@@ -176,20 +174,28 @@ impl WatchedTree {
     }
 }
 
-impl Drop for WatchedTree {
-    fn drop(&mut self) {
-        self.watcher.forget(self.tree);
+/// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.
+fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
+    if changes.everything || changes.len() > PATHS_MAX {
+        return None;
     }
+    let (paths, mut folders) = (changes.paths, changes.folders);
+    for path in &paths {
+        // Each governs all that is below its folder.
+        let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
+        if GOVERNING.contains(&name) {
+            folders.insert(folder.strip_suffix(b"/").unwrap_or(folder).into());
+        }
+    }
+    let is_top = folders.first().is_some_and(|folder| folder.is_empty());
+    (!is_top).then_some((paths, folders))
 }
 
 /// Hears of the folders of one tree.
-struct Listener<'w> {
-    watcher: &'w Watcher,
-    tree: TreeId,
-}
+struct Listener<'w>(&'w WatchedTree);
 
 impl Watch for Listener<'_> {
     fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> bool {
-        self.watcher.watch(self.tree, path, folder).is_ok()
+        self.0.watch(path, folder).is_ok()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
+use crate::journal::Position;
 
 /// Numbers that look random, the same for the same seed.
 struct Random(u64);
@@ -191,6 +192,8 @@ struct View {
     known: BTreeMap<String, Option<u32>>,
     /// Folders that could not be watched: they are looked at again each time, with all below.
     unwatched: BTreeSet<String>,
+    /// Up to where the journal is known.
+    position: Position,
 }
 
 impl View {
@@ -302,7 +305,9 @@ fn ask(
     is_busy: bool,
 ) {
     listen(kernel, forest);
-    let mut changes = forest.take_changes(tree);
+    let journal = forest.journal(tree).unwrap();
+    let mut changes = journal.since(view.position);
+    view.position = journal.end();
     for path in view.unwatched.clone() {
         changes.add_folder(path.into());
     }

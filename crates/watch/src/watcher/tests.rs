@@ -1,14 +1,36 @@
 use std::fs;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use bstr::BString;
 
 use super::*;
 
-fn watch(watcher: &Watcher, tree: TreeId, top: &Path, path: &str) {
-    let folder = File::open(top.join(path)).unwrap();
-    watcher.watch(tree, path.into(), folder.as_fd()).unwrap();
+/// One who asks about a tree now and then.
+struct Asker {
+    tree: Arc<WatchedTree>,
+    position: Position,
+}
+
+impl Asker {
+    fn of(watcher: &Arc<Watcher>, top: &Path) -> Self {
+        let stat = stat_fd(File::open(top).unwrap().as_fd()).unwrap();
+        let (path, id) = (top.to_owned(), (stat.dev, stat.ino));
+        Self {
+            tree: watcher.tree(Top { path, id }),
+            position: Position::default(),
+        }
+    }
+
+    fn watch(&self, top: &Path, path: &str) {
+        let folder = File::open(top.join(path)).unwrap();
+        self.tree.watch(path.into(), folder.as_fd()).unwrap();
+    }
+
+    fn changes(&mut self) -> Changes {
+        let (changes, position) = self.tree.changes_since(self.position);
+        self.position = position;
+        changes
+    }
 }
 
 fn texts<'p>(paths: impl IntoIterator<Item = &'p BString>) -> Vec<String> {
@@ -20,24 +42,24 @@ fn changes_are_named_as_soon_as_they_are_made() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     fs::create_dir_all(top.join("a/b")).unwrap();
-    let watcher = Watcher::new().unwrap();
-    let tree = watcher.begin();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut tree = Asker::of(&watcher, top);
     for path in ["", "a", "a/b"] {
-        watch(&watcher, tree, top, path);
+        tree.watch(top, path);
     }
-    assert!(watcher.changes(tree).everything);
-    assert!(watcher.changes(tree).is_empty());
+    assert!(tree.changes().everything);
+    assert!(tree.changes().is_empty());
     fs::write(top.join("a/b/file"), "text").unwrap();
-    assert_eq!(texts(&watcher.changes(tree).paths), ["a/b/file"]);
+    assert_eq!(texts(&tree.changes().paths), ["a/b/file"]);
     fs::rename(top.join("a"), top.join("c")).unwrap();
     fs::write(top.join("c/b/file"), "other").unwrap();
-    let changes = watcher.changes(tree);
+    let changes = tree.changes();
     assert_eq!(texts(&changes.folders), ["a", "c"]);
     assert_eq!(texts(&changes.paths), ["c/b/file"]);
     fs::remove_dir_all(top.join("c")).unwrap();
-    assert_eq!(texts(&watcher.changes(tree).folders), ["c", "c/b"]);
+    assert_eq!(texts(&tree.changes().folders), ["c", "c/b"]);
     assert_eq!(watcher.watches(), 1);
-    watcher.forget(tree);
+    drop(tree);
     assert_eq!(watcher.watches(), 0);
 }
 
@@ -46,17 +68,17 @@ fn a_folder_that_leaves_is_watched_no_longer() {
     let folder = tempfile::tempdir().unwrap();
     let (top, outside) = (folder.path().join("top"), folder.path().join("outside"));
     fs::create_dir_all(top.join("a/b")).unwrap();
-    let watcher = Watcher::new().unwrap();
-    let tree = watcher.begin();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut tree = Asker::of(&watcher, &top);
     for path in ["", "a", "a/b"] {
-        watch(&watcher, tree, &top, path);
+        tree.watch(&top, path);
     }
-    watcher.changes(tree);
+    tree.changes();
     fs::rename(top.join("a"), &outside).unwrap();
-    assert_eq!(texts(&watcher.changes(tree).folders), ["a"]);
+    assert_eq!(texts(&tree.changes().folders), ["a"]);
     assert_eq!(watcher.watches(), 1);
     fs::write(outside.join("b/file"), "").unwrap();
-    assert!(watcher.changes(tree).is_empty());
+    assert!(tree.changes().is_empty());
 }
 
 #[test]
@@ -68,12 +90,12 @@ fn a_top_that_is_renamed_or_removed_leaves_nothing_known() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().join("top");
         fs::create_dir(&top).unwrap();
-        let watcher = Watcher::new().unwrap();
-        let tree = watcher.begin();
-        watch(&watcher, tree, &top, "");
-        watcher.changes(tree);
+        let watcher = Arc::new(Watcher::new().unwrap());
+        let mut tree = Asker::of(&watcher, &top);
+        tree.watch(&top, "");
+        tree.changes();
         deed(&top);
-        assert!(watcher.changes(tree).everything);
+        assert!(tree.changes().everything);
     }
 }
 
@@ -82,27 +104,61 @@ fn trees_share_a_folder_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     fs::create_dir(top.join("inner")).unwrap();
-    let watcher = Watcher::new().unwrap();
-    let (outer, inner) = (watcher.begin(), watcher.begin());
-    watch(&watcher, outer, top, "");
-    watch(&watcher, outer, top, "inner");
-    watch(&watcher, inner, &top.join("inner"), "");
-    watcher.changes(outer);
-    watcher.changes(inner);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut outer = Asker::of(&watcher, top);
+    let mut inner = Asker::of(&watcher, &top.join("inner"));
+    outer.watch(top, "");
+    outer.watch(top, "inner");
+    inner.watch(&top.join("inner"), "");
+    outer.changes();
+    inner.changes();
     fs::write(top.join("inner/file"), "").unwrap();
-    assert_eq!(texts(&watcher.changes(outer).paths), ["inner/file"]);
-    assert_eq!(texts(&watcher.changes(inner).paths), ["file"]);
-    watcher.forget(outer);
+    assert_eq!(texts(&outer.changes().paths), ["inner/file"]);
+    assert_eq!(texts(&inner.changes().paths), ["file"]);
+    drop(outer);
     fs::write(top.join("inner/file"), "more").unwrap();
-    assert_eq!(texts(&watcher.changes(inner).paths), ["file"]);
+    assert_eq!(texts(&inner.changes().paths), ["file"]);
     assert_eq!(watcher.watches(), 1);
 }
 
 #[test]
 fn what_cannot_be_heard_is_refused() {
-    let watcher = Watcher::new().unwrap();
-    let tree = watcher.begin();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let asker = Asker::of(&watcher, Path::new("/proc"));
     let proc = File::open("/proc").unwrap();
-    let refused = watcher.watch(tree, "".into(), proc.as_fd());
+    let refused = asker.tree.watch("".into(), proc.as_fd());
     assert_eq!(refused, Err(Unwatched::Untold));
+}
+
+#[test]
+fn those_who_ask_about_one_tree_share_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let (mut first, mut second) = (Asker::of(&watcher, top), Asker::of(&watcher, top));
+    first.watch(top, "");
+    first.changes();
+    fs::write(top.join("file"), "").unwrap();
+    assert_eq!(texts(&first.changes().paths), ["file"]);
+    second.position = second.tree.position();
+    fs::write(top.join("other"), "").unwrap();
+    assert_eq!(texts(&first.changes().paths), ["other"]);
+    drop(first);
+    assert_eq!(texts(&second.changes().paths), ["other"]);
+    drop(second);
+    assert_eq!(watcher.watches(), 0);
+}
+
+#[test]
+fn whoever_waits_is_told_that_something_happened() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let asker = Asker::of(&watcher, top);
+    asker.watch(top, "");
+    assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
+    fs::write(top.join("file"), "").unwrap();
+    assert_eq!(watcher.wait(None), Ok(true));
+    watcher.listen();
+    assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
 }

@@ -1,0 +1,207 @@
+//! What changed in one tree, in order, for several who ask at their own times.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::changes::Changes;
+
+/// How many paths are kept, and how many bytes they may have. Whoever asks for what was before those looks at all.
+const PATHS_MAX: usize = 100_000;
+const BYTES_MAX: usize = 16 << 20;
+
+/// Up to where somebody knows a journal. It means nothing to another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+impl Position {
+    /// How many changes came before, which no two positions of one journal have in common.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The position that has this [`Self::number`].
+    pub fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// Each path is in it once, where it changed last.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// The number of the last change.
+    last: u64,
+    /// All that is not newer than this was forgotten.
+    forgotten: u64,
+    paths: BTreeMap<u64, (Arc<[u8]>, Kind)>,
+    numbers: HashMap<Arc<[u8]>, u64>,
+    bytes: usize,
+}
+
+/// What a path stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// An entry by itself.
+    Entry,
+    /// A folder with all below.
+    Folder,
+}
+
+impl Default for Journal {
+    /// Of a tree of which nothing is known: the first position is older than all.
+    fn default() -> Self {
+        Self {
+            last: 1,
+            forgotten: 1,
+            paths: BTreeMap::new(),
+            numbers: HashMap::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Journal {
+    /// Where it ends.
+    pub(crate) fn end(&self) -> Position {
+        Position(self.last)
+    }
+
+    /// Takes in that the entry at `path` changed.
+    pub(crate) fn add_path(&mut self, path: &BStr) {
+        self.add(path, Kind::Entry);
+    }
+
+    /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
+    pub(crate) fn add_folder(&mut self, path: &BStr) {
+        match path.is_empty() {
+            true => self.add_everything(),
+            false => self.add(path, Kind::Folder),
+        }
+    }
+
+    /// Takes in that all may have changed.
+    pub(crate) fn add_everything(&mut self) {
+        self.last = self.last.saturating_add(1);
+        self.forgotten = self.last;
+        self.paths.clear();
+        self.numbers.clear();
+        self.bytes = 0;
+    }
+
+    /// What changed after `position`. A position that this journal never gave is older than all.
+    pub(crate) fn since(&self, position: Position) -> Changes {
+        let mut changes = Changes::default();
+        if position.0 < self.forgotten || position.0 > self.last {
+            changes.add_everything();
+            return changes;
+        }
+        let later = self.paths.range(position.0.saturating_add(1)..);
+        for (_, (path, kind)) in later {
+            let path = BString::from(path.to_vec());
+            match kind {
+                Kind::Entry => changes.add_path(path),
+                Kind::Folder => changes.add_folder(path),
+            }
+        }
+        changes
+    }
+
+    fn add(&mut self, path: &BStr, kind: Kind) {
+        self.last = self.last.saturating_add(1);
+        let (path, before) = match self.numbers.remove_entry(path.as_bytes()) {
+            Some((path, number)) => (path, self.paths.remove(&number).map(|(_, kind)| kind)),
+            None => {
+                self.bytes = self.bytes.saturating_add(path.len());
+                (Arc::from(path.to_vec()), None)
+            }
+        };
+        // Who asks for both must look below.
+        let kind = before
+            .filter(|before| *before == Kind::Folder)
+            .unwrap_or(kind);
+        self.numbers.insert(path.clone(), self.last);
+        self.paths.insert(self.last, (path, kind));
+        while self.paths.len() > PATHS_MAX || self.bytes > BYTES_MAX {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((number, (path, _))) = self.paths.pop_first() {
+            self.bytes = self.bytes.saturating_sub(path.len());
+            self.numbers.remove(&path);
+            self.forgotten = number;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(changes: &Changes) -> Vec<String> {
+        changes.paths.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_who_asks_has_what_changed_since() {
+        let mut journal = Journal::default();
+        assert!(journal.since(Position::default()).everything);
+        let begin = journal.end();
+        journal.add_path("a".into());
+        let first = journal.end();
+        journal.add_path("b".into());
+        let second = journal.end();
+        journal.add_path("a".into());
+        assert_eq!(paths(&journal.since(begin)), ["a", "b"]);
+        assert_eq!(paths(&journal.since(first)), ["a", "b"]);
+        assert_eq!(paths(&journal.since(second)), ["a"]);
+        assert!(journal.since(journal.end()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_stays_one_though_it_changes_as_an_entry() {
+        let mut journal = Journal::default();
+        let begin = journal.end();
+        journal.add_folder("a".into());
+        journal.add_path("a".into());
+        let changes = journal.since(begin);
+        assert_eq!((changes.paths.len(), changes.folders.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_was_forgotten_is_everything() {
+        let mut journal = Journal::default();
+        let begin = journal.end();
+        for number in 0..=PATHS_MAX {
+            journal.add_path(number.to_string().as_str().into());
+        }
+        assert!(journal.since(begin).everything);
+        let first = Position::of_number(begin.number() + 1);
+        assert_eq!(journal.since(first).paths.len(), PATHS_MAX);
+        let end = journal.end();
+        journal.add_everything();
+        assert!(journal.since(end).everything);
+        assert!(journal.since(journal.end()).is_empty());
+    }
+
+    #[test]
+    fn long_paths_are_bounded() {
+        let mut journal = Journal::default();
+        let begin = journal.end();
+        for number in 0..5000 {
+            let path = format!("{number}{}", "x".repeat(4000));
+            journal.add_path(path.as_str().into());
+        }
+        assert!(journal.bytes <= BYTES_MAX);
+        assert!(journal.since(begin).everything);
+        assert!(journal.paths.len() > 4000);
+    }
+
+    #[test]
+    fn a_position_of_another_journal_is_no_position() {
+        let journal = Journal::default();
+        assert!(journal.since(Position::of_number(7)).everything);
+    }
+}
