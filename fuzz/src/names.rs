@@ -158,7 +158,7 @@ fn asked() -> &'static Asked {
             assert!(git.status().expect("git").success(), "{command}");
         }
         let environment = Environment::new([], &top);
-        let found = repository::discover_git_dir(&environment, &top, false, None);
+        let found = repository::discover_git_dir(&environment, &top, false);
         let location = found.expect("a repository").expect("a repository");
         let repository = repository::open(&environment, &location).expect("a repository");
         let refs = Refs::open(&repository).expect("references");

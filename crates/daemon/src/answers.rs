@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
-use vigil_engine::session::{Session, SessionError};
+use vigil_engine::session::{Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
@@ -18,7 +18,7 @@ use vigil_watch::Watcher;
 use crate::declined::Declined;
 use crate::gitstatusd::response;
 use crate::protocol::{PromptQuestion, Response, StatusQuestion};
-use crate::sessions::{Door, Key, Sessions, Slot};
+use crate::sessions::{Key, Sessions, Slot};
 use crate::variables;
 
 /// How long nothing is tried again where there was no answer: the work would be done twice.
@@ -99,13 +99,15 @@ impl Answers {
         }
         let shown = question.variables.iter().cloned();
         let shown = Environment::new(shown, directory.clone());
-        let (environment, key) =
-            self.locate(Door::Status, directory, &question.variables, false)?;
+        let (environment, key) = self.locate(directory, &question.variables, false)?;
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
         let location = key.location.clone();
-        let write = |session: &mut Session| {
+        let write = |session: &mut Session, _| {
+            if session.has_kept_silent() {
+                return Err(theirs("there was something to say of it"));
+            }
             let prefix = prefix(session, directory)?;
             self.writer.write(session, prefix, question, &shown)
         };
@@ -125,18 +127,14 @@ impl Answers {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
         let id = question.id.as_bstr();
-        let (environment, key) = self.locate(
-            Door::Prompt,
-            directory,
-            &question.variables,
-            question.from_git_dir,
-        )?;
+        let (environment, key) =
+            self.locate(directory, &question.variables, question.from_git_dir)?;
         let Some(key) = key else {
             return Ok((Response::Record(response::none(id)), None));
         };
         let location = key.location.clone();
-        let prompt = |session: &mut Session| {
-            let prompt = session.prompt(&question.request, None).map_err(said)?;
+        let prompt = |session: &mut Session, still| {
+            let prompt = session.prompt(&question.request, still).map_err(said)?;
             Ok(response::some(id, &prompt, question.summary_len_max))
         };
         let (record, slot) = self.answer(key, || self.open(&environment, &location), prompt)?;
@@ -161,18 +159,16 @@ impl Answers {
     /// is no repository.
     fn locate(
         &self,
-        door: Door,
         directory: &Path,
         all: &[(BString, BString)],
         from_git_dir: bool,
     ) -> Result<(Environment, Option<Key>), Declined> {
         let variables = variables::counting(all);
         let environment = Environment::new(variables.iter().cloned(), directory);
-        let found = repository::discover_git_dir(&environment, directory, from_git_dir, None);
+        let found = repository::discover_git_dir(&environment, directory, from_git_dir);
         let found = found.map_err(|error| said(error.into()))?;
         let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
         let key = found.map(|location| Key {
-            door,
             location,
             variables,
             directory: standing,
@@ -184,7 +180,7 @@ impl Answers {
         &self,
         key: Key,
         open: impl FnOnce() -> Result<Session, Declined>,
-        answer: impl FnOnce(&mut Session) -> Result<T, Declined>,
+        answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
         let slot = self.sessions.slot(key);
         let mut kept = slot

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
-use vigil_engine::session::Session;
+use vigil_engine::session::{Session, Still};
 use vigil_git::repository::Location;
 use vigil_linux::map;
 use vigil_store::NoSteps;
@@ -24,17 +24,9 @@ const KEPT_MAX: usize = 64;
 /// How long one question waits for the one before it: whoever asks can answer by himself.
 const TURN_MAX: Duration = Duration::from_millis(200);
 
-/// By which door a question comes: what one door need not tell, another must.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
-    Status,
-    Prompt,
-}
-
 /// What must be the same for two questions to be answered from one memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    pub(crate) door: Door,
     pub(crate) location: Location,
     /// The variables that count.
     pub(crate) variables: Vec<(BString, BString)>,
@@ -136,17 +128,25 @@ impl Slot {
         &self,
         kept: &mut Kept,
         open: impl FnOnce() -> Result<Session, Declined>,
-        answer: impl FnOnce(&mut Session) -> Result<T, Declined>,
+        answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
     ) -> Result<T, Declined> {
         let cuts = map::cuts();
         let known = kept.session.take();
         let known = known.filter(|_| kept.cuts == cuts);
         let answered = panics::catch(|| {
-            let mut session = match known.filter(|known| known.is_fresh(None)) {
-                Some(session) => session,
-                None => Box::new(open()?),
+            let known = known.and_then(|mut known| {
+                let still = known.still();
+                known.is_fresh(still).then_some((known, still))
+            });
+            let (mut session, still) = match known {
+                Some(known) => known,
+                None => {
+                    let mut session = Box::new(open()?);
+                    let still = session.still();
+                    (session, still)
+                }
             };
-            match answer(&mut session) {
+            match answer(&mut session, still) {
                 Err(declined @ Declined::Answer(_)) => Err(declined),
                 answer => Ok((session, answer)),
             }

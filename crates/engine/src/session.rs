@@ -54,8 +54,8 @@ use self::ignoring::DirectoryRules;
 use self::index::IndexState;
 use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
+use self::repository_watch::RepositoryWatch;
 pub use self::repository_watch::Still;
-use self::repository_watch::Stillness;
 use self::watched::WatchedFindings;
 use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
@@ -102,12 +102,15 @@ pub struct Session {
     mark: ClockMark,
     tags: TagIndex,
     prompt: PromptMemory,
-    stillness: Stillness,
+    /// The repository's own folders, if the kernel tells of changes in them.
+    repository_watch: Option<RepositoryWatch>,
     /// The working tree, if the kernel tells of changes in it.
     watched: Option<WatchedFindings>,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
     stderr: FilterStderr,
+    /// Something was to be said, and whoever asked did not want to hear it.
+    has_kept_silent: bool,
 }
 
 impl Session {
@@ -166,10 +169,11 @@ impl Session {
             mark,
             tags: TagIndex::default(),
             prompt: PromptMemory::default(),
-            stillness: Stillness::default(),
+            repository_watch: None,
             watched: None,
             is_kept,
             stderr,
+            has_kept_silent: false,
         })
     }
 
@@ -185,7 +189,10 @@ impl Session {
 
     /// From now on looks only at what `watcher` hears of, where all was looked at once. For a session that is kept.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
-        self.watched = self.is_kept.then(|| WatchedFindings::new(watcher));
+        if self.is_kept {
+            self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
+            self.watched = Some(WatchedFindings::new(watcher));
+        }
     }
 
     /// The repository.
@@ -198,10 +205,11 @@ impl Session {
         &self.settings
     }
 
-    /// A proof that nothing has changed in the repository's own folders since the last answer to a prompt, if questions
-    /// come one after the other and that can be told. To be asked for before anything is looked at for a question.
+    /// A proof that nothing has changed in the repository's own folders since the last answer to a prompt, if that can be
+    /// told. To be asked for before anything is looked at for a question.
     pub fn still(&mut self) -> Option<Still> {
-        self.stillness.ask(&self.repository)
+        let watch = self.repository_watch.as_mut()?;
+        watch.ask(&self.repository)
     }
 
     /// Whether the repository is still set up as it was: if not, a new session is needed.
@@ -209,13 +217,6 @@ impl Session {
         match still {
             Some(_) => self.repository.is_fresh_elsewhere(),
             None => self.repository.is_fresh(),
-        }
-    }
-
-    /// Lets go of what helps only whoever asks one question after the other, if nobody does.
-    pub fn rest(&mut self) {
-        if self.stillness.rest() {
-            self.tags.expect(false);
         }
     }
 
@@ -301,6 +302,17 @@ impl Session {
             return Err(repository::Error::Refused(text).into());
         }
         Ok(())
+    }
+
+    /// Whether there was something to say, at any time, to whoever asked for a prompt, where it has no place: a status of
+    /// this session may lack it.
+    pub fn has_kept_silent(&self) -> bool {
+        self.has_kept_silent
+    }
+
+    /// Drops what is to be said: there is no place for it.
+    fn keep_silent(&mut self) {
+        self.has_kept_silent |= !self.take_messages().is_empty();
     }
 
     /// What attributes and filters said since the last answer, each line whole.

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vigil_engine::prompt::PromptRequest;
-use vigil_engine::session::Session;
+use vigil_engine::session::{Session, Still};
 use vigil_engine::status::StatusRequest;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
@@ -137,16 +137,16 @@ impl Play {
 }
 
 /// What both are asked.
-fn answers(session: &mut Session, question: usize) -> String {
+fn answers(session: &mut Session, question: usize, still: Option<Still>) -> String {
     let request = |untracked, ignored| StatusRequest {
         untracked,
         ignored,
         ..StatusRequest::default()
     };
     let request = match question {
-        0 => {
-            let prompt = session.prompt(&PromptRequest::EVERYTHING, None);
-            return format!("{:?}", prompt.map(|prompt| prompt.counts));
+        0 | 7 => {
+            let prompt = session.prompt(&PromptRequest::EVERYTHING, still);
+            return format!("{prompt:?}");
         }
         1 => request(UntrackedMode::All, IgnoredMode::No),
         2 => request(UntrackedMode::Normal, IgnoredMode::Traditional),
@@ -167,18 +167,22 @@ fn play(seeds: std::ops::Range<u64>, steps: usize) {
     for seed in seeds {
         let mut random = Chance::new(seed);
         let sandbox = Play::new();
-        let mut watched = sandbox.session(Some(&watcher));
+        // They share what is heard, and look at their own times.
+        let mut sessions = [(); 2].map(|()| sandbox.session(Some(&watcher)));
         let mut done = Vec::new();
         for step in 0..steps {
             for _ in 0..=random.below(2) {
                 done.push(sandbox.operate(&mut random));
             }
             let question = random.below(8);
-            if !watched.is_fresh(None) {
-                watched = sandbox.session(Some(&watcher));
+            let watched = &mut sessions[random.below(2)];
+            let mut still = watched.still();
+            if !watched.is_fresh(still) {
+                *watched = sandbox.session(Some(&watcher));
+                still = watched.still();
             }
-            let answer = answers(&mut watched, question);
-            let truth = answers(&mut sandbox.session(None), question);
+            let answer = answers(watched, question, still);
+            let truth = answers(&mut sandbox.session(None), question, None);
             assert_eq!(answer, truth, "seed {seed}, step {step}: {done:#?}");
         }
     }

@@ -37,17 +37,15 @@ pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, E
 
 /// Finds only where the repository for `start` is, without reading its configuration.
 ///
-/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder ([`Setup::named`]). At `still`
-/// there is a repository, whose folder is what it was.
+/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder ([`Setup::named`]).
 pub fn discover_git_dir(
     environment: &Environment,
     start: &Path,
     from_dotgit: bool,
-    still: Option<&Location>,
 ) -> Result<Option<Location>, Error> {
     let found = match from_dotgit {
         true => Setup::named(environment, start),
-        false => Setup::locate(environment, start, still),
+        false => Setup::locate(environment, start),
     };
     match found {
         Ok(setup) => Ok(Some(setup.into_location())),

@@ -28,8 +28,6 @@ pub enum Error {
 #[derive(Debug, Default)]
 pub struct TagIndex {
     known: Option<Known>,
-    /// Questions come one after the other.
-    is_in_a_row: bool,
 }
 
 #[derive(Debug)]
@@ -51,15 +49,16 @@ impl TagIndex {
     }
 
     /// The last name in byte order, without `refs/tags/`, of the tags that lead to `commit`, be it directly or
-    /// through tag objects.
+    /// through tag objects. With `stayed` it is known that no file that holds tags changed since the last question.
     pub fn tag_of(
         &mut self,
         refs: &Refs,
         objects: &Objects,
         commit: &oid,
+        stayed: bool,
     ) -> Result<Option<BString>, Error> {
-        let is_in_a_row = self.is_in_a_row;
-        let held = self.known.take().and_then(|known| known.held(is_in_a_row));
+        let held = self.known.take();
+        let held = held.filter(|known| stayed || known.sources.hold());
         let known = match held {
             Some(known) => known,
             None => Known::read(refs, objects)?,
@@ -82,14 +81,6 @@ impl TagIndex {
 }
 
 impl TagIndex {
-    /// Notes whether questions come one after the other, so that it is worth it to watch folders.
-    pub fn expect(&mut self, is_in_a_row: bool) {
-        self.is_in_a_row = is_in_a_row;
-        if let Some(known) = self.known.as_mut().filter(|_| !is_in_a_row) {
-            known.sources.rest();
-        }
-    }
-
     /// Whether no tag can lead elsewhere while all files that hold references stay as they are.
     pub fn is_settled(&self) -> bool {
         let known = self.known.as_ref();
@@ -98,11 +89,6 @@ impl TagIndex {
 }
 
 impl Known {
-    /// The same, if no tag moved.
-    fn held(mut self, is_in_a_row: bool) -> Option<Self> {
-        self.sources.hold(is_in_a_row).then_some(self)
-    }
-
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
         // Before the tags are read, so that a change in between shows.
         let sources = refs.sources_of(PREFIX.into())?;

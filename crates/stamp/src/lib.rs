@@ -5,7 +5,6 @@
 
 pub mod file;
 pub mod paths;
-pub mod quiet;
 pub mod seen;
 pub mod stamp;
 pub mod trust;

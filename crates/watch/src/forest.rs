@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_linux::inotify::queue::ReadFlags;
+use vigil_linux::inotify::ReadFlags;
 use vigil_model::path::join;
 
 use crate::journal::Journal;

@@ -12,5 +12,5 @@ mod watcher;
 
 pub use self::changes::Changes;
 pub use self::journal::Position;
-pub use self::quiet_folders::QuietFolders;
+pub use self::quiet_folders::{HeardOf, QuietFolder, QuietFolders};
 pub use self::watcher::{Top, Unwatched, WatchedTree, Watcher};

@@ -1,69 +1,115 @@
 //! Folders in which every change is heard, for whoever would else look at each thing in them.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use vigil_linux::Errno;
-use vigil_linux::inotify::DirectoryWatch;
 use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
-use vigil_stamp::quiet::watch;
+use vigil_model::path::join;
+
+use crate::journal::Position;
+use crate::watcher::{Top, WatchedTree, Watcher};
 
 /// Folders, each watched since before it was looked at. What is `None` cannot be watched: another machine can write there, a
 /// link leads elsewhere, a file has another name by which it could be written unheard, or there is too much.
 #[derive(Debug)]
 pub struct QuietFolders {
+    watcher: Arc<Watcher>,
     folders_max: usize,
     entries_max: usize,
-    /// Where the watched folders begin, which may themselves be moved away: device and inode.
-    roots: Vec<(PathBuf, (u64, u64))>,
-    watches: Vec<DirectoryWatch>,
+    roots: Vec<Root>,
+    folders: usize,
     entries: usize,
+}
+
+/// Where watched folders begin, which may itself be moved away.
+#[derive(Debug)]
+struct Root {
+    top: Top,
+    folder: OwnedFd,
+    tree: Arc<WatchedTree>,
+    /// Up to where it is known what changed.
+    position: Position,
+}
+
+/// A watched folder.
+#[derive(Debug)]
+pub struct QuietFolder {
+    root: usize,
+    /// Its path from the root.
+    path: BString,
+    folder: OwnedFd,
+}
+
+/// What was heard of folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeardOf {
+    /// Nothing.
+    Nothing,
+    /// Changes of single files, which have no other names now, and of folders that need not be watched: each with the number of
+    /// its root, and its path from there.
+    Entries(Vec<(usize, BString)>),
+    /// More than that: the folders are to be watched anew.
+    More,
 }
 
 impl QuietFolders {
     /// No folders yet, and at most `folders_max` of them, with `entries_max` entries in those of which all is watched.
-    pub fn new(folders_max: usize, entries_max: usize) -> Self {
+    pub fn new(watcher: Arc<Watcher>, folders_max: usize, entries_max: usize) -> Self {
         Self {
+            watcher,
             folders_max,
             entries_max,
             roots: Vec::new(),
-            watches: Vec::new(),
+            folders: 0,
             entries: 0,
         }
     }
 
-    /// Watches the folder `path`, and remembers which it is.
-    pub fn root(&mut self, path: &Path) -> Option<OwnedFd> {
+    /// Watches the folder `path`, and remembers which it is. Roots are numbered as they come, from 0.
+    pub fn root(&mut self, path: &Path) -> Option<QuietFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty()).ok()?;
         let stat = stat_fd(folder.as_fd()).ok()?;
-        self.roots.push((path.to_owned(), (stat.dev, stat.ino)));
-        self.watch(folder.as_fd())?;
-        Some(folder)
+        let top = Top {
+            path: path.to_owned(),
+            id: (stat.dev, stat.ino),
+        };
+        let tree = self.watcher.tree(top.clone());
+        let root = self.roots.len();
+        self.roots.push(Root {
+            position: tree.position(),
+            folder: folder.try_clone().ok()?,
+            top,
+            tree,
+        });
+        self.watched(QuietFolder {
+            root,
+            path: BString::default(),
+            folder,
+        })
     }
 
-    /// How many entries there are in the folders of which all is watched.
-    pub fn entries(&self) -> usize {
-        self.entries
-    }
-
-    /// Watches all folders below `folder`, which is watched.
-    pub fn all_below(&mut self, folder: &OwnedFd) -> Option<()> {
-        for entry in Dir::read_from(folder).ok()? {
+    /// Watches all folders below `folder`.
+    pub fn all_below(&mut self, folder: &QuietFolder) -> Option<()> {
+        let entries = Dir::read_from(&folder.folder).ok()?;
+        for entry in entries {
             let entry = entry.ok()?;
             let name = entry.file_name();
             if name == c"." || name == c".." {
                 continue;
             }
-            self.entries += 1;
+            self.entries = self.entries.saturating_add(1);
             if self.entries > self.entries_max {
                 return None;
             }
-            let stat = stat_at(folder.as_fd(), name).ok()?;
+            let stat = stat_at(folder.folder.as_fd(), name).ok()?;
             if stat.is_dir() {
-                let below = self.folder(folder.as_fd(), name)??;
+                let below = self.folder(folder, name)??;
                 self.all_below(&below)?;
             } else if !is_plain(&stat) {
                 return None;
@@ -72,43 +118,98 @@ impl QuietFolders {
         Some(())
     }
 
-    /// Watches the folder `name` in `parent`, which is watched, if there is one. A link is refused: where it leads may be
-    /// replaced from elsewhere.
-    pub fn folder(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Option<Option<OwnedFd>> {
+    /// Watches the folder `name` in `parent`, if there is one. A link is refused: where it leads may be replaced from
+    /// elsewhere.
+    pub fn folder(&mut self, parent: &QuietFolder, name: &CStr) -> Option<Option<QuietFolder>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(parent, name, flags, Mode::empty()) {
+        match openat(&parent.folder, name, flags, Mode::empty()) {
             Ok(folder) => {
-                self.watch(folder.as_fd())?;
-                Some(Some(folder))
+                let below = QuietFolder {
+                    root: parent.root,
+                    path: join(parent.path.as_bstr(), name.to_bytes().as_bstr()),
+                    folder,
+                };
+                self.watched(below).map(Some)
             }
             Err(Errno::NOENT) => Some(None),
             Err(_) => None,
         }
     }
 
-    fn watch(&mut self, folder: BorrowedFd<'_>) -> Option<()> {
-        if self.watches.len() >= self.folders_max {
+    fn watched(&mut self, folder: QuietFolder) -> Option<QuietFolder> {
+        if self.folders >= self.folders_max {
             return None;
         }
-        self.watches.push(watch(folder)?);
-        Some(())
+        self.folders = self.folders.saturating_add(1);
+        let tree = &self.roots.get(folder.root)?.tree;
+        tree.watch(folder.path.as_bstr(), folder.folder.as_fd())
+            .ok()?;
+        Some(folder)
     }
 
-    /// Whether each of the files `names` in `folder` that there is is plain.
-    pub fn are_plain(folder: BorrowedFd<'_>, names: &[&CStr]) -> Option<()> {
-        let may_be_watched = |name: &&CStr| match stat_at(folder, name) {
-            Ok(stat) => is_plain(&stat),
-            Err(error) => error == Errno::NOENT,
-        };
-        names.iter().all(may_be_watched).then_some(())
+    /// To be called once all are watched.
+    pub fn finish(&self) {
+        for root in &self.roots {
+            root.tree.looked_at_all();
+        }
     }
 
-    /// Whether the folders are where they were, and nothing changed in them.
-    pub fn are_quiet(&self) -> bool {
-        let is_there = |(path, id): &(PathBuf, (u64, u64))| {
-            stat_path(path).is_ok_and(|stat| (stat.dev, stat.ino) == *id)
-        };
-        self.roots.iter().all(is_there) && DirectoryWatch::are_quiet(&self.watches)
+    /// What happened in the folders since they were watched, or since this was asked last: every change whose system call
+    /// returned before this was called. `needs_watch` tells of which folders all is to be heard.
+    pub fn hear(&mut self, needs_watch: impl Fn(&BStr) -> bool) -> HeardOf {
+        let mut entries = Vec::new();
+        for (number, root) in self.roots.iter_mut().enumerate() {
+            if !root.is_there() {
+                return HeardOf::More;
+            }
+            let (changes, position) = root.tree.changes_since(root.position);
+            root.position = position;
+            let mut folders = changes.folders.iter();
+            if changes.everything || folders.any(|path| needs_watch(path.as_bstr())) {
+                return HeardOf::More;
+            }
+            entries.extend(changes.folders.into_iter().map(|path| (number, path)));
+            for path in changes.paths {
+                if !root.has_plain(path.as_bstr()) {
+                    return HeardOf::More;
+                }
+                entries.push((number, path));
+            }
+        }
+        match entries.is_empty() {
+            true => HeardOf::Nothing,
+            false => HeardOf::Entries(entries),
+        }
+    }
+}
+
+impl QuietFolder {
+    /// Whether each of the files `names` in the folder that there is is plain.
+    pub fn are_plain(&self, names: &[&CStr]) -> Option<()> {
+        let folder = self.folder.as_fd();
+        names
+            .iter()
+            .all(|name| is_plain_or_absent(folder, name))
+            .then_some(())
+    }
+}
+
+impl Root {
+    fn is_there(&self) -> bool {
+        let path: &PathBuf = &self.top.path;
+        stat_path(path).is_ok_and(|stat| (stat.dev, stat.ino) == self.top.id)
+    }
+
+    /// Whether there is a plain file at `path`, or nothing.
+    fn has_plain(&self, path: &BStr) -> bool {
+        CString::new(path.to_vec()).is_ok_and(|path| is_plain_or_absent(self.folder.as_fd(), &path))
+    }
+}
+
+fn is_plain_or_absent(folder: BorrowedFd<'_>, name: &CStr) -> bool {
+    match stat_at(folder, name) {
+        Ok(stat) => is_plain(&stat),
+        Err(error) => error == Errno::NOENT,
     }
 }
 

@@ -11,7 +11,7 @@ use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vigil_linux::Errno;
-use vigil_linux::inotify::queue::Queue;
+use vigil_linux::inotify::Queue;
 use vigil_linux::stat::stat_fd;
 use vigil_stamp::trust::FileSystem;
 

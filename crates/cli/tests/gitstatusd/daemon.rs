@@ -170,15 +170,6 @@ impl Daemon {
             .count()
     }
 
-    /// Waits until `holds` does.
-    pub(crate) fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !holds(self) {
-            assert!(Instant::now() < deadline, "it never holds");
-            std::thread::yield_now();
-        }
-    }
-
     /// Its memory that is in use, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

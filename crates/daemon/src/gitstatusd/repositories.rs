@@ -122,17 +122,12 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
-        // Most questions are about the same repository as the last one.
-        let still = self.open.last_mut().and_then(|last| last.session.still());
-        let known = self.open.last().filter(|_| still.is_some());
-        let known = known.map(|last| &last.location);
-        let found = repository::discover_git_dir(&self.environment, dir, from_git_dir, known);
+        let found = repository::discover_git_dir(&self.environment, dir, from_git_dir);
         let Some(location) = found.map_err(SessionError::from)? else {
             return Ok(None);
         };
-        let still = still.filter(|_| known == Some(&location));
         let kept = self.take(&location);
-        let kept = kept.filter(|kept| kept.session.is_fresh(still));
+        let kept = kept.filter(|kept| kept.session.is_fresh(None));
         let mut session = match kept {
             Some(kept) => kept.session,
             None => {
@@ -148,7 +143,7 @@ impl Repositories {
             skip_index,
             ..self.request
         };
-        let prompt = session.prompt(&request, still)?;
+        let prompt = session.prompt(&request, None)?;
         self.is_saved = false;
         self.open.push(Kept {
             location,
@@ -183,13 +178,6 @@ impl Repositories {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => say(&error),
             Err(told) => say(&told),
-        }
-    }
-
-    /// Lets go of what helps only whoever asks one question after the other. To be called when nobody asks.
-    pub(super) fn rest(&mut self) {
-        for kept in &mut self.open {
-            kept.session.rest();
         }
     }
 

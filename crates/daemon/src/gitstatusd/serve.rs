@@ -78,7 +78,6 @@ pub(super) fn serve(
                     log.say(Level::Info, "the parent is gone");
                     return 0;
                 }
-                repositories.rest();
                 if let Some(ttl_s) = options.repo_ttl_s {
                     repositories.drop_idle(Duration::from_secs(ttl_s), |git_dir| {
                         log.say(Level::Info, format_args!("forgot {}", git_dir.display()));

@@ -55,7 +55,7 @@ impl Session {
         let mut prompt = answer.prompt.clone();
         self.count_working_tree(&answer.of_work_tree, &mut prompt.counts)?;
         self.prompt.answer = Some(answer);
-        drop(self.messages.take());
+        self.keep_silent();
         Ok(prompt)
     }
 
@@ -84,10 +84,11 @@ impl Session {
         }
         prompt.stashes = self.refs.stash_count()?;
         if let Some(id) = prompt.commit {
-            self.tags.expect(self.stillness.is_in_a_row());
+            let watch = self.repository_watch.as_mut();
+            let stayed = watch.is_some_and(RepositoryWatch::tags_stayed);
             prompt.tag = self
                 .tags
-                .tag_of(&self.refs, &self.objects, &id)?
+                .tag_of(&self.refs, &self.objects, &id, stayed)?
                 .unwrap_or_default();
             let (_, encoding, summary) = match self.prompt.commit.take() {
                 Some(known) if known.0 == id => known,
@@ -107,7 +108,8 @@ impl Session {
         // What is under way has files of its own, and so have tags that lead nowhere.
         let is_by_folders = self.prompt.idle_git_dir.is_some() && self.tags.is_settled();
         if let Some(of_work_tree) = of_work_tree {
-            if self.stillness.answered(is_by_folders) {
+            let watch = self.repository_watch.as_mut();
+            if watch.is_some_and(|watch| watch.answered(is_by_folders)) {
                 self.prompt.answer = Some(Answer {
                     request: *request,
                     of_work_tree,
@@ -116,8 +118,7 @@ impl Session {
             }
             self.count_working_tree(&of_work_tree, &mut prompt.counts)?;
         }
-        // Nobody reads what git would say on the side.
-        drop(self.messages.take());
+        self.keep_silent();
         Ok(prompt)
     }
 

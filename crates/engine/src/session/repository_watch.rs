@@ -1,35 +1,24 @@
-//! Whether anything in a repository's own folders changed since the last answer, heard from the kernel (inotify(7)) while
-//! questions come one after the other: then what is not in the working tree need not be looked at for each.
+//! Whether anything in a repository's own folders changed since the last answer, heard from the kernel: then what is not in
+//! the working tree need not be looked at for each question.
 
-use std::ffi::CStr;
-use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
+use bstr::{BStr, ByteSlice};
 use vigil_git::repository::{RefFormat, Repository};
-use vigil_watch::QuietFolders;
+use vigil_watch::{HeardOf, QuietFolders, Watcher};
 
 /// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Still(());
 
-/// The longest pause between two questions that count as one after the other.
-const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-/// After so many the folders are watched: it costs as much as some answers. A user has few inotify instances, so a shell
-/// whose prompt asks now and then should have none.
-const IN_A_ROW_MIN: usize = 8;
-
-/// Each so many references take one question more in a row: all are looked at then.
-const REFERENCES_PER_QUESTION: usize = 64;
-
 /// The most folders that are watched for one repository, and the most references in them.
-const FOLDERS_MAX: usize = 64;
-const REFERENCES_MAX: usize = 65_536;
+const FOLDERS_MAX: usize = 4096;
+const REFERENCES_MAX: usize = 262_144;
 
 /// The files directly in the repository's folder by which an answer may be another.
-const FILES: [&CStr; 7] = [
+const FILES: [&std::ffi::CStr; 7] = [
     c"HEAD",
     c"commondir",
     c"config",
@@ -40,107 +29,79 @@ const FILES: [&CStr; 7] = [
 ];
 
 /// What is known of a session's folders.
-pub(super) struct Stillness {
-    /// [`PAUSE_MAX`], but for tests that no pause is too long for.
-    pause_max: Duration,
-    asked_at: Option<Instant>,
-    /// How many questions came one after the other.
-    in_a_row: usize,
-    /// How many references there were when the folders were last watched.
-    references: usize,
-    watched: Option<Watched>,
-    /// Whether the folders cannot be watched.
-    is_refused: bool,
-}
-
-/// The folders of a repository.
-struct Watched {
-    folders: QuietFolders,
-    /// Whether a question was answered since.
+pub(super) struct RepositoryWatch {
+    watcher: Arc<Watcher>,
+    folders: Option<QuietFolders>,
+    /// Whether a question was answered since something was last heard.
     is_answered: bool,
+    /// Whether a tag may have moved since they were last read.
+    tags_moved: bool,
+    refused: Refused,
 }
 
-impl Default for Stillness {
-    fn default() -> Self {
+/// To find that folders cannot be watched takes a walk through all of them: it is tried again after twice as many questions
+/// each time.
+#[derive(Default)]
+struct Refused {
+    /// How many questions are left until then.
+    questions_left: u32,
+    questions: u32,
+}
+
+/// The most questions from one try to the next.
+const REFUSED_QUESTIONS_MAX: u32 = 1024;
+
+impl RepositoryWatch {
+    /// Nothing is watched yet.
+    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
         Self {
-            pause_max: PAUSE_MAX,
-            asked_at: None,
-            in_a_row: 0,
-            references: 0,
-            watched: None,
-            is_refused: false,
+            watcher,
+            folders: None,
+            is_answered: false,
+            tags_moved: true,
+            refused: Refused::default(),
         }
     }
-}
 
-impl Stillness {
     /// A question comes. To be called before anything is looked at for it.
     pub(super) fn ask(&mut self, repository: &Repository) -> Option<Still> {
-        let now = Instant::now();
-        let last = self.asked_at.replace(now);
-        if last.is_none_or(|last| now.saturating_duration_since(last) > self.pause_max) {
-            *self = Self {
-                pause_max: self.pause_max,
-                asked_at: Some(now),
-                references: self.references,
-                ..Self::default()
-            };
-            return None;
-        }
-        if let Some(watched) = &self.watched {
-            if watched.folders.are_quiet() {
-                return watched.is_answered.then_some(Still(()));
+        let folders = self.folders.as_mut();
+        match folders.map(|folders| folders.hear(needs_watch)) {
+            Some(HeardOf::Nothing) => return self.is_answered.then_some(Still(())),
+            Some(HeardOf::Entries(entries)) => {
+                self.tags_moved |= entries
+                    .iter()
+                    .any(|(_, path)| concerns_tags(path.as_bstr()));
             }
-            self.watched = None;
-            self.in_a_row = 0;
+            Some(HeardOf::More) | None => {
+                self.tags_moved = true;
+                self.folders = None;
+                if self.refused.may_try() {
+                    self.folders = self.watch(repository);
+                    self.refused.note(self.folders.is_none());
+                }
+            }
         }
-        self.in_a_row += 1;
-        let enough = IN_A_ROW_MIN + self.references / REFERENCES_PER_QUESTION;
-        if self.in_a_row >= enough && !self.is_refused {
-            let mut watched = Watched {
-                folders: QuietFolders::new(FOLDERS_MAX, REFERENCES_MAX),
-                is_answered: false,
-            };
-            self.is_refused = watched.begin(repository).is_none();
-            self.references = watched.folders.entries();
-            self.watched = Some(watched).filter(|_| !self.is_refused);
-        }
+        self.is_answered = false;
         None
+    }
+
+    /// Whether all tags are where they were when they were last read; from now on that is when they are read next.
+    pub(super) fn tags_stayed(&mut self) -> bool {
+        let moved = std::mem::replace(&mut self.tags_moved, self.folders.is_none());
+        !moved
     }
 
     /// The question is answered, if `by_folders` by nothing but the working tree, what is in the folders, and files that a
     /// session looks at by itself. Returns whether the answer holds until a change is heard of.
     pub(super) fn answered(&mut self, by_folders: bool) -> bool {
-        if !by_folders {
-            self.is_refused |= self.watched.take().is_some();
-        }
-        if let Some(watched) = &mut self.watched {
-            watched.is_answered = true;
-        }
-        self.watched.is_some()
+        self.is_answered = by_folders && self.folders.is_some();
+        self.is_answered
     }
 
-    /// Whether the last question came soon after another.
-    pub(super) fn is_in_a_row(&self) -> bool {
-        self.in_a_row > 0 || self.watched.is_some()
-    }
-
-    /// Watches no longer if nobody asked of late; whether that is so.
-    pub(super) fn rest(&mut self) -> bool {
-        let is_idle = self
-            .asked_at
-            .is_none_or(|then| then.elapsed() > self.pause_max);
-        if is_idle {
-            self.watched = None;
-        }
-        is_idle
-    }
-}
-
-impl Watched {
     /// Watches all folders that say what is committed and staged, or none where that could change unheard: where another
     /// machine can write, through links, by another name of a file.
-    fn begin(&mut self, repository: &Repository) -> Option<()> {
+    fn watch(&self, repository: &Repository) -> Option<QuietFolders> {
         let (git_dir, common_dir) = (&repository.git_dir, &repository.common_dir);
         if repository.ref_format != RefFormat::Files
             || repository.index_path != git_dir.join("index")
@@ -148,34 +109,63 @@ impl Watched {
         {
             return None;
         }
-        self.root(git_dir)?;
+        let watcher = self.watcher.clone();
+        let mut folders = QuietFolders::new(watcher, FOLDERS_MAX, REFERENCES_MAX);
+        watch_root(&mut folders, git_dir)?;
         if common_dir != git_dir {
-            self.root(common_dir)?;
+            watch_root(&mut folders, common_dir)?;
         }
-        Some(())
+        folders.finish();
+        Some(folders)
+    }
+}
+
+impl Refused {
+    fn may_try(&mut self) -> bool {
+        let is_due = self.questions_left == 0;
+        self.questions_left = self.questions_left.saturating_sub(1);
+        is_due
     }
 
-    /// Watches what there is in `path`, the repository's folder or the one that working trees share.
-    fn root(&mut self, path: &Path) -> Option<()> {
-        let folder = self.folders.root(path)?;
-        let folder = folder.as_fd();
-        QuietFolders::are_plain(folder, &FILES)?;
-        if let Some(info) = self.folders.folder(folder, c"info")? {
-            QuietFolders::are_plain(info.as_fd(), &[c"exclude", c"grafts"])?;
-        }
-        if let Some(logs) = self.folders.folder(folder, c"logs")?
-            && let Some(refs) = self.folders.folder(logs.as_fd(), c"refs")?
-        {
-            QuietFolders::are_plain(refs.as_fd(), &[c"stash"])?;
-        }
-        if let Some(objects) = self.folders.folder(folder, c"objects")? {
-            self.folders.folder(objects.as_fd(), c"pack")?;
-        }
-        if let Some(refs) = self.folders.folder(folder, c"refs")? {
-            self.folders.all_below(&refs)?;
-        }
-        Some(())
+    fn note(&mut self, is_refused: bool) {
+        self.questions = match is_refused {
+            true => (self.questions * 2).clamp(1, REFUSED_QUESTIONS_MAX),
+            false => 0,
+        };
+        self.questions_left = self.questions;
     }
+}
+
+/// Watches what there is in `path`, the repository's folder or the one that working trees share.
+fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
+    let root = folders.root(path)?;
+    root.are_plain(&FILES)?;
+    if let Some(info) = folders.folder(&root, c"info")? {
+        info.are_plain(&[c"exclude", c"grafts"])?;
+    }
+    if let Some(logs) = folders.folder(&root, c"logs")?
+        && let Some(refs) = folders.folder(&logs, c"refs")?
+    {
+        refs.are_plain(&[c"stash"])?;
+    }
+    if let Some(objects) = folders.folder(&root, c"objects")? {
+        folders.folder(&objects, c"pack")?;
+    }
+    if let Some(refs) = folders.folder(&root, c"refs")? {
+        folders.all_below(&refs)?;
+    }
+    Some(())
+}
+
+/// Whether all must be heard that happens in the folder at `path`: not in those of loose objects.
+fn needs_watch(path: &BStr) -> bool {
+    let is_loose = |rest: &[u8]| rest.len() == 2 && rest.iter().all(u8::is_ascii_hexdigit);
+    !path.strip_prefix(b"objects/").is_some_and(is_loose)
+}
+
+/// Whether a change of the file at `path` may move a tag.
+fn concerns_tags(path: &BStr) -> bool {
+    path == "packed-refs" || path.starts_with(b"refs/tags/")
 }
 
 #[cfg(test)]

@@ -51,12 +51,8 @@ pub(super) enum Kind {
     Alone,
 }
 
-/// Finds the repository for the physical directory `start`. At `still` there is one, whose folder is what it was.
-pub(super) fn find(
-    reader: &mut Reader<'_>,
-    start: &Path,
-    still: Option<&Location>,
-) -> Result<Location, Error> {
+/// Finds the repository for the physical directory `start`.
+pub(super) fn find(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     match reader.environment.get("GIT_DIR") {
         Some(name) => {
             let name = explicit(reader, start, &name.to_owned())?;
@@ -66,7 +62,7 @@ pub(super) fn find(
                 directory: start.to_owned(),
             })
         }
-        None => walk_up(reader, start, still),
+        None => walk_up(reader, start),
     }
 }
 
@@ -95,12 +91,7 @@ pub(super) fn explicit(
     }
 }
 
-fn walk_up(
-    reader: &mut Reader<'_>,
-    start: &Path,
-    still: Option<&Location>,
-) -> Result<Location, Error> {
-    let still = still.filter(|still| still.kind == Kind::Discovered && still.name == ".git");
+fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
@@ -108,8 +99,7 @@ fn walk_up(
     let mut start_device = None;
     let mut directory = start;
     loop {
-        let is_still = still.is_some_and(|still| still.directory == directory);
-        if let Some(location) = look(reader, directory, start, is_still)? {
+        if let Some(location) = look(reader, directory, start)? {
             return Ok(location);
         }
         let slash = bytes_of(directory).rfind_byte(b'/');
@@ -139,13 +129,11 @@ fn walk_up(
     }
 }
 
-/// Looks for a repository in one directory; `start` is git's working directory meanwhile. With `is_still`, `.git` is known
-/// to be one.
+/// Looks for a repository in one directory; `start` is git's working directory meanwhile.
 fn look(
     reader: &mut Reader<'_>,
     directory: &Path,
     start: &Path,
-    is_still: bool,
 ) -> Result<Option<Location>, Error> {
     let dot_git = directory.join(".git");
     let location = |kind, name: &BStr| {
@@ -155,11 +143,7 @@ fn look(
             directory: directory.to_owned(),
         })
     };
-    let read = match is_still {
-        true => Err(gitfile::Reason::IsDirectory),
-        false => read_gitfile(reader, directory, bytes_of(&dot_git), start)?,
-    };
-    match read {
+    match read_gitfile(reader, directory, bytes_of(&dot_git), start)? {
         Ok(git_dir) => {
             ownership::check(
                 reader,
@@ -173,7 +157,7 @@ fn look(
         }
         Err(gitfile::Reason::Missing) => {}
         Err(gitfile::Reason::IsDirectory) => {
-            if is_still || is_git_directory(reader.environment, &dot_git, start)? {
+            if is_git_directory(reader.environment, &dot_git, start)? {
                 ownership::check(reader, None, Some(directory), &dot_git, directory, start)?;
                 return Ok(location(Kind::Discovered, ".git".into()));
             }

@@ -51,29 +51,20 @@ impl<'e> Setup<'e> {
         let cwd = physical(start)?;
         let mut reader = Reader::new(environment);
         reader.check_early()?;
-        Self::search(reader, cwd, None)
+        Self::search(reader, cwd)
     }
 
-    /// As [`Self::discover`], for whoever asks again and again: the user's own configuration is left for step 6. At
-    /// `still` there is a repository, whose folder is what it was.
+    /// As [`Self::discover`], for whoever asks again and again: the user's own configuration is left for step 6.
     ///
     /// # Errors
     /// As for [`Self::discover`].
-    pub fn locate(
-        environment: &'e Environment,
-        start: &Path,
-        still: Option<&Location>,
-    ) -> Result<Self, Error> {
+    pub fn locate(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
         let cwd = physical(start)?;
-        Self::search(Reader::new(environment), cwd, still)
+        Self::search(Reader::new(environment), cwd)
     }
 
-    fn search(
-        mut reader: Reader<'e>,
-        cwd: PathBuf,
-        still: Option<&Location>,
-    ) -> Result<Self, Error> {
-        let location = find::find(&mut reader, &cwd, still)?;
+    fn search(mut reader: Reader<'e>, cwd: PathBuf) -> Result<Self, Error> {
+        let location = find::find(&mut reader, &cwd)?;
         Ok(Self {
             reader,
             location,

@@ -452,7 +452,7 @@ fn the_door_for_prompts_finds_without_opening() {
     sandbox.folder("tree");
     let environment = &sandbox.environment;
     let find = |path: &str, from_dotgit| {
-        discover_git_dir(environment, &sandbox.root.join(path), from_dotgit, None)
+        discover_git_dir(environment, &sandbox.root.join(path), from_dotgit)
     };
     let location = find("main/a/b", false).unwrap().unwrap();
     assert_eq!(find("main", false).unwrap(), Some(location.clone()));

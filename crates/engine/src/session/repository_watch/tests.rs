@@ -1,7 +1,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use vigil_linux::inotify::DirectoryWatch;
 
 use super::*;
 use crate::prompt::{Prompt, PromptRequest};
@@ -33,8 +32,7 @@ fn repository() -> Sandbox {
 
 fn open(top: &Path) -> Session {
     let mut session = session_at(top, true);
-    // However slowly a test comes on, it asks one question after the other.
-    session.stillness.pause_max = Duration::MAX;
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
     session
 }
 
@@ -54,18 +52,15 @@ fn ask(session: &mut Session) -> (Prompt, bool) {
     )
 }
 
-/// Asks until the folders are known to be still; fails if that never is, though others leave an instance. The last answer.
+/// Asks until the folders are known to be still. The last answer.
 fn settle(session: &mut Session) -> Prompt {
-    let mut last = ask(session);
-    for _ in 0..25 * IN_A_ROW_MIN {
-        if last.1 {
-            return last.0;
+    for _ in 0..3 {
+        let (prompt, is_still) = ask(session);
+        if is_still {
+            return prompt;
         }
-        last = ask(session);
     }
-    let top = session.top().unwrap();
-    assert!(DirectoryWatch::new(top).is_err(), "it is not watched");
-    last.0
+    panic!("they are never still");
 }
 
 type Deed = fn(&Sandbox);
@@ -165,7 +160,7 @@ fn each_change_shows_at_once_though_the_folders_were_still() {
         if !["shallow", "unstaged by a flag", "rules to ignore"].contains(&what) {
             assert_ne!(before, after, "{what}: nothing changed");
         }
-        for _ in 0..2 * IN_A_ROW_MIN {
+        for _ in 0..3 {
             assert_eq!(ask(&mut session).0, right, "{what}, later");
         }
     }
@@ -175,7 +170,7 @@ fn each_change_shows_at_once_though_the_folders_were_still() {
 fn a_change_while_the_folders_are_first_watched_shows() {
     let sandbox = repository();
     let mut session = open(&sandbox.top());
-    for round in 0..3 * IN_A_ROW_MIN {
+    for round in 0..5 {
         // Between the proof and the answer.
         let still = session.still();
         sandbox.git(["tag", "-f", &format!("v/z{round:03}")]);
@@ -237,7 +232,7 @@ fn what_can_change_unheard_is_not_watched() {
         let sandbox = repository();
         deed(&sandbox);
         let mut session = open(&sandbox.top());
-        for _ in 0..3 * IN_A_ROW_MIN {
+        for _ in 0..3 {
             assert!(!ask(&mut session).1, "{what}");
         }
     }
@@ -266,30 +261,7 @@ fn linked_working_trees_are_watched_in_both_folders() {
 }
 
 #[test]
-fn nobody_who_asks_now_and_then_has_watches() {
-    let sandbox = repository();
-    let mut session = open(&sandbox.top());
-    let pause = Duration::from_secs(1);
-    let long_ago = Instant::now().checked_sub(2 * pause).unwrap();
-    for _ in 0..3 * IN_A_ROW_MIN {
-        session.stillness.pause_max = pause;
-        session.stillness.asked_at = Some(long_ago);
-        assert!(!ask(&mut session).1);
-        assert!(session.stillness.watched.is_none());
-    }
-    session.stillness.pause_max = Duration::MAX;
-    settle(&mut session);
-    let is_watched = session.stillness.watched.is_some();
-    session.rest();
-    assert_eq!(session.stillness.watched.is_some(), is_watched);
-    session.stillness.pause_max = pause;
-    session.stillness.asked_at = Some(long_ago);
-    session.rest();
-    assert!(session.stillness.watched.is_none());
-}
-
-#[test]
-fn many_references_take_more_questions() {
+fn many_references_are_watched() {
     let sandbox = repository();
     let tags: Vec<_> = (0..300)
         .map(|number| format!("create refs/tags/t{number} HEAD\n"))
@@ -298,11 +270,38 @@ fn many_references_take_more_questions() {
     assert!(output.status.success());
     let mut session = open(&sandbox.top());
     settle(&mut session);
-    sandbox.git(["tag", "more"]);
-    let questions = (0..100).take_while(|_| !ask(&mut session).1).count();
-    assert!(
-        questions >= IN_A_ROW_MIN + 300 / REFERENCES_PER_QUESTION,
-        "{questions}"
-    );
+    sandbox.git(["tag", "z"]);
+    assert_eq!(ask(&mut session).0.tag, "z");
+    assert!(ask(&mut session).1);
+}
+
+#[test]
+fn a_commit_has_no_tag_read_again() {
+    let sandbox = repository();
+    let mut session = open(&sandbox.top());
     settle(&mut session);
+    let stayed = |session: &mut Session| {
+        session.still();
+        session.repository_watch.as_mut().unwrap().tags_stayed()
+    };
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "more"]);
+    assert!(stayed(&mut session));
+    sandbox.git(["tag", "more"]);
+    assert!(!stayed(&mut session));
+    assert!(stayed(&mut session));
+}
+
+#[test]
+fn what_cannot_be_watched_is_tried_again_more_and_more_seldom() {
+    let mut refused = Refused::default();
+    let mut tries = Vec::new();
+    for question in 0..40 {
+        if refused.may_try() {
+            tries.push(question);
+            refused.note(true);
+        }
+    }
+    assert_eq!(tries, [0, 2, 5, 10, 19, 36]);
+    refused.note(false);
+    assert!(refused.may_try());
 }
