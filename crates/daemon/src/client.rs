@@ -145,47 +145,48 @@ impl Client {
     }
 
     fn converse(&self, request: &Request, same_program: bool) -> Result<Said, Unanswered> {
-        let end = Instant::now()
-            .checked_add(self.patience)
-            .ok_or(Unanswered::TooLong)?;
-        let (mut stream, pid) = self.connect()?;
+        let asked = self.greet_and_ask(&request.to_frame(), same_program, self.end()?);
+        asked.map(|(_, said)| said)
+    }
+
+    /// Until when whoever asks now waits.
+    fn end(&self) -> Result<Instant, Unanswered> {
+        let end = Instant::now().checked_add(self.patience);
+        end.ok_or(Unanswered::TooLong)
+    }
+
+    /// Asks for `request` on a new connection, which may be asked on.
+    fn greet_and_ask(
+        &self,
+        request: &[u8],
+        same_program: bool,
+        end: Instant,
+    ) -> Result<(Connection, Said), Unanswered> {
+        let mut connection = self.connect()?;
         let view = match self.is_about_files {
             true => view::of_process().ok_or(Unanswered::NoView)?,
             false => BString::default(),
         };
-        let hello = Hello::new(view);
-        let frames = [Request::Hello(hello).to_frame(), request.to_frame()];
-        if frames.iter().any(|frame| frame.len() > REQUEST_LEN_MAX) {
+        let hello = Request::Hello(Hello::new(view)).to_frame();
+        if hello.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
         }
-        let unanswered = |broken| match broken {
-            Broken::Late => Unanswered::Late { pid },
-            Broken::Protocol(_) | Broken::Closed | Broken::System(_) => Unanswered::Broken,
-        };
-        // Who refuses does so before he has read all: what he says counts.
-        let written = stream.write(&frames.concat(), end);
-        if let Err(broken @ Broken::Late) = written {
-            return Err(unanswered(broken));
-        }
-        let mut read = || {
-            let (kind, body) = stream.read(end)?;
-            Ok(Response::from_frame(kind, &body)?)
-        };
-        match read().map_err(unanswered)? {
+        connection.write(&[hello.as_slice(), request].concat(), end)?;
+        let pid = connection.pid;
+        match connection.read(end)? {
             Response::Welcome(program) if same_program && program != *protocol::program() => {
                 Err(Unanswered::Version { pid, program })
             }
-            Response::Welcome(_) => match read().map_err(unanswered)? {
-                Response::Refused(reason) => Err(Unanswered::Refused { pid, reason }),
-                response => Ok(Said { response, pid }),
-            },
-            Response::Refused(reason) => Err(Unanswered::Refused { pid, reason }),
+            Response::Welcome(_) => {
+                let response = connection.read(end)?;
+                Ok((connection, Said { response, pid }))
+            }
             _ => Err(Unanswered::Broken),
         }
     }
 
-    /// The connection, and the process at its other end, which is this user's.
-    fn connect(&self) -> Result<(Stream, u32), Unanswered> {
+    /// A connection to a process of this user.
+    fn connect(&self) -> Result<Connection, Unanswered> {
         let folder = self.place.open().map_err(|error| match error {
             PlaceError::Unusable {
                 source: Errno::NOENT,
@@ -213,6 +214,83 @@ impl Client {
             });
         }
         let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default();
-        Ok((Stream::new(socket, RESPONSE_LEN_MAX), pid))
+        let stream = Stream::new(socket, RESPONSE_LEN_MAX);
+        Ok(Connection { stream, pid })
+    }
+}
+
+/// Whoever asks often, and stays connected meanwhile.
+#[derive(Debug)]
+pub struct Caller {
+    client: Client,
+    kept: Option<Connection>,
+}
+
+impl Caller {
+    /// Asks as `client` would.
+    pub fn new(client: Client) -> Self {
+        Self { client, kept: None }
+    }
+
+    /// Asks for `request`, whose answer must be of this version of the program. Where the connection has ended since the last
+    /// question, or ends before there is an answer, a new one is tried, once.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub fn ask(&mut self, request: &Request) -> Result<Said, Unanswered> {
+        let (request, end) = (request.to_frame(), self.client.end()?);
+        // What comes late, or what follows it, is no answer to the next question.
+        if let Some(mut kept) = self.kept.take() {
+            let asked = kept.write(&request, end).and_then(|()| kept.read(end));
+            match asked {
+                Ok(response) => {
+                    let pid = kept.pid;
+                    self.kept = Some(kept);
+                    return Ok(Said { response, pid });
+                }
+                Err(Unanswered::Broken) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let (connection, said) = self.client.greet_and_ask(&request, true, end)?;
+        self.kept = Some(connection);
+        Ok(said)
+    }
+}
+
+/// A connection, and the process at its other end.
+#[derive(Debug)]
+struct Connection {
+    stream: Stream,
+    pid: u32,
+}
+
+impl Connection {
+    /// Sends `frames`, as far as they are taken: who refuses does so before he has read all, and what he says counts.
+    fn write(&self, frames: &[u8], end: Instant) -> Result<(), Unanswered> {
+        if frames.len() > REQUEST_LEN_MAX {
+            return Err(Unanswered::TooLong);
+        }
+        match self.stream.write(frames, end) {
+            Err(Broken::Late) => Err(Unanswered::Late { pid: self.pid }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next message, which is no refusal.
+    fn read(&mut self, end: Instant) -> Result<Response, Unanswered> {
+        let pid = self.pid;
+        let read = self
+            .stream
+            .read(end)
+            .and_then(|(kind, body)| Ok(Response::from_frame(kind, &body)?));
+        match read {
+            Ok(Response::Refused(reason)) => Err(Unanswered::Refused { pid, reason }),
+            Ok(response) => Ok(response),
+            Err(Broken::Late) => Err(Unanswered::Late { pid }),
+            Err(Broken::Protocol(_) | Broken::Closed | Broken::System(_)) => {
+                Err(Unanswered::Broken)
+            }
+        }
     }
 }

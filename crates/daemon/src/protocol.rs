@@ -38,6 +38,9 @@ pub const REQUEST_LEN_MAX: usize = 256 * 1024;
 /// The longest frame that a daemon sends. What is longer, whoever asks finds out by himself.
 pub const RESPONSE_LEN_MAX: usize = 4 * 1024 * 1024;
 
+/// The most bytes of memory that stay with a connection on which nothing is said.
+const KEPT_LEN_MAX: usize = 16 * 1024;
+
 /// The length of a frame's length.
 const LEN_LEN: usize = 4;
 
@@ -179,7 +182,15 @@ impl Frames {
         };
         let body = body.to_vec();
         self.buffer.drain(..LEN_LEN.saturating_add(len));
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_LEN_MAX {
+            self.buffer = Vec::new();
+        }
         Ok(Some((kind, body)))
+    }
+
+    /// Whether nothing is left of what was fed.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
     }
 }
 

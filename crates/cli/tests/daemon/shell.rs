@@ -1,6 +1,7 @@
 //! `vigil gitstatusd` as a shell drives it.
 
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::sandbox::{Sandbox, VIGIL};
@@ -44,6 +45,14 @@ impl Shell {
     pub(crate) fn children(&self) -> String {
         let pid = self.child.id();
         std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap()
+    }
+
+    /// The sockets that it has open, by their names in the kernel: it has none but those of the daemon.
+    pub(crate) fn daemon_sockets(&self) -> Vec<PathBuf> {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let open = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+        let is_socket = |path: &PathBuf| path.to_str().unwrap().starts_with("socket:");
+        open.filter(is_socket).collect()
     }
 
     /// Ends it.

@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
+use rustix::process::Signal;
+
 use super::sandbox::Sandbox;
 
 const HELLO: u8 = 1;
@@ -81,23 +83,38 @@ fn garbage_and_other_versions_are_refused_in_words() {
     sandbox.is_answered();
 }
 
+/// More than there are threads that answer.
+const MANY: usize = 70;
+
 #[test]
 fn half_messages_and_whoever_never_reads_hold_up_nobody() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     let mut halves = Vec::new();
-    for len in [0, 1, 4, 5, 20] {
+    for len in [0, 1, 4, 5, 20].into_iter().cycle().take(MANY) {
         let mut stream = sandbox.connect();
         stream.write_all(&hello(1)[..len]).unwrap();
         halves.push(stream);
     }
-    let mut silent = sandbox.connect();
-    silent.set_nonblocking(true).unwrap();
-    silent.write_all(&hello(1)).unwrap();
     let many = frame(DESCRIBE, b"").repeat(10_000);
-    // As much as they take: some wait for what they wrote to be read.
-    while silent.write(&many).is_ok() {}
+    let mut silent = Vec::new();
+    for _ in 0..MANY {
+        let mut stream = sandbox.connect();
+        stream.set_nonblocking(true).unwrap();
+        stream.write_all(&hello(1)).unwrap();
+        // As much as they take: what follows waits for the answers to be read.
+        while stream.write(&many).is_ok() {}
+        silent.push(stream);
+    }
     sandbox.is_answered();
+    // Nobody had to lose patience with them first.
+    for stream in &mut silent {
+        let error = stream.write(&many).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    }
+    for stream in &mut halves {
+        stream.write_all(b"\0").unwrap();
+    }
     drop((halves, silent));
     sandbox.is_answered();
 }
@@ -105,19 +122,61 @@ fn half_messages_and_whoever_never_reads_hold_up_nobody() {
 #[test]
 fn too_many_connections_are_closed_at_once() {
     let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    let mut streams: Vec<UnixStream> = (0..300).map(|_| sandbox.connect()).collect();
-    // Those beyond what is allowed see the end.
-    let mut last = streams.pop().unwrap();
-    assert_eq!(all_of(&mut last), b"");
-    // There is no room, and the answer is right.
-    let output = sandbox.vigil("work", &["status", "-s"]);
-    assert_eq!(
-        (output.status.code(), output.stdout.as_slice()),
-        (Some(0), &b""[..])
-    );
-    assert_eq!(output.stderr, b"");
-    drop(streams);
-    while sandbox.daemon(&["status"]).0 != Some(0) {}
+    let serving = sandbox.serve();
+    let mut streams: Vec<UnixStream> = (0..400).map(|_| sandbox.connect()).collect();
+    // On the first ones nothing has happened for longest.
+    let last = streams.split_off(399);
+    for stream in &mut streams[..100] {
+        assert_eq!(all_of(stream), b"");
+    }
+    let open = std::fs::read_dir(format!("/proc/{}/fd", serving.pid())).unwrap();
+    assert!(open.count() < 300);
     sandbox.is_answered();
+    // Who comes last is let in, as are those who come after him.
+    for mut stream in last {
+        stream.write_all(&hello(1)).unwrap();
+        let mut head = [0; 5];
+        stream.read_exact(&mut head).unwrap();
+        assert_eq!(head[4], WELCOME);
+    }
+    drop(streams);
+    sandbox.is_answered();
+}
+
+#[test]
+fn a_connection_is_kept_and_may_be_closed_at_any_time() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "work");
+    let kept = shell.daemon_sockets();
+    assert_eq!(kept.len(), 1);
+    for directory in ["work", "work/dir", "missing"] {
+        shell.ask(&sandbox, directory);
+        assert_eq!(shell.daemon_sockets(), kept, "{directory}");
+    }
+    assert_eq!(sandbox.counts().0, 4);
+    // Its place is taken by others, and it does not notice.
+    let others: Vec<UnixStream> = (0..300).map(|_| sandbox.connect()).collect();
+    let answer = shell.ask(&sandbox, "work");
+    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    assert_ne!(shell.daemon_sockets(), kept);
+    assert_eq!(sandbox.counts().0, 5);
+    drop(others);
+}
+
+#[test]
+fn a_shell_asks_the_daemon_that_has_taken_the_place_of_another() {
+    let sandbox = Sandbox::with_repository();
+    let mut serving = sandbox.serve();
+    let mut shell = sandbox.shell();
+    let first = shell.ask(&sandbox, "work");
+    for which in [Signal::TERM, Signal::KILL] {
+        serving.signal(which);
+        serving.wait();
+        serving = sandbox.serve();
+        assert_eq!(shell.ask(&sandbox, "work"), first);
+        assert_eq!(sandbox.counts(), (1, 0));
+    }
+    assert_eq!(shell.children(), "");
 }

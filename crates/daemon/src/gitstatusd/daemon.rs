@@ -11,7 +11,7 @@ use vigil_git::environment::Environment;
 
 use super::options::Options;
 use super::request::Request;
-use crate::client::{Client, Unanswered};
+use crate::client::{Caller, Client, Unanswered};
 use crate::protocol::{self, PromptQuestion, Response};
 use crate::{start, variables};
 
@@ -25,7 +25,7 @@ const START_PAUSE: Duration = Duration::from_secs(30);
 /// The user's daemon, as one who asks often knows it.
 pub(super) struct Daemon {
     /// `None` where none is wanted.
-    client: Option<Client>,
+    caller: Option<Caller>,
     environment: Environment,
     request: PromptRequest,
     summary_len_max: usize,
@@ -42,7 +42,7 @@ impl Daemon {
     /// The daemon of the user of `environment`, if he wants one.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
-            client: is_wanted(environment).then(|| Client::of_command(environment)),
+            caller: is_wanted(environment).then(|| Caller::new(Client::of_command(environment))),
             environment: environment.clone(),
             request: options.prompt_request(),
             summary_len_max: options.summary_len_max,
@@ -56,7 +56,7 @@ impl Daemon {
 
     /// The response to `request`, if the daemon has one in time. Where none runs, one is started for the next request.
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
-        let client = self.client.as_ref()?;
+        let caller = self.caller.as_mut()?;
         let directory = request.path()?;
         if self.asks_from.is_some_and(|then| Instant::now() < then) {
             return None;
@@ -72,7 +72,7 @@ impl Daemon {
             from_git_dir: request.from_git_dir,
             variables: self.variables.clone(),
         });
-        match client.ask(&question) {
+        match caller.ask(&question) {
             Ok(said) => {
                 self.pause = PAUSE_MIN;
                 match said.response {

@@ -1,0 +1,128 @@
+//! One connection, as the daemon has it: it is read from and written to as far as that goes at once, and nobody waits for it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::protocol::{Frames, ProtocolError, REQUEST_LEN_MAX};
+use crate::stream::Broken;
+
+/// A client's connection, whose socket does not block.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: OwnedFd,
+    frames: Frames,
+    /// What has not gone out yet.
+    unsent: Vec<u8>,
+    greeting: Greeting,
+}
+
+/// What is known of who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// Nothing yet.
+    Awaited,
+    /// One who sees files as this process does,
+    Alike,
+    /// or otherwise.
+    Otherwise,
+}
+
+impl Connection {
+    pub(super) fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            frames: Frames::new(REQUEST_LEN_MAX),
+            unsent: Vec::new(),
+            greeting: Greeting::Awaited,
+        }
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(super) fn greeting(&self) -> Greeting {
+        self.greeting
+    }
+
+    pub(super) fn greet(&mut self, greeting: Greeting) {
+        self.greeting = greeting;
+    }
+
+    /// How many bytes wait for whoever is there to read.
+    pub(super) fn unsent(&self) -> usize {
+        self.unsent.len()
+    }
+
+    /// Whether nothing is under way, in either direction.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.greeting != Greeting::Awaited && self.unsent.is_empty() && self.frames.is_empty()
+    }
+
+    /// Takes what has come, a part of it if it is much.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(super) fn receive(&mut self) -> Result<(), Broken> {
+        let mut buffer = [0; 16 * 1024];
+        match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
+            Ok((_, 0)) | Err(Errno::CONNRESET) => Err(Broken::Closed),
+            Ok((_, len)) => {
+                self.frames.feed(buffer.get(..len).unwrap_or_default());
+                Ok(())
+            }
+            Err(Errno::INTR | Errno::AGAIN) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next whole frame of what was received: its kind and its body.
+    ///
+    /// # Errors
+    /// What came is none.
+    pub(super) fn take(&mut self) -> Result<Option<(u8, Vec<u8>)>, ProtocolError> {
+        self.frames.take()
+    }
+
+    /// Sends `frame`, and keeps what does not go out at once.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(super) fn send(&mut self, frame: Vec<u8>) -> Result<(), Broken> {
+        if self.unsent.is_empty() {
+            self.unsent = frame;
+        } else {
+            self.unsent.extend_from_slice(&frame);
+        }
+        self.flush()
+    }
+
+    /// Sends of what was kept as much as goes.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(super) fn flush(&mut self) -> Result<(), Broken> {
+        let mut sent = 0;
+        let end = loop {
+            let rest = self.unsent.get(sent..).unwrap_or_default();
+            if rest.is_empty() {
+                break Ok(());
+            }
+            match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Ok(len) => sent = sent.saturating_add(len),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break Ok(()),
+                Err(Errno::PIPE | Errno::CONNRESET) => break Err(Broken::Closed),
+                Err(error) => break Err(error.into()),
+            }
+        };
+        if sent >= self.unsent.len() {
+            self.unsent = Vec::new();
+        } else {
+            self.unsent.drain(..sent);
+        }
+        end
+    }
+}

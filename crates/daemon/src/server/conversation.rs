@@ -1,0 +1,184 @@
+//! What is said on a connection.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use rustix::io::Errno;
+use vigil_linux::memory;
+
+use super::connection::{Connection, Greeting};
+use super::connections::Connections;
+use crate::answers::{Answers, StatusWriter};
+use crate::panics;
+use crate::protocol::{Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, program};
+use crate::statistics::Statistics;
+use crate::stream::Broken;
+use crate::view;
+
+/// Who has all connections, and an answer for them.
+pub(super) struct Host {
+    answers: Answers,
+    statistics: Statistics,
+    connections: Connections,
+    view: Option<BString>,
+    ends: OwnedFd,
+}
+
+impl Host {
+    /// Has `writer` write what `vigil status` says, and writes to `ends`, an eventfd(2), when it is told to end.
+    ///
+    /// # Errors
+    /// The system.
+    pub(super) fn new(writer: Box<dyn StatusWriter>, ends: OwnedFd) -> Result<Self, Errno> {
+        Ok(Self {
+            answers: Answers::new(writer),
+            statistics: Statistics::new(),
+            connections: Connections::new()?,
+            view: view::of_process(),
+            ends,
+        })
+    }
+
+    pub(super) fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    pub(super) fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
+    /// Whether nobody has asked for `time`, and nobody is being answered.
+    pub(super) fn is_idle_for(&self, time: Duration) -> bool {
+        self.connections.taken() == 0 && self.statistics.summary().idle >= time
+    }
+
+    /// Waits until something comes on a connection, calls `begin`, and answers. False if nothing will come any more.
+    pub(super) fn attend_to_next(&self, begin: &dyn Fn()) -> bool {
+        let Ok(mut turn) = self.connections.next() else {
+            let _ = self.end();
+            return false;
+        };
+        begin();
+        // A defect in one answer is caught where it is made; here it costs the connection.
+        let attended = panics::catch(|| turn.connection().map(|one| self.attend(one)));
+        if let Ok(Some(Ok(()))) = attended {
+            turn.give_back();
+        }
+        true
+    }
+
+    fn end(&self) -> Result<usize, Errno> {
+        rustix::io::write(&self.ends, &1u64.to_ne_bytes())
+    }
+
+    /// Answers what has come, as long as the answers are taken.
+    fn attend(&self, connection: &mut Connection) -> Result<(), Broken> {
+        connection.flush()?;
+        let attended = self
+            .answer_all(connection)
+            .and_then(|()| match connection.unsent() {
+                0 => connection
+                    .receive()
+                    .and_then(|()| self.answer_all(connection)),
+                _ => Ok(()),
+            });
+        if let Err(Broken::Protocol(error)) = &attended {
+            let refused = Response::Refused(error.to_string().into());
+            let _ = connection.send(refused.to_frame());
+        }
+        attended
+    }
+
+    /// Answers the whole messages of what has been received.
+    fn answer_all(&self, connection: &mut Connection) -> Result<(), Broken> {
+        while connection.unsent() == 0 {
+            match connection.take() {
+                Ok(Some((kind, body))) => self.answer(connection, kind, body)?,
+                Ok(None) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, connection: &mut Connection, kind: u8, body: Vec<u8>) -> Result<(), Broken> {
+        let start = Instant::now();
+        let request = Request::from_frame(kind, &body);
+        drop(body);
+        let is_alike = match connection.greeting() {
+            Greeting::Awaited => return self.greet(connection, request),
+            greeting => greeting == Greeting::Alike,
+        };
+        let answer = match &request? {
+            Request::Hello(_) => return Err(ProtocolError::Message(kind).into()),
+            Request::Ping => return connection.send(Response::Done.to_frame()),
+            Request::Stop => {
+                let told = connection.send(Response::Done.to_frame());
+                self.end()?;
+                return told;
+            }
+            Request::Describe => {
+                let description = Response::Description(self.describe());
+                return connection.send(description.to_frame());
+            }
+            Request::Status(_) | Request::Prompt(_) if !is_alike => {
+                let elsewhere = Response::Yourself("files are seen otherwise here".into());
+                self.statistics.note(start, false);
+                return connection.send(elsewhere.to_frame());
+            }
+            Request::Status(question) => self.answers.status(question),
+            Request::Prompt(question) => self.answers.prompt(question),
+        };
+        let mut frame = answer.response.to_frame();
+        let mut is_answered = !matches!(answer.response, Response::Yourself(_));
+        if frame.len() > RESPONSE_LEN_MAX {
+            frame = Response::Yourself("the answer is too long".into()).to_frame();
+            is_answered = false;
+        }
+        drop(answer.response);
+        self.statistics.note(start, is_answered);
+        let sent = connection.send(frame);
+        if let Some(slot) = answer.slot {
+            slot.save();
+        }
+        sent
+    }
+
+    fn greet(
+        &self,
+        connection: &mut Connection,
+        request: Result<Request, ProtocolError>,
+    ) -> Result<(), Broken> {
+        let hello = match request {
+            Ok(Request::Hello(hello)) => hello,
+            // What begins otherwise is no client of any version.
+            Ok(_) | Err(ProtocolError::Message(_)) => return Err(ProtocolError::NoHello.into()),
+            Err(error) => return Err(error.into()),
+        };
+        connection.greet(match self.view.as_ref() == Some(&hello.view) {
+            true => Greeting::Alike,
+            false => Greeting::Otherwise,
+        });
+        connection.send(Response::Welcome(program().clone()).to_frame())
+    }
+
+    fn describe(&self) -> Description {
+        let (repositories, files) = self.answers.sessions().sizes();
+        let summary = self.statistics.summary();
+        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Description {
+            pid: std::process::id(),
+            program: program().clone(),
+            repositories: repositories as u64,
+            files: files as u64,
+            watches: self.answers.watches() as u64,
+            memory: memory::resident().unwrap_or(0),
+            questions: summary.questions,
+            declined: summary.declined,
+            median_us: us(summary.median),
+            last_us: us(summary.last),
+            running_s: summary.running.as_secs(),
+        }
+    }
+}
