@@ -51,7 +51,8 @@ pub fn frames<'a>(
     (all, None)
 }
 
-/// What the message of `kind` with `body` is when it is written again: as a request, and as a response.
+/// What the message of `kind` with `body` is when it is written again: as a request, and as a response. Of what says how a
+/// daemon is, nothing is left that is not known here.
 pub fn message(kind: u8, body: &[u8]) -> [Option<Vec<u8>>; 2] {
     [
         Request::from_frame(kind, body)

@@ -3,6 +3,7 @@
 //! Nothing that comes is believed: lengths are bounded before anything is kept, and a message that is not quite as written
 //! down is none.
 
+mod description;
 mod message;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::stat::stat_path;
 
+pub use self::description::{Description, RepositoryDescription};
 pub use self::message::{Request, Response};
 
 /// The version of the protocol. Those who speak another one understand a hello and a refusal, and nothing else.
@@ -96,33 +98,6 @@ pub struct PromptQuestion {
     pub from_git_dir: bool,
     /// The environment's variables that count, without those about one repository.
     pub variables: Vec<(BString, BString)>,
-}
-
-/// How a daemon is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description {
-    /// The process.
-    pub pid: u32,
-    /// The version of its program.
-    pub program: BString,
-    /// How many repositories it keeps in memory,
-    pub repositories: u64,
-    /// with so many tracked files,
-    pub files: u64,
-    /// hearing of changes in so many folders,
-    pub watches: u64,
-    /// in so many bytes of memory.
-    pub memory: u64,
-    /// How many questions it has answered,
-    pub questions: u64,
-    /// and how many it has left to whoever asked.
-    pub declined: u64,
-    /// How long an answer took of late, in microseconds: half of them no longer than this,
-    pub median_us: u64,
-    /// and the last one.
-    pub last_us: u64,
-    /// How long it has been running, in seconds.
-    pub running_s: u64,
 }
 
 /// What is no message.

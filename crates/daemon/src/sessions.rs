@@ -3,9 +3,10 @@
 //!
 //! Each is answered for by one thread at a time, and none waits for another's.
 
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bstr::BString;
@@ -17,6 +18,8 @@ use vigil_store::NoSteps;
 
 use crate::declined::Declined;
 use crate::panics;
+use crate::protocol::RepositoryDescription;
+use crate::statistics::{Statistics, micros};
 
 /// The most that are kept.
 const KEPT_MAX: usize = 64;
@@ -40,6 +43,10 @@ pub(crate) struct Slot {
     kept: Mutex<Kept>,
     /// How many files are tracked in it.
     files: AtomicUsize,
+    /// The top of its working tree, once there was an answer.
+    top: OnceLock<PathBuf>,
+    /// What was asked about it.
+    pub(crate) statistics: Statistics,
 }
 
 /// What is known of one working copy.
@@ -97,19 +104,35 @@ impl Sessions {
         drop(old);
     }
 
-    /// How many repositories there are, and how many files are tracked in them.
-    pub(crate) fn sizes(&self) -> (usize, usize) {
+    /// What there is to tell of each repository. The one that was asked about last is the first.
+    pub(crate) fn describe(&self) -> Vec<RepositoryDescription> {
         let all = self.0.lock();
-        let mut seen: Vec<&Location> = Vec::new();
-        let mut files = 0usize;
+        let mut by_location: Vec<(&Location, Vec<&Slot>)> = Vec::new();
         for known in all.iter().rev() {
-            let count = known.slot.files.load(Ordering::Relaxed);
-            if !seen.contains(&&known.key.location) {
-                seen.push(&known.key.location);
-                files = files.saturating_add(count);
+            let location = &known.key.location;
+            match by_location.iter_mut().find(|(seen, _)| *seen == location) {
+                Some((_, slots)) => slots.push(&known.slot),
+                None => by_location.push((location, vec![&known.slot])),
             }
         }
-        (seen.len(), files)
+        let described = by_location.into_iter().map(|(location, slots)| {
+            let summary = Statistics::summary_of(slots.iter().map(|slot| &slot.statistics));
+            let files = slots.iter().map(|slot| slot.files.load(Ordering::Relaxed));
+            let top = slots.iter().find_map(|slot| slot.top.get());
+            let path = top.map_or_else(|| location.git_dir(), PathBuf::clone);
+            RepositoryDescription {
+                path: BString::from(path.into_os_string().into_vec()),
+                files: files.max().unwrap_or_default() as u64,
+                watches: None,
+                memory: None,
+                questions: summary.questions,
+                median_us: micros(summary.median),
+                last_us: micros(summary.last),
+                asked_s: summary.idle.as_secs(),
+                scanned: Vec::new(),
+            }
+        });
+        described.collect()
     }
 }
 
@@ -163,6 +186,9 @@ impl Slot {
             ));
         }
         self.files.store(session.tracked_files(), Ordering::Relaxed);
+        if let Some(top) = &session.repository().work_tree {
+            self.top.get_or_init(|| top.clone());
+        }
         kept.session = Some(session);
         answer
     }

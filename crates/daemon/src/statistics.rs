@@ -8,6 +8,11 @@ use parking_lot::Mutex;
 /// Of so many answers the times are known.
 const TIMES_MAX: usize = 128;
 
+/// `time` in whole microseconds.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// The number of questions, and how long answers took of late.
 pub(crate) struct Statistics {
     since: Instant,
@@ -63,17 +68,55 @@ impl Statistics {
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        let inner = self.inner.lock();
-        let mut times: Vec<Duration> = inner.times.iter().copied().collect();
+        Self::summary_of([self])
+    }
+
+    /// Of several, as if all questions had been noted in one.
+    pub(crate) fn summary_of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Summary {
+        let mut summary = Summary::default();
+        let mut times: Vec<Duration> = Vec::new();
+        let mut asked_at = None;
+        for one in all {
+            let inner = one.inner.lock();
+            summary.questions = summary.questions.saturating_add(inner.questions);
+            summary.declined = summary.declined.saturating_add(inner.declined);
+            summary.running = summary.running.max(one.since.elapsed());
+            times.extend(&inner.times);
+            if asked_at.is_none_or(|asked_at| asked_at <= inner.asked_at) {
+                asked_at = Some(inner.asked_at);
+                summary.last = inner.times.back().copied().unwrap_or(summary.last);
+            }
+        }
         times.sort_unstable();
         let median = times.get(times.len() / 2).copied();
-        Summary {
-            questions: inner.questions,
-            declined: inner.declined,
-            median: median.unwrap_or_default(),
-            last: inner.times.back().copied().unwrap_or_default(),
-            running: self.since.elapsed(),
-            idle: inner.asked_at.elapsed(),
-        }
+        summary.median = median.unwrap_or_default();
+        summary.idle = asked_at.map_or(Duration::ZERO, |asked_at| asked_at.elapsed());
+        summary
+    }
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_are_told_of_as_one() {
+        let [one, two, none] = [(); 3].map(|()| Statistics::new());
+        let ago = |ms| Instant::now() - Duration::from_millis(ms);
+        one.note(ago(3000), true);
+        one.note(ago(1000), true);
+        two.note(ago(2000), true);
+        two.note(ago(9000), false);
+        let summary = Statistics::summary_of([&two, &one]);
+        assert_eq!((summary.questions, summary.declined), (3, 1));
+        let median_s = summary.median.as_secs();
+        assert_eq!((median_s, summary.last.as_secs()), (2, 2));
+        assert_eq!(none.summary().median, Duration::ZERO);
     }
 }

@@ -10,4 +10,5 @@ mod life;
 mod older;
 mod sandbox;
 mod shell;
+mod shown;
 mod strangers;

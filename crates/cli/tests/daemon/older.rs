@@ -39,8 +39,10 @@ fn converse(mut stream: UnixStream) -> bool {
     let kind = read(&mut stream);
     let answer = match kind {
         Some(DESCRIBE) => {
-            let pid = std::process::id().to_le_bytes();
-            frame(DESCRIPTION, &[&pid[..], &text(b"0.0.9"), &[0; 72]].concat())
+            let pid = u64::from(std::process::id()).to_le_bytes();
+            let field = |key: u32, value: &[u8]| [&key.to_le_bytes()[..], &text(value)].concat();
+            let fields = [field(99, b"x"), field(1, &pid), field(2, b"0.0.9")].concat();
+            frame(DESCRIPTION, &fields)
         }
         Some(STATUS) => frame(
             ANSWER,

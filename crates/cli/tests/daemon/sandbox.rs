@@ -94,24 +94,23 @@ impl Sandbox {
         Serving::start(self.command(VIGIL, "", &["daemon", "run"]))
     }
 
-    /// How many questions the daemon has answered, and how many not.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    /// What the daemon tells of itself.
+    pub(crate) fn described(&self) -> serde_json::Value {
         let (code, text) = self.daemon(&["status", "--json"]);
         assert_eq!(code, Some(0), "{text}");
-        (number(&text, "questions"), number(&text, "declined"))
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// How many questions the daemon has answered, and how many not.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let daemon = self.described();
+        let count = |key: &str| daemon[key].as_u64().unwrap();
+        (count("questions"), count("declined"))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         std::fs::read_dir(self.run()).unwrap().next().is_none()
     }
-}
-
-/// The number that the JSON object `text` has under `key`.
-fn number(text: &str, key: &str) -> u64 {
-    let start = text.find(&format!("\"{key}\":")).unwrap() + key.len() + 3;
-    let rest = &text[start..];
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
-    rest[..end].parse().unwrap()
 }
 
 /// The process that `text` names, as `pid 1` or `(pid 1)`.

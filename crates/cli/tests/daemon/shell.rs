@@ -55,6 +55,12 @@ impl Shell {
         open.filter(is_socket).collect()
     }
 
+    /// Kills it.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends it.
     pub(crate) fn end(self) {
         let Self {

@@ -180,3 +180,18 @@ fn a_shell_asks_the_daemon_that_has_taken_the_place_of_another() {
     }
     assert_eq!(shell.children(), "");
 }
+
+#[test]
+fn whoever_is_killed_or_ends_leaves_no_connection() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let connections = || sandbox.described()["connections"].as_u64().unwrap();
+    let [mut ended, mut killed] = [(); 2].map(|()| sandbox.shell());
+    for shell in [&mut ended, &mut killed] {
+        shell.ask(&sandbox, "work");
+    }
+    assert_eq!(connections(), 3);
+    ended.end();
+    killed.kill();
+    while connections() > 1 {}
+}

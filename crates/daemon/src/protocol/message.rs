@@ -226,21 +226,7 @@ impl Response {
             }
             Self::Done => DONE,
             Self::Description(daemon) => {
-                body.u32(daemon.pid);
-                body.bytes(&daemon.program);
-                for value in [
-                    daemon.repositories,
-                    daemon.files,
-                    daemon.watches,
-                    daemon.memory,
-                    daemon.questions,
-                    daemon.declined,
-                    daemon.median_us,
-                    daemon.last_us,
-                    daemon.running_s,
-                ] {
-                    number(&mut body, value);
-                }
+                daemon.write(&mut body);
                 DESCRIPTION
             }
             Self::Answer {
@@ -275,19 +261,7 @@ impl Response {
                 WELCOME => Self::Welcome(body.bytes()?),
                 REFUSED => Self::Refused(body.bytes()?),
                 DONE => Self::Done,
-                DESCRIPTION => Self::Description(Description {
-                    pid: body.u32()?,
-                    program: body.bytes()?,
-                    repositories: read_number(body)?,
-                    files: read_number(body)?,
-                    watches: read_number(body)?,
-                    memory: read_number(body)?,
-                    questions: read_number(body)?,
-                    declined: read_number(body)?,
-                    median_us: read_number(body)?,
-                    last_us: read_number(body)?,
-                    running_s: read_number(body)?,
-                }),
+                DESCRIPTION => Self::Description(Description::read(body)?),
                 ANSWER => {
                     let code = u8::try_from(body.u32()?).ok()?;
                     Self::Answer {
@@ -434,19 +408,6 @@ mod tests {
             Response::Welcome("1.2.3".into()),
             Response::Refused("no".into()),
             Response::Done,
-            Response::Description(Description {
-                pid: 1,
-                program: "1.2.3".into(),
-                repositories: 2,
-                files: 3,
-                watches: 10,
-                memory: 4,
-                questions: 5,
-                declined: 6,
-                median_us: 7,
-                last_us: 8,
-                running_s: 9,
-            }),
             Response::Answer {
                 stdout: b"out".to_vec(),
                 stderr: Vec::new(),

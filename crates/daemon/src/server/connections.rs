@@ -44,6 +44,7 @@ pub(super) struct Turn<'a> {
     connections: &'a Connections,
     id: u64,
     connection: Option<Connection>,
+    is_over: bool,
 }
 
 impl Connections {
@@ -101,9 +102,15 @@ impl Connections {
                     connections: self,
                     id,
                     connection: Some(resting.connection),
+                    is_over: false,
                 });
             }
         }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.inner.lock().len()
     }
 
     /// How many of them are worked on.
@@ -159,9 +166,11 @@ impl Turn<'_> {
             return;
         };
         let mut inner = self.connections.inner.lock();
+        self.is_over = true;
+        inner.taken = inner.taken.saturating_sub(1);
         let unsent = connection.unsent();
         if unsent > 0 && inner.unsent().saturating_add(unsent) > UNSENT_MAX {
-            return drop((inner, connection));
+            return;
         }
         let (epoll, data) = (&self.connections.epoll, EventData::new_u64(self.id));
         if epoll::modify(epoll, connection.socket(), data, wanted(&connection)).is_ok() {
@@ -172,8 +181,10 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut inner = self.connections.inner.lock();
-        inner.taken = inner.taken.saturating_sub(1);
+        if !self.is_over {
+            let mut inner = self.connections.inner.lock();
+            inner.taken = inner.taken.saturating_sub(1);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::connections::Connections;
 use crate::answers::{Answers, StatusWriter};
 use crate::panics;
 use crate::protocol::{Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, program};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
 
@@ -140,6 +140,7 @@ impl Host {
         self.statistics.note(start, is_answered);
         let sent = connection.send(frame);
         if let Some(slot) = answer.slot {
+            slot.statistics.note(start, is_answered);
             slot.save();
         }
         sent
@@ -164,21 +165,19 @@ impl Host {
     }
 
     fn describe(&self) -> Description {
-        let (repositories, files) = self.answers.sessions().sizes();
         let summary = self.statistics.summary();
-        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Description {
             pid: std::process::id(),
             program: program().clone(),
-            repositories: repositories as u64,
-            files: files as u64,
-            watches: self.answers.watches() as u64,
+            running_s: summary.running.as_secs(),
+            connections: self.connections.len() as u64,
             memory: memory::resident().unwrap_or(0),
+            watches: self.answers.watches() as u64,
             questions: summary.questions,
             declined: summary.declined,
-            median_us: us(summary.median),
-            last_us: us(summary.last),
-            running_s: summary.running.as_secs(),
+            median_us: micros(summary.median),
+            last_us: micros(summary.last),
+            repositories: self.answers.sessions().describe(),
         }
     }
 }

@@ -1,0 +1,179 @@
+//! The same for people: a line about the process, and a table of the repositories.
+
+use bstr::{BString, ByteSlice};
+use vigil_daemon::protocol::Description;
+use vigil_model::quote::{QuoteRule, append_quoted};
+
+use super::{files, version};
+use crate::reply::bytes;
+
+const HEADINGS: [&str; 7] = [
+    "files",
+    "watches",
+    "memory",
+    "questions",
+    "median",
+    "last",
+    "asked",
+];
+
+/// One row: numbers, what they are about, and what is said below it.
+struct Row {
+    cells: [String; HEADINGS.len()],
+    name: BString,
+    notes: Vec<BString>,
+}
+
+/// The process first, a row for each repository, and the totals.
+pub(super) fn write(daemon: &Description) -> Vec<u8> {
+    let mut rows = vec![Row {
+        cells: HEADINGS.map(str::to_owned),
+        name: "repository".into(),
+        notes: Vec::new(),
+    }];
+    for repository in &daemon.repositories {
+        let unknown = || "-".to_owned();
+        rows.push(Row {
+            cells: [
+                repository.files.to_string(),
+                repository
+                    .watches
+                    .map_or_else(unknown, |count| count.to_string()),
+                repository.memory.map_or_else(unknown, mebibytes),
+                repository.questions.to_string(),
+                ms(repository.median_us),
+                ms(repository.last_us),
+                format!("{} ago", time(repository.asked_s)),
+            ],
+            name: shown(&repository.path),
+            notes: repository
+                .scanned
+                .iter()
+                .map(|(path, reason)| {
+                    let path = match path.is_empty() {
+                        true => ".".into(),
+                        false => shown(path),
+                    };
+                    bytes!["looked at each time: ", path, " (", shown(reason), ")"].into()
+                })
+                .collect(),
+        });
+    }
+    rows.push(Row {
+        cells: [
+            files(daemon).to_string(),
+            daemon.watches.to_string(),
+            mebibytes(daemon.memory),
+            daemon.questions.to_string(),
+            ms(daemon.median_us),
+            ms(daemon.last_us),
+            String::new(),
+        ],
+        name: "total".into(),
+        notes: Vec::new(),
+    });
+    let mut out = format!(
+        "pid {}\nversion {}, running for {}, {} connected, {} left to those who asked\n\n",
+        daemon.pid,
+        version(daemon),
+        time(daemon.running_s),
+        daemon.connections,
+        daemon.declined,
+    )
+    .into_bytes();
+    let widths: [usize; HEADINGS.len()] = std::array::from_fn(|column| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(column));
+        cells.map(String::len).max().unwrap_or_default()
+    });
+    for row in rows {
+        for (cell, width) in row.cells.iter().zip(widths) {
+            out.extend_from_slice(format!("{cell:>width$}  ").as_bytes());
+        }
+        out.extend_from_slice(&row.name);
+        out.push(b'\n');
+        for note in row.notes {
+            out.extend_from_slice(b"    ");
+            out.extend_from_slice(&note);
+            out.push(b'\n');
+        }
+    }
+    out
+}
+
+/// `text` as a terminal may have it: what would move its cursor is quoted, as git quotes paths.
+fn shown(text: &BString) -> BString {
+    let rule = QuoteRule {
+        high_bytes: false,
+        spaces: false,
+    };
+    let mut out = Vec::new();
+    append_quoted(&mut out, text.as_bstr(), rule);
+    out.into()
+}
+
+fn ms(us: u64) -> String {
+    format!("{}.{:03} ms", us / 1000, us % 1000)
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+fn time(s: u64) -> String {
+    match (s / 3600, s / 60) {
+        (0, 0) => format!("{s} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, _) => format!("{hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_daemon::protocol::RepositoryDescription;
+
+    use super::*;
+
+    #[test]
+    fn the_process_comes_first_and_numbers_stand_below_each_other() {
+        let repository = |path: &str, files, watches| RepositoryDescription {
+            path: path.into(),
+            files,
+            watches,
+            questions: 2,
+            median_us: 1500,
+            last_us: 90,
+            asked_s: files,
+            ..RepositoryDescription::default()
+        };
+        let mut odd = repository("/odd\nname", 4000, Some(7));
+        odd.memory = Some(3 << 19);
+        odd.scanned = vec![
+            ("a b".into(), "other file system".into()),
+            ("".into(), "why".into()),
+        ];
+        let daemon = Description {
+            pid: 7,
+            program: "1.2.3 4.5.6".into(),
+            running_s: 7200,
+            connections: 2,
+            memory: 5 << 20,
+            watches: 12,
+            questions: 4,
+            declined: 1,
+            median_us: 1500,
+            last_us: 90,
+            repositories: vec![repository("/work", 3, None), odd],
+        };
+        let want = r#"pid 7
+version 1.2.3, running for 2 h, 2 connected, 1 left to those who asked
+
+files  watches   memory  questions    median      last    asked  repository
+    3        -        -          2  1.500 ms  0.090 ms  3 s ago  /work
+ 4000        7  1.5 MiB          2  1.500 ms  0.090 ms  1 h ago  "/odd\nname"
+    looked at each time: a b (other file system)
+    looked at each time: . (why)
+ 4003       12  5.0 MiB          4  1.500 ms  0.090 ms           total
+"#;
+        assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);
+    }
+}

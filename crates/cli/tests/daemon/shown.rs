@@ -1,0 +1,51 @@
+//! What `vigil daemon status` tells of the repositories.
+
+use super::sandbox::Sandbox;
+
+#[test]
+fn each_repository_has_a_row_however_it_was_asked_about() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.repository("odd\nname", &[]);
+    sandbox.write("odd\nname/more", "");
+    sandbox.git_in("odd\nname", &["add", "more"]);
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "odd\nname");
+    shell.ask(&sandbox, "work");
+    sandbox.vigil("work/dir", &["status"]);
+    sandbox.vigil("odd\nname", &["status"]);
+    shell.ask(&sandbox, "odd\nname");
+    let daemon = sandbox.described();
+    let rows: Vec<(&str, u64, u64)> = daemon["repositories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert!(row["last_us"].as_u64().unwrap() > 0);
+            assert!(row["median_us"].as_u64().unwrap() > 0);
+            let count = |key: &str| row[key].as_u64().unwrap();
+            (
+                row["path"].as_str().unwrap(),
+                count("files"),
+                count("questions"),
+            )
+        })
+        .collect();
+    let [odd, work] = ["odd\nname", "work"].map(|name| sandbox.path(name));
+    let want = [
+        (odd.to_str().unwrap(), 3, 3),
+        (work.to_str().unwrap(), 2, 2),
+    ];
+    assert_eq!(rows, want);
+    assert_eq!(daemon["files"], 5);
+    assert_eq!(daemon["questions"], 5);
+    let (code, table) = sandbox.daemon(&["status"]);
+    assert_eq!(code, Some(0));
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[4].ends_with("/odd\\nname\""), "{table}");
+    assert!(
+        lines[5].ends_with(&format!("  {}", work.display())),
+        "{table}"
+    );
+    assert!(lines[6].ends_with("  total"), "{table}");
+}

@@ -1,0 +1,271 @@
+//! How a daemon is, as fields with keys: whoever does not know a key passes over it, so that more can be told later.
+
+use bstr::BString;
+use vigil_model::bytes::{Reader, Writer};
+
+/// How a daemon is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The process.
+    pub pid: u32,
+    /// The version of its program.
+    pub program: BString,
+    /// How long it has been running, in seconds.
+    pub running_s: u64,
+    /// How many are connected to it.
+    pub connections: u64,
+    /// How much memory it has, in bytes.
+    pub memory: u64,
+    /// In how many folders it hears of changes.
+    pub watches: u64,
+    /// How many questions it has answered,
+    pub questions: u64,
+    /// and how many it has left to whoever asked.
+    pub declined: u64,
+    /// How long an answer took of late, in microseconds: half of them no longer than this,
+    pub median_us: u64,
+    /// and the last one.
+    pub last_us: u64,
+    /// What it keeps in memory. The one that was asked about last is the first.
+    pub repositories: Vec<RepositoryDescription>,
+}
+
+/// What a daemon knows of one repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepositoryDescription {
+    /// The top of its working tree.
+    pub path: BString,
+    /// How many files are tracked in it.
+    pub files: u64,
+    /// In how many of its folders changes are heard of, if that is known.
+    pub watches: Option<u64>,
+    /// How much memory it takes, in bytes, if that is known.
+    pub memory: Option<u64>,
+    /// How many questions about it were answered.
+    pub questions: u64,
+    /// How long an answer took of late, in microseconds: half of them no longer than this,
+    pub median_us: u64,
+    /// and the last one.
+    pub last_us: u64,
+    /// How long it is since the last question, in seconds.
+    pub asked_s: u64,
+    /// What is looked at for each question, as a path from the top of the working tree, and why. It need not be all.
+    pub scanned: Vec<(BString, BString)>,
+}
+
+impl Description {
+    pub(super) fn write(&self, body: &mut Writer) {
+        let mut fields = Fields(body);
+        fields.number(1, self.pid.into());
+        fields.text(2, &self.program);
+        fields.number(3, self.running_s);
+        fields.number(4, self.connections);
+        fields.number(5, self.memory);
+        fields.number(6, self.watches);
+        fields.number(7, self.questions);
+        fields.number(8, self.declined);
+        fields.number(9, self.median_us);
+        fields.number(10, self.last_us);
+        for repository in &self.repositories {
+            fields.nested(11, |fields| repository.write(fields));
+        }
+    }
+
+    /// What all of `body` says. What it does not say is nothing, or none.
+    pub(super) fn read(body: &mut Reader<'_>) -> Option<Self> {
+        let mut daemon = Self::default();
+        each_field(body, |key, value| {
+            match key {
+                1 => daemon.pid = u32::try_from(number(value)?).ok()?,
+                2 => daemon.program = value.into(),
+                3 => daemon.running_s = number(value)?,
+                4 => daemon.connections = number(value)?,
+                5 => daemon.memory = number(value)?,
+                6 => daemon.watches = number(value)?,
+                7 => daemon.questions = number(value)?,
+                8 => daemon.declined = number(value)?,
+                9 => daemon.median_us = number(value)?,
+                10 => daemon.last_us = number(value)?,
+                11 => daemon
+                    .repositories
+                    .push(RepositoryDescription::read(value)?),
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(daemon)
+    }
+}
+
+impl RepositoryDescription {
+    fn write(&self, fields: &mut Fields<'_>) {
+        fields.text(1, &self.path);
+        fields.number(2, self.files);
+        if let Some(watches) = self.watches {
+            fields.number(3, watches);
+        }
+        if let Some(memory) = self.memory {
+            fields.number(4, memory);
+        }
+        fields.number(5, self.questions);
+        fields.number(6, self.median_us);
+        fields.number(7, self.last_us);
+        fields.number(8, self.asked_s);
+        for (path, reason) in &self.scanned {
+            fields.nested(9, |fields| {
+                fields.text(1, path);
+                fields.text(2, reason);
+            });
+        }
+    }
+
+    fn read(body: &[u8]) -> Option<Self> {
+        let mut repository = Self::default();
+        each_field(&mut Reader(body), |key, value| {
+            match key {
+                1 => repository.path = value.into(),
+                2 => repository.files = number(value)?,
+                3 => repository.watches = Some(number(value)?),
+                4 => repository.memory = Some(number(value)?),
+                5 => repository.questions = number(value)?,
+                6 => repository.median_us = number(value)?,
+                7 => repository.last_us = number(value)?,
+                8 => repository.asked_s = number(value)?,
+                9 => repository.scanned.push(read_scanned(value)?),
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(repository)
+    }
+}
+
+fn read_scanned(body: &[u8]) -> Option<(BString, BString)> {
+    let (mut path, mut reason) = <(BString, BString)>::default();
+    each_field(&mut Reader(body), |key, value| {
+        match key {
+            1 => path = value.into(),
+            2 => reason = value.into(),
+            _ => {}
+        }
+        Some(())
+    })?;
+    Some((path, reason))
+}
+
+/// Calls `take` with the key and the value of each field that is left in `body`.
+fn each_field(body: &mut Reader<'_>, mut take: impl FnMut(u32, &[u8]) -> Option<()>) -> Option<()> {
+    while !body.0.is_empty() {
+        let key = body.u32()?;
+        take(key, body.slice()?)?;
+    }
+    Some(())
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    value.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Writes fields.
+struct Fields<'a>(&'a mut Writer);
+
+impl Fields<'_> {
+    fn text(&mut self, key: u32, value: &[u8]) {
+        self.0.u32(key);
+        self.0.bytes(value);
+    }
+
+    fn number(&mut self, key: u32, value: u64) {
+        self.text(key, &value.to_le_bytes());
+    }
+
+    fn nested(&mut self, key: u32, write: impl FnOnce(&mut Fields<'_>)) {
+        let mut inner = Writer::default();
+        write(&mut Fields(&mut inner));
+        self.text(key, &inner.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description() -> Description {
+        Description {
+            pid: 1,
+            program: "1.2.3".into(),
+            running_s: 9,
+            connections: 11,
+            memory: 4,
+            watches: 10,
+            questions: 5,
+            declined: 6,
+            median_us: 7,
+            last_us: u64::MAX,
+            repositories: vec![
+                RepositoryDescription {
+                    path: BString::from(b"/a\xff".to_vec()),
+                    files: 3,
+                    watches: Some(12),
+                    memory: Some(13),
+                    questions: 14,
+                    median_us: 15,
+                    last_us: 16,
+                    asked_s: 17,
+                    scanned: vec![("dir".into(), "why".into()), ("".into(), "".into())],
+                },
+                RepositoryDescription::default(),
+            ],
+        }
+    }
+
+    fn written() -> Vec<u8> {
+        let mut body = Writer::default();
+        description().write(&mut body);
+        body.0
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_that_is_cut_inside_a_field() {
+        let body = written();
+        assert_eq!(Description::read(&mut Reader(&body)), Some(description()));
+        let mut ends = Vec::new();
+        let mut rest = Reader(&body);
+        while !rest.0.is_empty() {
+            ends.push(body.len() - rest.0.len());
+            rest.u32().and_then(|_| rest.slice()).unwrap();
+        }
+        for len in 0..body.len() {
+            let read = Description::read(&mut Reader(&body[..len]));
+            assert_eq!(read.is_some(), ends.contains(&len), "{len}");
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_passed_over_wherever_they_stand() {
+        let unknown = |fields: &mut Fields<'_>| fields.text(99, b"from a later version");
+        let mut body = Writer::default();
+        unknown(&mut Fields(&mut body));
+        description().write(&mut body);
+        unknown(&mut Fields(&mut body));
+        Fields(&mut body).nested(11, |fields| {
+            unknown(fields);
+            fields.nested(9, unknown);
+        });
+        let mut want = description();
+        want.repositories.push(RepositoryDescription {
+            scanned: vec![Default::default()],
+            ..RepositoryDescription::default()
+        });
+        assert_eq!(Description::read(&mut Reader(&body.0)), Some(want));
+    }
+
+    #[test]
+    fn a_number_of_another_length_is_none() {
+        for value in [&b""[..], &[0; 7], &[0; 9]] {
+            let mut body = Writer::default();
+            Fields(&mut body).text(4, value);
+            assert_eq!(Description::read(&mut Reader(&body.0)), None);
+        }
+    }
+}
