@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
@@ -15,6 +15,7 @@ use vigil_git::repository::{self, Location};
 use vigil_linux::stat::stat_path;
 use vigil_watch::Watcher;
 
+use crate::ahead::Asked;
 use crate::declined::Declined;
 use crate::gitstatusd::response;
 use crate::protocol::{PromptQuestion, Response, StatusQuestion};
@@ -79,11 +80,29 @@ impl Answers {
     }
 
     pub(crate) fn status(&self, question: &StatusQuestion) -> Answer {
-        answered(self.try_status(question))
+        let answer = answered(self.try_status(question));
+        answer.expect_again(|| Asked::Status(question.clone()));
+        answer
     }
 
     pub(crate) fn prompt(&self, question: &PromptQuestion) -> Answer {
-        answered(self.try_prompt(question))
+        let answer = answered(self.try_prompt(question));
+        answer.expect_again(|| Asked::Prompt(question.clone()));
+        answer
+    }
+
+    /// Finds out again what is answered to `question`, for whoever asks next.
+    pub(crate) fn again(&self, question: &Asked) {
+        // Where there is no answer, whoever asks is told.
+        match question {
+            Asked::Status(question) => drop(self.try_status(question)),
+            Asked::Prompt(question) => drop(self.try_prompt(question)),
+        }
+    }
+
+    /// Who hears of changes.
+    pub(crate) fn watcher(&self) -> Option<&Watcher> {
+        self.watcher.as_deref()
     }
 
     fn try_status(
@@ -209,6 +228,15 @@ impl Answers {
             all: &self.waiting,
             directory: directory.to_owned(),
         })
+    }
+}
+
+impl Answer {
+    /// Notes that the question may come again.
+    fn expect_again(&self, question: impl FnOnce() -> Asked) {
+        if let Some(slot) = &self.slot {
+            slot.ahead.lock().asked(question(), Instant::now());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! May import `engine`, `watch` and what is below them. It never answers by itself what a repository is like, which is asked of
 //! a session; how `vigil status` writes its answer is handed in. It never ends because of a request or a repository.
 
+mod ahead;
 mod answers;
 pub mod client;
 mod declined;
@@ -20,6 +21,7 @@ mod statistics;
 mod stream;
 pub mod variables;
 pub mod view;
+mod work_ahead;
 
 pub use answers::StatusWriter;
 pub use declined::Declined;

@@ -10,6 +10,7 @@ mod workers;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -26,6 +27,7 @@ use crate::answers::StatusWriter;
 use crate::panics;
 use crate::place::{Folder, Lock};
 use crate::stream::timespec;
+use crate::work_ahead;
 
 /// How many may wait to be let in.
 const BACKLOG: i32 = 128;
@@ -108,6 +110,11 @@ impl Server {
         if !workers.start() {
             return Err(Errno::AGAIN);
         }
+        let host = self.host.clone();
+        // Without it each question finds its own work to do.
+        let _ = Builder::new()
+            .name("ahead".to_owned())
+            .spawn(move || work_ahead::run(host.answers()));
         let round = ROUND.min(self.idle_max);
         let mut looked_at = Instant::now();
         loop {

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
-use vigil_engine::session::{Session, Still};
+use vigil_engine::session::{Session, Still, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::map;
 use vigil_store::NoSteps;
 
+use crate::ahead::Ahead;
 use crate::declined::Declined;
 use crate::panics;
 use crate::protocol::RepositoryDescription;
@@ -47,6 +48,8 @@ pub(crate) struct Slot {
     top: OnceLock<PathBuf>,
     /// What was asked about it.
     pub(crate) statistics: Statistics,
+    /// What is done before it is asked.
+    pub(crate) ahead: Mutex<Ahead>,
 }
 
 /// What is known of one working copy.
@@ -93,6 +96,12 @@ impl Sessions {
         slot
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<Arc<Slot>> {
+        let all = self.0.lock();
+        all.iter().map(|known| known.slot.clone()).collect()
+    }
+
     /// Forgets those that nobody asked for in the last `ttl`.
     pub(crate) fn drop_idle(&self, ttl: Duration) {
         let mut all = self.0.lock();
@@ -118,18 +127,20 @@ impl Sessions {
         let described = by_location.into_iter().map(|(location, slots)| {
             let summary = Statistics::summary_of(slots.iter().map(|slot| &slot.statistics));
             let files = slots.iter().map(|slot| slot.files.load(Ordering::Relaxed));
+            let report = slots.iter().find_map(|slot| slot.watch_report());
             let top = slots.iter().find_map(|slot| slot.top.get());
             let path = top.map_or_else(|| location.git_dir(), PathBuf::clone);
             RepositoryDescription {
                 path: BString::from(path.into_os_string().into_vec()),
                 files: files.max().unwrap_or_default() as u64,
-                watches: None,
+                watches: report.as_ref().map(|report| report.watches as u64),
                 memory: None,
                 questions: summary.questions,
                 median_us: micros(summary.median),
                 last_us: micros(summary.last),
                 asked_s: summary.idle.as_secs(),
-                scanned: Vec::new(),
+                ahead: slots.iter().map(|slot| slot.ahead.lock().done()).sum(),
+                scanned: report.map_or_else(Vec::new, |report| report.looked_at),
             }
         });
         described.collect()
@@ -189,8 +200,15 @@ impl Slot {
         if let Some(top) = &session.repository().work_tree {
             self.top.get_or_init(|| top.clone());
         }
+        self.ahead.lock().answered(session.heard());
         kept.session = Some(session);
         answer
+    }
+
+    /// What is watched for it, unless it is being asked about.
+    fn watch_report(&self) -> Option<WatchReport> {
+        let kept = self.kept.try_lock()?;
+        kept.session.as_ref().map(|session| session.watch_report())
     }
 
     /// Writes what was learned in the last answer to the state on disk, for other processes. Whoever answers meanwhile does

@@ -189,6 +189,14 @@ impl Forest {
         self.by_watch.len()
     }
 
+    /// How many folders of `tree` are watched.
+    pub(crate) fn watches_of(&self, tree: TreeId) -> usize {
+        let nodes = self.nodes.values();
+        nodes
+            .filter(|node| node.tree == tree && node.wd.is_some())
+            .count()
+    }
+
     fn hear_of_folder(&mut self, id: NodeId, event: &Heard<'_>) {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;

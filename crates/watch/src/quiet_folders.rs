@@ -147,6 +147,11 @@ impl QuietFolders {
         Some(folder)
     }
 
+    /// The trees that have the folders, each with the position up to which it is known what changed.
+    pub fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
+        self.roots.iter().map(|root| (&root.tree, root.position))
+    }
+
     /// To be called once all are watched.
     pub fn finish(&self) {
         for root in &self.roots {

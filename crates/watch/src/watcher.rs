@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use vigil_linux::Errno;
 use vigil_linux::inotify::Queue;
 use vigil_linux::stat::stat_fd;
@@ -23,8 +23,10 @@ use crate::journal::{Journal, Position};
 #[derive(Debug)]
 pub struct Watcher {
     inner: Mutex<Inner>,
-    /// The queue again, to wait for events while others ask.
+    /// The queue again, to wait for events while others ask,
     queue: OwnedFd,
+    /// and what tells that one of them heard some: an eventfd(2).
+    heard: Arc<OwnedFd>,
 }
 
 /// Which tree it is.
@@ -51,6 +53,8 @@ struct Inner {
     trees: HashMap<Top, Weak<WatchedTree>>,
     /// Whether the file system of a device tells of all changes.
     devices: HashMap<u64, bool>,
+    /// Is told of each time something was heard.
+    heard: Arc<OwnedFd>,
     /// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): what is below a mount is not heard.
     mounts: Option<File>,
 }
@@ -76,10 +80,14 @@ impl Watcher {
     /// The user has no instance left.
     pub fn new() -> Result<Self, Errno> {
         let queue = Queue::new()?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let heard = Arc::new(eventfd(0, flags)?);
         Ok(Self {
             queue: rustix::io::fcntl_dupfd_cloexec(queue.as_fd(), 0)?,
+            heard: heard.clone(),
             inner: Mutex::new(Inner {
                 queue,
+                heard,
                 forest: Forest::default(),
                 trees: HashMap::new(),
                 devices: HashMap::new(),
@@ -103,14 +111,17 @@ impl Watcher {
         tree
     }
 
-    /// Waits until something happened that was not heard yet, at most for `time` (without end if there is none); whether it
-    /// did.
+    /// Waits until something happened since this was called last, heard by somebody already or not, at most for `time` (without
+    /// end if there is none); whether it did. For one thread, which is to [`Self::listen`] then.
     ///
     /// # Errors
     /// What poll(2) says.
     pub fn wait(&self, time: Option<Duration>) -> Result<bool, Errno> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
-        let mut waiting = [PollFd::new(&self.queue, PollFlags::IN)];
+        let mut waiting = [
+            PollFd::new(&self.queue, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN),
+        ];
         match poll(&mut waiting, time.as_ref()) {
             Ok(ready) => Ok(ready > 0),
             Err(Errno::INTR) => Ok(false),
@@ -121,6 +132,9 @@ impl Watcher {
     /// Takes in all that happened, so that the kernel has room for more.
     pub fn listen(&self) {
         self.inner.lock().listen();
+        let mut count = [0; 8];
+        // Nothing to be read is as good.
+        let _ = rustix::io::read(&*self.heard, &mut count);
     }
 
     /// How many folders are watched.
@@ -163,9 +177,14 @@ impl WatchedTree {
         (changes, inner.end(self.id))
     }
 
-    /// Whether nothing changed after `position`, as for [`Self::changes_since`].
-    pub fn is_quiet_since(&self, position: Position) -> bool {
-        self.position() == position
+    /// Where the journal ends by what was heard until now, whoever listened.
+    pub fn heard_until(&self) -> Position {
+        self.watcher.inner.lock().end(self.id)
+    }
+
+    /// How many of its folders are watched.
+    pub fn watches(&self) -> usize {
+        self.watcher.inner.lock().forest.watches_of(self.id)
     }
 
     /// To be called when all of it was looked at, each folder after it was watched.
@@ -197,7 +216,9 @@ impl Inner {
 
     fn hear(&mut self) {
         let forest = &mut self.forest;
+        let mut count = 0u64;
         let heard = self.queue.drain(|event| {
+            count = count.saturating_add(1);
             forest.hear(Heard {
                 wd: event.wd,
                 flags: event.flags,
@@ -208,6 +229,10 @@ impl Inner {
         self.forest.settle();
         if heard.is_err() {
             self.forest.doubt_everything();
+        }
+        if count > 0 {
+            // Whoever waits is told already where it cannot take more.
+            let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
         }
     }
 

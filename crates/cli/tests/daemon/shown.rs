@@ -1,6 +1,11 @@
 //! What `vigil daemon status` tells of the repositories.
 
+use std::time::{Duration, Instant};
+
 use super::sandbox::Sandbox;
+
+/// How long something may take that needs no time.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn each_repository_has_a_row_however_it_was_asked_about() {
@@ -48,4 +53,28 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
         "{table}"
     );
     assert!(lines[6].ends_with("  total"), "{table}");
+}
+
+#[test]
+fn what_changed_is_looked_at_before_anybody_asks() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "work");
+    sandbox.vigil("work/dir", &["status"]);
+    let ahead = || {
+        sandbox.described()["repositories"][0]["ahead"]
+            .as_u64()
+            .unwrap()
+    };
+    let before = ahead();
+    sandbox.write("work/new", "");
+    let deadline = Instant::now() + PATIENCE;
+    while ahead() == before {
+        assert!(Instant::now() < deadline, "it waits to be asked");
+    }
+    let questions = sandbox.described()["questions"].clone();
+    assert_eq!(questions, 2, "nobody asked");
+    let status = sandbox.vigil("work", &["status", "--porcelain"]);
+    assert!(status.stdout.ends_with(b"?? new\n"));
 }

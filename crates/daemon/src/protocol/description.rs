@@ -49,6 +49,8 @@ pub struct RepositoryDescription {
     pub last_us: u64,
     /// How long it is since the last question, in seconds.
     pub asked_s: u64,
+    /// How often its answers were found out again before anybody asked.
+    pub ahead: u64,
     /// What is looked at for each question, as a path from the top of the working tree, and why. It need not be all.
     pub scanned: Vec<(BString, BString)>,
 }
@@ -111,6 +113,7 @@ impl RepositoryDescription {
         fields.number(6, self.median_us);
         fields.number(7, self.last_us);
         fields.number(8, self.asked_s);
+        fields.number(10, self.ahead);
         for (path, reason) in &self.scanned {
             fields.nested(9, |fields| {
                 fields.text(1, path);
@@ -132,6 +135,7 @@ impl RepositoryDescription {
                 7 => repository.last_us = number(value)?,
                 8 => repository.asked_s = number(value)?,
                 9 => repository.scanned.push(read_scanned(value)?),
+                10 => repository.ahead = number(value)?,
                 _ => {}
             }
             Some(())
@@ -212,6 +216,7 @@ mod tests {
                     median_us: 15,
                     last_us: 16,
                     asked_s: 17,
+                    ahead: 7,
                     scanned: vec![("dir".into(), "why".into()), ("".into(), "".into())],
                 },
                 RepositoryDescription::default(),

@@ -2,8 +2,11 @@
 
 use bstr::BString;
 
-use super::{Session, SessionError};
+use super::{Heard, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
+
+/// How much of what is looked at is named.
+const LOOKED_AT_MAX: usize = 100;
 
 impl Session {
     /// As [`Self::status`], for a caller who stands in `prefix` of the working tree: with a `/` at its end, or empty at the
@@ -30,5 +33,42 @@ impl Session {
     pub fn tracked_files(&self) -> usize {
         let state = self.index.as_ref();
         state.map_or(0, |state| state.tracked.sums().entries as usize)
+    }
+
+    /// Up to where the last answer takes in what happened.
+    pub fn heard(&self) -> Heard {
+        let repository = self.repository_watch.iter();
+        let trees = repository
+            .flat_map(|watch| watch.known_until())
+            .chain(
+                self.watched
+                    .iter()
+                    .flat_map(|watched| watched.known_until()),
+            )
+            .map(|(tree, position)| (tree.clone(), position));
+        Heard(trees.collect())
+    }
+
+    /// What is watched for this session.
+    pub fn watch_report(&self) -> WatchReport {
+        let mut report = WatchReport::default();
+        for (tree, _) in self.heard().0 {
+            report.watches = report.watches.saturating_add(tree.watches());
+        }
+        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
+        if let (Some(unheard), Some(index)) = (unheard, &self.index) {
+            let files = unheard.files.iter();
+            let files = files.filter_map(|number| index.tracked.entry(*number));
+            let files =
+                files.map(|entry| (entry.path, "it has other names, or is a link or converted"));
+            let folders = unheard.folders.iter().cloned();
+            let folders =
+                folders.map(|path| (path, "what is beside its tracked files cannot be heard of"));
+            let trees = unheard.trees.iter().cloned();
+            let trees = trees.map(|path| (path, "it cannot be watched"));
+            let all = trees.chain(folders).chain(files).take(LOOKED_AT_MAX);
+            report.looked_at = all.map(|(path, why)| (path, why.into())).collect();
+        }
+        report
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::repository::{RefFormat, Repository};
-use vigil_watch::{HeardOf, QuietFolders, Watcher};
+use vigil_watch::{HeardOf, Position, QuietFolders, WatchedTree, Watcher};
 
 /// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
@@ -84,6 +84,11 @@ impl RepositoryWatch {
         }
         self.is_answered = false;
         None
+    }
+
+    /// The trees that are watched, each with the position up to which it is known what changed.
+    pub(super) fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
+        self.folders.iter().flat_map(QuietFolders::known_until)
     }
 
     /// Whether all tags are where they were when they were last read; from now on that is when they are read next.

@@ -8,7 +8,7 @@ use bstr::{BStr, BString};
 use vigil_model::path::directory_len;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
-use vigil_scan::{Findings, Focus, Known, Watch};
+use vigil_scan::{Findings, Focus, Known, Unheard, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
@@ -62,6 +62,17 @@ impl WatchedFindings {
             tree: None,
             kept: Vec::new(),
         }
+    }
+
+    /// The tree that is watched, with the position up to which the last answer takes in what changed.
+    pub(super) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
+        let (_, tree) = self.tree.as_ref()?;
+        self.kept.last().map(|kept| (tree, kept.position))
+    }
+
+    /// What may change without a word, by the last question.
+    pub(super) fn unheard(&self) -> Option<&Unheard> {
+        self.kept.last().map(|kept| &kept.known.findings().unheard)
     }
 
     /// The tree below `top`.

@@ -161,4 +161,10 @@ fn whoever_waits_is_told_that_something_happened() {
     assert_eq!(watcher.wait(None), Ok(true));
     watcher.listen();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
+    // Though somebody else hears it first.
+    fs::write(top.join("other"), "").unwrap();
+    asker.tree.position();
+    assert_eq!(watcher.wait(None), Ok(true));
+    watcher.listen();
+    assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
 }

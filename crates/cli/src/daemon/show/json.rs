@@ -60,6 +60,7 @@ struct Repository<'a> {
     median_us: u64,
     last_us: u64,
     asked_s: u64,
+    ahead: u64,
     scanned: Vec<Scanned<'a>>,
 }
 
@@ -75,6 +76,7 @@ impl<'a> Repository<'a> {
             median_us: repository.median_us,
             last_us: repository.last_us,
             asked_s: repository.asked_s,
+            ahead: repository.ahead,
             scanned: scanned
                 .map(|(path, reason)| Scanned {
                     path: Text::of(path),
@@ -112,7 +114,7 @@ mod tests {
         let want = concat!(
             r#"{"schema":1,"pid":7,"version":"1.2.3","running_s":0,"connections":0,"files":3,"watches":0,"memory":0,"#,
             r#""questions":9,"declined":0,"median_us":0,"last_us":0,"repositories":[{"path":"/a","files":3,"watches":null,"#,
-            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"scanned":[{"path":"dir","reason":"why"}]}]}"#,
+            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"scanned":[{"path":"dir","reason":"why"}]}]}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);

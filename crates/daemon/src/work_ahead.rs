@@ -1,0 +1,43 @@
+//! The thread that listens to the kernel and works ahead of questions.
+
+use std::time::{Duration, Instant};
+
+use crate::answers::Answers;
+
+/// Events come in bursts: it is listened to once for all of so long.
+const BURST: Duration = Duration::from_millis(10);
+
+/// Works ahead for `answers` as long as there is something to hear.
+pub(crate) fn run(answers: &Answers) {
+    let Some(watcher) = answers.watcher() else {
+        return;
+    };
+    loop {
+        let mut next: Option<Instant> = None;
+        for slot in answers.sessions().all() {
+            let now = Instant::now();
+            let due_at = slot.ahead.lock().due_at(now);
+            let Some(at) = due_at else {
+                continue;
+            };
+            if at > now {
+                next = Some(next.map_or(at, |next| next.min(at)));
+                continue;
+            }
+            let work = slot.ahead.lock().begin(now);
+            for question in &work.questions {
+                answers.again(question);
+            }
+            slot.ahead.lock().finish(work, Instant::now());
+        }
+        let time = next.map(|next| next.saturating_duration_since(Instant::now()));
+        match watcher.wait(time) {
+            Ok(true) => {
+                std::thread::sleep(BURST);
+                watcher.listen();
+            }
+            Ok(false) => {}
+            Err(_) => return,
+        }
+    }
+}
