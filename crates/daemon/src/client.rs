@@ -37,7 +37,7 @@ pub enum Unanswered {
         uid: u32,
     },
     /// It takes too long.
-    #[error("the daemon (pid {pid}) does not answer")]
+    #[error("the daemon{} does not answer", in_brackets(*.pid))]
     Late {
         /// The process, 0 where that is not known.
         pid: u32,
@@ -46,9 +46,9 @@ pub enum Unanswered {
     #[error("the daemon hung up")]
     Broken,
     /// It does not talk to us.
-    #[error("the daemon (pid {pid}) refuses: {reason}")]
+    #[error("the daemon{} refuses: {reason}", in_brackets(*.pid))]
     Refused {
-        /// The process.
+        /// The process, 0 where that is not known.
         pid: u32,
         /// Why.
         reason: BString,
@@ -79,6 +79,14 @@ impl Unanswered {
             Self::Version { program, .. } => is_older(program, protocol::program()),
             _ => false,
         }
+    }
+}
+
+/// The process as it stands in a sentence, if it is known.
+fn in_brackets(pid: u32) -> String {
+    match pid {
+        0 => String::new(),
+        pid => format!(" (pid {pid})"),
     }
 }
 
@@ -171,18 +179,34 @@ impl Client {
         if hello.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
         }
-        connection.write(&[hello.as_slice(), request].concat(), end)?;
-        let pid = connection.pid;
-        match connection.read(end)? {
-            Response::Welcome(program) if same_program && program != *protocol::program() => {
-                Err(Unanswered::Version { pid, program })
-            }
-            Response::Welcome(_) => {
-                let response = connection.read(end)?;
-                Ok((connection, Said { response, pid }))
-            }
-            _ => Err(Unanswered::Broken),
+        let written = connection.write(&[hello.as_slice(), request].concat(), end);
+        let welcome = written.and_then(|()| connection.read(end));
+        let Response::Welcome { program, pid } = welcome.map_err(|error| match error {
+            Unanswered::Late { .. } => Unanswered::Late {
+                pid: self.who_serves(&connection),
+            },
+            Unanswered::Refused { reason, .. } => Unanswered::Refused {
+                pid: self.who_serves(&connection),
+                reason,
+            },
+            error => error,
+        })?
+        else {
+            return Err(Unanswered::Broken);
+        };
+        connection.pid = pid;
+        if same_program && program != *protocol::program() {
+            return Err(Unanswered::Version { pid, program });
         }
+        let response = connection.read(end)?;
+        Ok((connection, Said { response, pid }))
+    }
+
+    /// The process that serves on `connection`, on which it does not say so; 0 where that is not certain.
+    fn who_serves(&self, connection: &Connection) -> u32 {
+        let holder = self.place.open().ok().and_then(|one| one.last_holder());
+        let maker = Some(connection.maker).filter(|maker| Some(*maker) == holder);
+        maker.unwrap_or_default()
     }
 
     /// A connection to a process of this user.
@@ -213,9 +237,12 @@ impl Client {
                 uid: peer.uid.as_raw(),
             });
         }
-        let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default();
         let stream = Stream::new(socket, RESPONSE_LEN_MAX);
-        Ok(Connection { stream, pid })
+        Ok(Connection {
+            stream,
+            maker: u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default(),
+            pid: 0,
+        })
     }
 }
 
@@ -258,10 +285,13 @@ impl Caller {
     }
 }
 
-/// A connection, and the process at its other end.
+/// A connection.
 #[derive(Debug)]
 struct Connection {
     stream: Stream,
+    /// The process that made the socket, which need not be the one that serves.
+    maker: u32,
+    /// The process that serves, 0 as long as it has not said so.
     pid: u32,
 }
 

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdir, open, openat, unlinkat};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, Mode, OFlags, ftruncate, mkdir, open, openat, unlinkat};
+use rustix::io::{Errno, pread, pwrite};
 use rustix::net::SocketAddrUnix;
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
@@ -174,9 +174,27 @@ impl Folder {
             };
             // Whoever held it last removes it while he does: what was opened before is nobody's lock any more.
             if held.is_in_place() {
+                let pid = std::process::id().to_string();
+                ftruncate(held.held.folder(), 0)?;
+                pwrite(held.held.folder(), pid.as_bytes(), 0)?;
                 return Ok(Some(held));
             }
         }
+    }
+
+    /// The process that locked the lock file last, as it wrote there. It may be gone.
+    pub fn last_holder(&self) -> Option<u32> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.fd, LOCK, flags, Mode::empty()).ok()?;
+        let mut text = [0; 16];
+        let len = pread(&file, &mut text[..], 0).ok()?;
+        std::str::from_utf8(text.get(..len)?).ok()?.parse().ok()
+    }
+
+    /// Which socket is there by its name, if one is.
+    pub fn socket(&self) -> Option<SocketId> {
+        let stat = stat_path(&self.path.join(SOCKET)).ok()?;
+        Some(SocketId(stat.dev, stat.ino))
     }
 
     /// Removes the socket. Only whoever holds the lock may: else it may be the one of a daemon that lives.
@@ -204,6 +222,10 @@ impl Folder {
         }
     }
 }
+
+/// A socket, as its name leads to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketId(u64, u64);
 
 /// The lock of the one daemon.
 #[derive(Debug)]

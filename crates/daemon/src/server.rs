@@ -25,7 +25,7 @@ use self::conversation::Host;
 use self::workers::Workers;
 use crate::answers::StatusWriter;
 use crate::panics;
-use crate::place::{Folder, Lock};
+use crate::place::{Folder, Lock, SocketId};
 use crate::stream::timespec;
 use crate::work_ahead;
 
@@ -46,9 +46,18 @@ pub const IDLE_MAX: Duration = Duration::from_secs(3600);
 #[error("cannot serve: {}", vigil_linux::errno::text(*.0))]
 pub struct ServeError(#[from] Errno);
 
+/// Where those come in who ask.
+struct Entrance {
+    listener: OwnedFd,
+    /// The socket by its name.
+    id: Option<SocketId>,
+    /// Whether another process made it, and has it when this one is gone.
+    is_lent: bool,
+}
+
 /// A daemon that can be asked.
 pub struct Server {
-    listener: OwnedFd,
+    entrance: Entrance,
     folder: Folder,
     lock: Lock,
     ends: OwnedFd,
@@ -57,28 +66,35 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens in `folder`, whose `lock` this process holds, and has `writer` write what `vigil status` says. From now on
-    /// a signal that would end this process ends [`Self::serve`].
+    /// Listens in `folder`, whose `lock` this process holds, and has `writer` write what `vigil status` says. `lent` is the socket
+    /// in it that somebody else has opened already, and keeps. From now on a signal that would end this process ends
+    /// [`Self::serve`].
     ///
     /// # Errors
     /// The system.
     pub fn new(
         folder: Folder,
         lock: Lock,
+        lent: Option<OwnedFd>,
         writer: Box<dyn StatusWriter>,
         idle_max: Duration,
     ) -> Result<Self, ServeError> {
         panics::silence();
         let ends = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         ending::by_event(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
-        folder.remove_socket(&lock)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        bind(&listener, &folder.address()?)?;
-        listen(&listener, BACKLOG)?;
+        let is_lent = lent.is_some();
+        let listener = match lent {
+            Some(listener) => listener,
+            None => make_socket(&folder, &lock)?,
+        };
+        let entrance = Entrance {
+            listener,
+            id: folder.socket(),
+            is_lent,
+        };
         let host = Host::new(writer, rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
         Ok(Self {
-            listener,
+            entrance,
             folder,
             lock,
             ends,
@@ -93,7 +109,11 @@ impl Server {
     /// The system.
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
-        let removed = self.folder.remove_socket(&self.lock);
+        // Where there is another socket by now, that is somebody else's.
+        let removed = match !self.entrance.is_lent && self.is_in_place() {
+            true => self.folder.remove_socket(&self.lock),
+            false => Ok(()),
+        };
         // Who comes now finds no socket, and who locks now finds no lock.
         let unlocked = match self.lock.is_in_place() {
             true => self.folder.remove_lock(self.lock),
@@ -118,7 +138,7 @@ impl Server {
         let round = ROUND.min(self.idle_max);
         let mut looked_at = Instant::now();
         loop {
-            let (listener, ends) = (self.listener.as_fd(), self.ends.as_fd());
+            let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
             let mut waiting = [
                 PollFd::new(&listener, PollFlags::IN),
                 PollFd::new(&ends, PollFlags::IN),
@@ -138,7 +158,7 @@ impl Server {
             }
             if looked_at.elapsed() >= round {
                 looked_at = Instant::now();
-                if !self.lock.is_in_place() || self.host.is_idle_for(self.idle_max) {
+                if !self.is_in_place() || self.host.is_idle_for(self.idle_max) {
                     return Ok(());
                 }
                 self.host.connections().close_unfinished(MESSAGE_TIME);
@@ -147,10 +167,15 @@ impl Server {
         }
     }
 
+    /// Whether those who look for a daemon find this one.
+    fn is_in_place(&self) -> bool {
+        self.lock.is_in_place() && self.folder.socket() == self.entrance.id
+    }
+
     /// Lets in one who waits for it.
     fn let_in(&self) -> Result<(), Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = match accept_with(&self.listener, flags) {
+        let socket = match accept_with(&self.entrance.listener, flags) {
             Ok(socket) => socket,
             Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
                 // He stays at the door, so it would be asked again at once.
@@ -176,4 +201,14 @@ impl Server {
         let mut waiting = [PollFd::new(&ends, PollFlags::IN)];
         let _ = poll(&mut waiting, Some(&timespec(MOMENT)));
     }
+}
+
+/// A socket in `folder` that listens, instead of one that is there and on which nobody does: whoever might has the lock.
+fn make_socket(folder: &Folder, lock: &Lock) -> Result<OwnedFd, Errno> {
+    folder.remove_socket(lock)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&listener, &folder.address()?)?;
+    listen(&listener, BACKLOG)?;
+    Ok(listener)
 }

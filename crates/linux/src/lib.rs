@@ -3,6 +3,7 @@
 //! May import no other crate of ours. It is the only one with `unsafe` code; each block says what it relies on. It never
 //! decides what an answer of the kernel means, and knows nothing of git, Mercurial or Vigil's own formats.
 
+pub mod activation;
 pub mod clock;
 pub mod dir;
 pub mod ending;

@@ -1,5 +1,6 @@
 //! `vigil daemon`: the user's daemon, started, stopped, and shown.
 
+mod lent;
 mod others;
 mod run;
 mod show;

@@ -100,7 +100,7 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         Ok(said) => (said.pid, false),
         Err(Unanswered::Absent) => return Ok(None),
         Err(Unanswered::Late { pid }) if pid != 0 => (pid, true),
-        Err(Unanswered::Refused { pid, .. }) => (pid, false),
+        Err(Unanswered::Refused { pid, .. }) if pid != 0 => (pid, false),
         Err(error) => return Err(error.to_string()),
     };
     let process = match process(pid) {

@@ -11,7 +11,7 @@ use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
-use super::others;
+use super::{lent, others};
 use crate::reply::Reply;
 use crate::say::{say, write};
 use crate::status::Kept;
@@ -40,13 +40,17 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         let _ = std::env::set_current_dir("/");
     }
     let place = Place::of(environment);
+    let lent = match is_detached {
+        true => None,
+        false => lent::socket(environment, &place).map_err(|error| refused(&error))?,
+    };
     let folder = place.make().map_err(|error| refused(&error.to_string()))?;
     let lock = lock(environment, &folder)?;
     let idle_max = environment
         .get("VIGIL_DAEMON_IDLE_S")
         .and_then(|value| value.to_str().ok()?.parse().ok())
         .map_or(IDLE_MAX, Duration::from_secs);
-    let server = Server::new(folder, lock, Box::new(Kept), idle_max);
+    let server = Server::new(folder, lock, lent, Box::new(Kept), idle_max);
     let server = server.map_err(|error| refused(&error.to_string()))?;
     let line = format!(
         "serving on {} as pid {}\n",

@@ -6,6 +6,7 @@
 
 mod doors;
 mod ends;
+mod lent;
 mod life;
 mod older;
 mod sandbox;

@@ -35,7 +35,8 @@ fn read(stream: &mut UnixStream) -> Option<u8> {
 /// Answers one question; false if it was told to stop.
 fn converse(mut stream: UnixStream) -> bool {
     read(&mut stream);
-    let welcome = frame(WELCOME, &text(b"0.0.9"));
+    let pid = std::process::id().to_le_bytes();
+    let welcome = frame(WELCOME, &[text(b"0.0.9"), pid.to_vec()].concat());
     let kind = read(&mut stream);
     let answer = match kind {
         Some(DESCRIBE) => {

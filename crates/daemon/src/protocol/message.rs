@@ -47,8 +47,13 @@ pub enum Request {
 /// What a daemon says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// Who answers: the version of its program.
-    Welcome(BString),
+    /// Who answers.
+    Welcome {
+        /// The version of its program.
+        program: BString,
+        /// The process.
+        pid: u32,
+    },
     /// Why the connection ends.
     Refused(BString),
     /// It is there, or it will end.
@@ -216,8 +221,9 @@ impl Response {
     pub fn to_frame(&self) -> Vec<u8> {
         let mut body = Writer::default();
         let kind = match self {
-            Self::Welcome(program) => {
+            Self::Welcome { program, pid } => {
                 body.bytes(program);
+                body.u32(*pid);
                 WELCOME
             }
             Self::Refused(reason) => {
@@ -258,7 +264,10 @@ impl Response {
     pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
         whole(body, |body| {
             Some(match kind {
-                WELCOME => Self::Welcome(body.bytes()?),
+                WELCOME => Self::Welcome {
+                    program: body.bytes()?,
+                    pid: body.u32()?,
+                },
                 REFUSED => Self::Refused(body.bytes()?),
                 DONE => Self::Done,
                 DESCRIPTION => Self::Description(Description::read(body)?),
@@ -405,7 +414,10 @@ mod tests {
 
     fn responses() -> Vec<Response> {
         vec![
-            Response::Welcome("1.2.3".into()),
+            Response::Welcome {
+                program: "1.2.3".into(),
+                pid: 7,
+            },
             Response::Refused("no".into()),
             Response::Done,
             Response::Answer {

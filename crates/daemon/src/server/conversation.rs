@@ -161,7 +161,11 @@ impl Host {
             true => Greeting::Alike,
             false => Greeting::Otherwise,
         });
-        connection.send(Response::Welcome(program().clone()).to_frame())
+        let welcome = Response::Welcome {
+            program: program().clone(),
+            pid: std::process::id(),
+        };
+        connection.send(welcome.to_frame())
     }
 
     fn describe(&self) -> Description {

@@ -1,0 +1,44 @@
+//! The socket of a daemon that is started when somebody connects to it (sd_listen_fds(3), `contrib/systemd`).
+
+use std::os::fd::OwnedFd;
+
+use bstr::ByteSlice;
+use rustix::io::Errno;
+use rustix::net::{SocketAddrUnix, getsockname};
+use vigil_daemon::place::Place;
+use vigil_git::environment::Environment;
+use vigil_linux::{activation, errno};
+
+/// The socket at `place` that was handed to this process, if one was. From now on nothing says so any more. To be called once,
+/// while there is one thread only.
+///
+/// # Errors
+/// Something else was handed over, and what.
+pub(super) fn socket(environment: &Environment, place: &Place) -> Result<Option<OwnedFd>, String> {
+    activation::forget();
+    let number = |name: &str| environment.get(name)?.to_str().ok()?.parse::<u32>().ok();
+    // What another process was given does not count, though it passed on the variables.
+    if number("LISTEN_PID") != Some(std::process::id()) {
+        return Ok(None);
+    }
+    if number("LISTEN_FDS") != Some(1) {
+        let count = environment.get("LISTEN_FDS").unwrap_or_default();
+        return Err(format!("LISTEN_FDS is '{count}', and must be 1"));
+    }
+    let unusable = |error: Errno| {
+        let error = errno::text(error);
+        format!("descriptor 3, by LISTEN_FDS, is no Unix stream socket that listens: {error}")
+    };
+    let socket = activation::listener().map_err(unusable)?;
+    let address = getsockname(&socket).map_err(unusable)?;
+    let path = place.socket();
+    let wanted = SocketAddrUnix::new(&path).ok();
+    let is_there = SocketAddrUnix::try_from(address).is_ok_and(|found| Some(found) == wanted);
+    if !is_there {
+        let path = path.display();
+        return Err(format!(
+            "descriptor 3, by LISTEN_FDS, is not the socket {path}, where clients look"
+        ));
+    }
+    Ok(Some(socket))
+}

@@ -1,0 +1,128 @@
+//! A daemon that is started with its socket, as systemd does it: the units in `contrib/systemd`.
+
+use std::fs::DirBuilder;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::process::{Command, Output};
+
+use super::sandbox::{Sandbox, Serving, VIGIL};
+
+/// Has the shell put its standard input where it is handed over, and become what is to be started: so the number of the process is
+/// known before that begins.
+const HAND_OVER: &str = r#"exec 3<&0 </dev/null; LISTEN_PID=${pid:-$$} exec "$0" daemon run"#;
+
+impl Sandbox {
+    /// Makes the folder of the daemon, as a socket's unit does.
+    fn make_run(&self) {
+        DirBuilder::new().mode(0o700).create(self.run()).unwrap();
+    }
+
+    fn listen(&self) -> UnixListener {
+        UnixListener::bind(self.run().join("daemon.sock")).unwrap()
+    }
+
+    /// A daemon to which `given` is handed over.
+    fn with_given(&self, given: impl AsFd, count: &str) -> Command {
+        let given: OwnedFd = given.as_fd().try_clone_to_owned().unwrap();
+        let mut command = self.command("sh", "", &["-c", HAND_OVER, VIGIL]);
+        command
+            .stdin(given)
+            .env("LISTEN_FDS", count)
+            .env("LISTEN_FDNAMES", "x");
+        command
+    }
+}
+
+#[test]
+fn it_serves_on_the_socket_that_it_is_given_and_leaves_it() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.make_run();
+    let listener = sandbox.listen();
+    let mut daemon = Serving::start(sandbox.with_given(&listener, "1"));
+    // The socket was made by this process, and another one answers.
+    assert_eq!(sandbox.described()["pid"], daemon.pid());
+    let mut shell = sandbox.shell();
+    shell.ask(&sandbox, "work");
+    assert_eq!(sandbox.counts(), (1, 0));
+    let stopped = (Some(0), format!("stopped (pid {})\n", daemon.pid()));
+    assert_eq!(sandbox.daemon(&["stop"]), stopped);
+    assert_eq!(daemon.wait().code(), Some(0));
+    let names: Vec<_> = std::fs::read_dir(sandbox.run()).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    // Who connects now starts the next one.
+    let waiting = UnixStream::connect(sandbox.run().join("daemon.sock")).unwrap();
+    let _second = Serving::start(sandbox.with_given(&listener, "1"));
+    shell.ask(&sandbox, "work");
+    assert_eq!(sandbox.counts(), (1, 0));
+    assert_eq!(sandbox.described()["connections"], 3);
+    drop(waiting);
+}
+
+#[test]
+fn one_that_is_halted_on_a_lent_socket_has_nobody_killed() {
+    let sandbox = Sandbox::new();
+    sandbox.make_run();
+    let listener = sandbox.listen();
+    let daemon = Serving::start(sandbox.with_given(&listener, "1"));
+    daemon.signal(rustix::process::Signal::STOP);
+    daemon.wait_until_halted();
+    // The kernel names this process, which has made the socket.
+    let silent = (Some(1), "error: the daemon does not answer\n".to_owned());
+    assert_eq!(sandbox.daemon(&["stop"]), silent);
+}
+
+#[test]
+fn what_is_given_must_be_the_socket_where_clients_look() {
+    let sandbox = Sandbox::new();
+    sandbox.make_run();
+    let listener = sandbox.listen();
+    let refused = |mut command: Command, reason: &str| {
+        let output: Output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{reason}: {said}");
+        assert!(said.contains(reason), "{reason}: {said}");
+    };
+    for count in ["", "0", "2", "-1", "x", "1x", "4294967297"] {
+        let reason = format!("LISTEN_FDS is '{count}', and must be 1");
+        refused(sandbox.with_given(&listener, count), &reason);
+    }
+    let reason = "is no Unix stream socket that listens";
+    refused(sandbox.with_given(std::io::stderr(), "1"), reason);
+    refused(
+        sandbox.with_given(UnixDatagram::unbound().unwrap(), "1"),
+        reason,
+    );
+    let [connected, _other] = <[UnixStream; 2]>::from(UnixStream::pair().unwrap());
+    refused(sandbox.with_given(connected, "1"), reason);
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    refused(sandbox.with_given(tcp, "1"), reason);
+    let mut closed = sandbox.command("sh", "", &["-c", &HAND_OVER.replace("3<&0", "3<&-"), VIGIL]);
+    closed.env("LISTEN_FDS", "1");
+    refused(closed, reason);
+    let elsewhere = UnixListener::bind(sandbox.path("elsewhere")).unwrap();
+    let reason = "is not the socket";
+    refused(sandbox.with_given(elsewhere, "1"), reason);
+    assert!(std::fs::remove_file(sandbox.run().join("daemon.sock")).is_ok());
+    assert!(sandbox.is_empty());
+}
+
+#[test]
+fn what_was_given_to_another_process_does_not_count() {
+    let sandbox = Sandbox::new();
+    let listener = UnixListener::bind(sandbox.path("elsewhere")).unwrap();
+    let mut command = sandbox.with_given(&listener, "nonsense");
+    command.env("pid", "1");
+    let daemon = Serving::start(command);
+    assert_eq!(sandbox.described()["pid"], daemon.pid());
+}
+
+#[test]
+fn the_units_name_the_socket_where_clients_look() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/systemd/");
+    let unit = |name: &str| std::fs::read_to_string(format!("{root}{name}")).unwrap();
+    let socket = unit("vigil.socket");
+    assert!(socket.contains("\nListenStream=%t/vigil/daemon.sock\n"));
+    assert!(socket.contains("\nDirectoryMode=0700\n"));
+    assert!(unit("vigil.service").contains(" vigil daemon run\n"));
+}
