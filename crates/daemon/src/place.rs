@@ -5,8 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ftruncate, mkdir, open, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, ftruncate, futimens, mkdir, open,
+    openat, unlinkat,
+};
 use rustix::io::{Errno, pread, pwrite};
 use rustix::net::SocketAddrUnix;
 use rustix::process::geteuid;
@@ -19,6 +23,11 @@ use vigil_linux::stat::{Stat, stat_fd, stat_path};
 pub const SOCKET: &str = "daemon.sock";
 /// The name of the file that whoever serves has locked.
 pub const LOCK: &str = "daemon.lock";
+/// The name of the file that says by its mtime when the daemon was last too slow for a command.
+const SLOW: &str = "daemon.slow";
+
+/// How long no command asks a daemon that was too slow for another one.
+const SLOW_TIME: Duration = Duration::from_secs(10);
 
 /// Only the user.
 const PRIVATE: u32 = 0o700;
@@ -97,6 +106,25 @@ impl Place {
     /// The path of its socket.
     pub fn socket(&self) -> PathBuf {
         self.0.join(SOCKET)
+    }
+
+    /// Whether the daemon was too slow for a command just now. In a folder of somebody else it may always seem so: there it is not
+    /// asked anyway.
+    pub fn was_slow(&self) -> bool {
+        let Ok(stat) = stat_path(&self.0.join(SLOW)) else {
+            return false;
+        };
+        let written = u64::try_from(stat.mtime_s).map(Duration::from_secs);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // A time that is to come was noted by another clock.
+        let age = written.ok().zip(now.ok());
+        age.and_then(|(written, now)| now.checked_sub(written))
+            .is_some_and(|age| age < SLOW_TIME)
+    }
+
+    /// Says to other commands that the daemon is too slow. What cannot be said costs each of them its own time.
+    pub fn note_slow(&self) {
+        let _ = self.open().map(|folder| folder.note_slow());
     }
 
     /// Opens the folder, and makes it if it is not there.
@@ -189,6 +217,29 @@ impl Folder {
         let mut text = [0; 16];
         let len = pread(&file, &mut text[..], 0).ok()?;
         std::str::from_utf8(text.get(..len)?).ok()?.parse().ok()
+    }
+
+    fn note_slow(&self) -> Result<(), Errno> {
+        let flags =
+            OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.fd, SLOW, flags, Mode::from_raw_mode(0o600))?;
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
+        futimens(&file, &times)
+    }
+
+    /// Forgets that a daemon was too slow. Only whoever holds the lock can know.
+    ///
+    /// # Errors
+    /// It was noted, and cannot be removed.
+    pub fn forget_slow(&self, _: &Lock) -> Result<(), Errno> {
+        self.remove(SLOW)
     }
 
     /// Which socket is there by its name, if one is.

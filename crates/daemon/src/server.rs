@@ -82,6 +82,7 @@ impl Server {
         panics::silence();
         let ends = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         ending::by_event(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
+        folder.forget_slow(&lock)?;
         let is_lent = lent.is_some();
         let listener = match lent {
             Some(listener) => listener,
@@ -109,6 +110,7 @@ impl Server {
     /// The system.
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
+        let forgotten = self.folder.forget_slow(&self.lock);
         // Where there is another socket by now, that is somebody else's.
         let removed = match !self.entrance.is_lent && self.is_in_place() {
             true => self.folder.remove_socket(&self.lock),
@@ -120,7 +122,7 @@ impl Server {
             false => Ok(()),
         };
         served?;
-        removed?;
+        removed.and(forgotten)?;
         Ok(unlocked?)
     }
 

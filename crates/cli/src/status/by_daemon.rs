@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use bstr::BString;
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use vigil_daemon::client::Client;
+use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::{Request, Response, StatusQuestion};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
@@ -24,7 +24,7 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
         return None;
     }
     let client = Client::of_command(environment);
-    if !client.place().socket().exists() {
+    if !client.place().socket().exists() || client.place().was_slow() {
         return None;
     }
     // The directory by that name may be another one by now.
@@ -42,7 +42,12 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
         variables: variables::to_send(environment),
         terminal: terminal::of_process(environment),
     });
-    match client.ask(&question).ok()?.response {
+    let said = client.ask(&question);
+    if let Err(Unanswered::Late { .. }) = said {
+        // A script with many of these is to wait once.
+        client.place().note_slow();
+    }
+    match said.ok()?.response {
         Response::Answer {
             stdout,
             stderr,

@@ -1,6 +1,7 @@
 //! A daemon that is killed or halted while it is asked: the answers are the same, and come.
 
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 
@@ -76,4 +77,60 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
     // What a shell started in its place is nobody's who waits here.
     shell.end();
     while !sandbox.daemon(&["stop"]).1.starts_with("stopped") {}
+}
+
+#[test]
+fn one_that_was_too_slow_is_not_asked_by_every_command() {
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    let note = sandbox.run().join("daemon.slow");
+    let is_asked = || {
+        let (answered, declined) = sandbox.counts();
+        let output = sandbox.vigil("work", &["status", "-sb"]);
+        assert_eq!(output.stdout, b"## main\n");
+        let after = sandbox.counts();
+        assert_eq!(after.1, declined);
+        after.0 > answered
+    };
+    let late = || {
+        serving.signal(Signal::STOP);
+        serving.wait_until_halted();
+        assert_eq!(sandbox.impatient_status(), "## main\n");
+        serving.signal(Signal::CONT);
+        // The question that was given up is answered, and counted.
+        while sandbox.described()["connections"] != 1 {}
+    };
+    assert!(is_asked());
+    late();
+    assert!(!is_asked());
+    let set = |time: SystemTime| {
+        let file = std::fs::File::options().write(true).open(&note).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    let hour = Duration::from_secs(3600);
+    for time in [SystemTime::now() - hour, SystemTime::now() + hour] {
+        set(time);
+        assert!(is_asked());
+    }
+    // It is noted again, in nobody else's file.
+    set(SystemTime::now() - hour);
+    late();
+    assert!(!is_asked());
+    std::fs::remove_file(&note).unwrap();
+    sandbox.write("other", "");
+    let other = sandbox.path("other");
+    std::os::unix::fs::symlink(&other, &note).unwrap();
+    let before = other.metadata().unwrap().modified().unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(&other)
+        .unwrap()
+        .set_modified(before - hour)
+        .unwrap();
+    late();
+    let after = other.metadata().unwrap().modified().unwrap();
+    assert_eq!(after, before - hour);
+    // Nothing is left of it.
+    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+    assert!(sandbox.is_empty());
 }
