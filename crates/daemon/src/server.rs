@@ -164,7 +164,7 @@ impl Server {
                     return Ok(());
                 }
                 self.host.connections().close_unfinished(MESSAGE_TIME);
-                self.host.answers().sessions().drop_idle(self.idle_max);
+                self.host.tidy_up(self.idle_max);
             }
         }
     }

@@ -3,8 +3,11 @@
 //!
 //! Each is answered for by one thread at a time, and none waits for another's.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -13,7 +16,8 @@ use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
 use vigil_engine::session::{Session, Still, WatchReport};
 use vigil_git::repository::Location;
-use vigil_linux::map;
+use vigil_linux::stat::stat_path;
+use vigil_linux::{Errno, map};
 use vigil_store::NoSteps;
 
 use crate::ahead::Ahead;
@@ -104,10 +108,30 @@ impl Sessions {
 
     /// Forgets those that nobody asked for in the last `ttl`.
     pub(crate) fn drop_idle(&self, ttl: Duration) {
+        self.drop_those(|known| known.used_at.elapsed() >= ttl);
+    }
+
+    /// Forgets those whose repository or working tree is gone. This waits for their disks.
+    pub(crate) fn drop_gone(&self) {
+        let all = self.0.lock();
+        let looked_at = all.iter().map(|known| {
+            let top = known.slot.top.get().cloned();
+            (known.slot.clone(), known.key.location.git_dir(), top)
+        });
+        let looked_at: Vec<_> = looked_at.collect();
+        drop(all);
+        let gone = looked_at
+            .into_iter()
+            .filter(|(_, git_dir, top)| is_gone(git_dir) || top.as_deref().is_some_and(is_gone));
+        let gone: Vec<Arc<Slot>> = gone.map(|(slot, ..)| slot).collect();
+        self.drop_those(|known| gone.iter().any(|slot| Arc::ptr_eq(slot, &known.slot)));
+    }
+
+    fn drop_those(&self, is_meant: impl Fn(&Known) -> bool) {
         let mut all = self.0.lock();
         let (old, others) = std::mem::take(&mut *all)
             .into_iter()
-            .partition::<Vec<_>, _>(|known| known.used_at.elapsed() >= ttl);
+            .partition::<Vec<_>, _>(is_meant);
         *all = others;
         drop(all);
         drop(old);
@@ -145,6 +169,11 @@ impl Sessions {
         });
         described.collect()
     }
+}
+
+/// Whether nothing is at `path`: what cannot be looked at just now may be.
+fn is_gone(path: &Path) -> bool {
+    matches!(stat_path(path), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
 impl Slot {

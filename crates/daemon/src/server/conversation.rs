@@ -1,6 +1,9 @@
 //! What is said on a connection.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
@@ -22,6 +25,7 @@ pub(super) struct Host {
     statistics: Statistics,
     connections: Connections,
     view: Option<BString>,
+    is_tidying: AtomicBool,
     ends: OwnedFd,
 }
 
@@ -36,21 +40,41 @@ impl Host {
             statistics: Statistics::new(),
             connections: Connections::new()?,
             view: view::of_process(),
+            is_tidying: AtomicBool::new(false),
             ends,
         })
-    }
-
-    pub(super) fn connections(&self) -> &Connections {
-        &self.connections
     }
 
     pub(super) fn answers(&self) -> &Answers {
         &self.answers
     }
 
+    pub(super) fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
     /// Whether nobody has asked for `time`, and nobody is being answered.
     pub(super) fn is_idle_for(&self, time: Duration) -> bool {
         self.connections.taken() == 0 && self.statistics.summary().idle >= time
+    }
+
+    /// Forgets, in a thread of its own, what nobody has asked about for `time`, and what is gone: a disk that does not answer
+    /// holds up nobody else.
+    pub(super) fn tidy_up(self: &Arc<Self>, time: Duration) {
+        let host = self.clone();
+        if self.is_tidying.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let tidy_up = move || {
+            let _ = panics::catch(|| {
+                host.answers.sessions().drop_idle(time);
+                host.answers.sessions().drop_gone();
+            });
+            host.is_tidying.store(false, Ordering::Relaxed);
+        };
+        if Builder::new().name("tidy".into()).spawn(tidy_up).is_err() {
+            self.is_tidying.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Waits until something comes on a connection, calls `begin`, and answers. False if nothing will come any more.
