@@ -153,8 +153,11 @@ impl Client {
     }
 
     fn converse(&self, request: &Request, same_program: bool) -> Result<Said, Unanswered> {
-        let asked = self.greet_and_ask(&request.to_frame(), same_program, self.end()?);
-        asked.map(|(_, said)| said)
+        let end = self.end()?;
+        let mut connection = self.greet(&request.to_frame(), same_program, end)?;
+        let response = connection.read(end)?;
+        let pid = connection.pid;
+        Ok(Said { response, pid })
     }
 
     /// Until when whoever asks now waits.
@@ -163,13 +166,13 @@ impl Client {
         end.ok_or(Unanswered::TooLong)
     }
 
-    /// Asks for `request` on a new connection, which may be asked on.
-    fn greet_and_ask(
+    /// A new connection, on which `request` has been asked.
+    fn greet(
         &self,
         request: &[u8],
         same_program: bool,
         end: Instant,
-    ) -> Result<(Connection, Said), Unanswered> {
+    ) -> Result<Connection, Unanswered> {
         let mut connection = self.connect()?;
         let view = match self.is_about_files {
             true => view::of_process().ok_or(Unanswered::NoView)?,
@@ -198,8 +201,7 @@ impl Client {
         if same_program && program != *protocol::program() {
             return Err(Unanswered::Version { pid, program });
         }
-        let response = connection.read(end)?;
-        Ok((connection, Said { response, pid }))
+        Ok(connection)
     }
 
     /// The process that serves on `connection`, on which it does not say so; 0 where that is not certain.
@@ -251,12 +253,18 @@ impl Client {
 pub struct Caller {
     client: Client,
     kept: Option<Connection>,
+    /// An answer that was waited for in vain, and is still to come on this connection.
+    owed: Option<Connection>,
 }
 
 impl Caller {
     /// Asks as `client` would.
     pub fn new(client: Client) -> Self {
-        Self { client, kept: None }
+        Self {
+            client,
+            kept: None,
+            owed: None,
+        }
     }
 
     /// Asks for `request`, whose answer must be of this version of the program. Where the connection has ended since the last
@@ -266,22 +274,45 @@ impl Caller {
     /// There is no answer.
     pub fn ask(&mut self, request: &Request) -> Result<Said, Unanswered> {
         let (request, end) = (request.to_frame(), self.client.end()?);
-        // What comes late, or what follows it, is no answer to the next question.
-        if let Some(mut kept) = self.kept.take() {
-            let asked = kept.write(&request, end).and_then(|()| kept.read(end));
-            match asked {
-                Ok(response) => {
-                    let pid = kept.pid;
-                    self.kept = Some(kept);
-                    return Ok(Said { response, pid });
-                }
+        if let Some(kept) = self.kept.take() {
+            kept.write(&request, end)?;
+            match self.answer_on(kept, end) {
                 Err(Unanswered::Broken) => {}
-                Err(error) => return Err(error),
+                answered => return answered,
             }
         }
-        let (connection, said) = self.client.greet_and_ask(&request, true, end)?;
-        self.kept = Some(connection);
-        Ok(said)
+        let connection = self.client.greet(&request, true, end)?;
+        self.answer_on(connection, end)
+    }
+
+    /// The answer on `connection`, which is kept then, or waited for later.
+    fn answer_on(&mut self, mut connection: Connection, end: Instant) -> Result<Said, Unanswered> {
+        let (answered, pid) = (connection.read(end), connection.pid);
+        match &answered {
+            Ok(_) => self.kept = Some(connection),
+            Err(Unanswered::Late { .. }) => self.owed = Some(connection),
+            Err(_) => {}
+        }
+        answered.map(|response| Said { response, pid })
+    }
+
+    /// Whether an answer that came late has come by now: the daemon lives, and is asked again at no risk.
+    pub fn has_caught_up(&mut self) -> bool {
+        let Some(mut owed) = self.owed.take() else {
+            return false;
+        };
+        match owed.read(Instant::now()) {
+            // It answers a question that is out of date.
+            Ok(_) => {
+                self.kept = Some(owed);
+                true
+            }
+            Err(Unanswered::Late { .. }) => {
+                self.owed = Some(owed);
+                false
+            }
+            Err(_) => false,
+        }
     }
 }
 
@@ -322,5 +353,72 @@ impl Connection {
                 Err(Unanswered::Broken)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+
+    /// Greets whoever comes, and hands the connections out.
+    fn greet_all(listener: UnixListener) -> Receiver<UnixStream> {
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let welcome = Response::Welcome {
+                program: protocol::program().clone(),
+                pid: 1,
+            };
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                if sender.send(stream.try_clone().unwrap()).is_err() {
+                    return;
+                }
+                // He may have gone.
+                let _ = stream.write_all(&welcome.to_frame());
+            }
+        });
+        receiver
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_shows_that_the_daemon_lives_and_is_no_answer_to_the_next_question()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder.path(), private).unwrap();
+        let listener = UnixListener::bind(folder.path().join("daemon.sock")).unwrap();
+        let run = folder.path().to_str().unwrap();
+        let variables = [
+            ("VIGIL_RUNTIME_DIR", run),
+            ("VIGIL_DAEMON_PATIENCE_MS", "1"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment::new(variables, "/");
+        let mut caller = Caller::new(Client::of_command(&environment));
+        let greeted = greet_all(listener);
+        // Whoever was not greeted in time is late, too.
+        let late = loop {
+            match caller.ask(&Request::Ping) {
+                Err(late) if caller.owed.is_some() => break late,
+                _ => {}
+            }
+        };
+        assert!(matches!(late, Unanswered::Late { .. }), "{late}");
+        let mut stream = greeted.try_iter().last().unwrap();
+        assert!(!caller.has_caught_up());
+        stream
+            .write_all(&Response::Yourself("late".into()).to_frame())
+            .unwrap();
+        assert!(caller.has_caught_up());
+        assert!(!caller.has_caught_up());
+        stream.write_all(&Response::Done.to_frame()).unwrap();
+        // It lies ready.
+        let said = caller.ask(&Request::Ping).unwrap();
+        assert_eq!(said.response, Response::Done);
     }
 }

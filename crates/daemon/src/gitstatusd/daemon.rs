@@ -58,6 +58,10 @@ impl Daemon {
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let caller = self.caller.as_mut()?;
         let directory = request.path()?;
+        if caller.has_caught_up() {
+            self.pause = PAUSE_MIN;
+            self.asks_from = None;
+        }
         if self.asks_from.is_some_and(|then| Instant::now() < then) {
             return None;
         }
