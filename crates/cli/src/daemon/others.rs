@@ -28,7 +28,8 @@ pub(super) fn start(environment: &Environment) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
     match client.ask(&Request::Ping) {
         Ok(said) => Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0),
-        Err(Unanswered::Absent) => start_new(environment, &client),
+        // One that is about to end hangs up.
+        Err(Unanswered::Absent | Unanswered::Broken) => start_new(environment, &client),
         // The new one has it end.
         Err(older) if older.is_of_older() => start_new(environment, &client),
         Err(error) => failed(&error.to_string()),
@@ -95,8 +96,18 @@ fn failed(text: &str) -> Reply {
 /// # Errors
 /// It cannot be ended, and why.
 pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
+    let until = Instant::now().checked_add(LIFE_TIME);
+    let said = loop {
+        match client.ask_any(&Request::Ping) {
+            // One that is about to end hangs up.
+            Err(Unanswered::Broken) if until.is_some_and(|until| Instant::now() < until) => {
+                std::thread::sleep(MOMENT);
+            }
+            said => break said,
+        }
+    };
     // One that hangs or is halted takes no word, and no signal but one.
-    let (pid, is_late) = match client.ask_any(&Request::Ping) {
+    let (pid, is_late) = match said {
         Ok(said) => (said.pid, false),
         Err(Unanswered::Absent) => return Ok(None),
         Err(Unanswered::Late { pid }) if pid != 0 => (pid, true),

@@ -15,7 +15,7 @@ fn impatient(mut command: Command) -> Command {
 }
 
 impl Sandbox {
-    fn impatient_shell(&self) -> Shell {
+    pub(crate) fn impatient_shell(&self) -> Shell {
         Shell::start(impatient(self.command(VIGIL, "", &["gitstatusd"])))
     }
 

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use rustix::io::FdFlags;
 use rustix::process::Signal;
 
-use super::sandbox::{Sandbox, VIGIL, pid_in};
+use super::sandbox::{Sandbox, Serving, VIGIL, pid_in, signal};
 
 #[test]
 fn it_is_started_shown_and_stopped_and_nothing_is_left() {
@@ -154,14 +154,97 @@ fn whom_nobody_asks_ends() {
 }
 
 #[test]
-fn whose_folder_is_gone_ends() {
+fn who_can_be_found_no_more_ends_though_he_is_asked() {
+    let ways: [&dyn Fn(&Sandbox); 4] = [
+        &|sandbox| std::fs::remove_dir_all(sandbox.run()).unwrap(),
+        &|sandbox| std::fs::remove_file(sandbox.run().join("daemon.lock")).unwrap(),
+        &|sandbox| std::fs::remove_file(sandbox.run().join("daemon.sock")).unwrap(),
+        &|sandbox| {
+            std::fs::remove_file(sandbox.run().join("daemon.sock")).unwrap();
+            std::fs::write(sandbox.run().join("daemon.sock"), "x").unwrap();
+        },
+    ];
+    for (way, remove) in ways.iter().enumerate() {
+        let sandbox = Sandbox::with_repository();
+        let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+        // Each second it looks around, and it would end if nobody asked for one.
+        command.env("VIGIL_DAEMON_IDLE_S", "1");
+        let mut serving = Serving::start(command);
+        let mut shell = sandbox.shell();
+        let first = shell.ask(&sandbox, "work");
+        remove(&sandbox);
+        // This one is connected already.
+        while !serving.has_ended() {
+            assert_eq!(shell.ask(&sandbox, "work"), first, "{way}");
+        }
+        assert_eq!(serving.wait().code(), Some(0));
+        // It starts the next one, or has done so already.
+        let mut fresh = sandbox.shell();
+        assert_eq!(fresh.ask(&sandbox, "work"), first);
+        while sandbox.daemon(&["status"]).0 != Some(0) {}
+        for shell in [&mut shell, &mut fresh] {
+            assert_eq!(shell.ask(&sandbox, "work"), first);
+        }
+        assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+        assert!(sandbox.is_empty());
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_its_socket_is_left_alone() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-    // Each second it looks around.
-    command.env("VIGIL_DAEMON_IDLE_S", "1");
-    let mut serving = super::sandbox::Serving::start(command);
-    std::fs::remove_dir_all(sandbox.run()).unwrap();
+    let mut serving = sandbox.serve();
+    let path = sandbox.run().join("daemon.sock");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "x").unwrap();
+    serving.signal(Signal::TERM);
     assert_eq!(serving.wait().code(), Some(0));
+    assert_eq!(std::fs::read(&path).unwrap(), b"x");
+}
+
+#[test]
+fn however_often_it_is_started_and_killed_nothing_is_left() {
+    let sandbox = Sandbox::with_repository();
+    for cycle in 0..30 {
+        let (code, said) = sandbox.daemon(&["start"]);
+        assert_eq!(code, Some(0), "{cycle}: {said}");
+        let output = sandbox.vigil("work", &["status", "-sb"]);
+        assert_eq!(output.stdout, b"## main\n");
+        let which = [Signal::KILL, Signal::TERM, Signal::INT][cycle % 3];
+        signal(pid_in(&said), which);
+        while !sandbox.daemons().is_empty() {}
+        // A killed one leaves what the next one takes over.
+        let names = std::fs::read_dir(sandbox.run()).unwrap().count();
+        assert_eq!(names, if cycle % 3 == 0 { 2 } else { 0 }, "{cycle}");
+    }
+    assert_eq!(sandbox.daemon(&["start"]).0, Some(0));
+    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+    assert!(sandbox.is_empty());
+    assert!(sandbox.daemons().is_empty());
+}
+
+#[test]
+fn many_shells_that_begin_at_once_have_one_daemon() {
+    let sandbox = Sandbox::with_repository();
+    let mut shells: Vec<_> = (0..20).map(|_| sandbox.shell()).collect();
+    for shell in &mut shells {
+        shell.send(&sandbox, "work");
+    }
+    let first = shells[0].receive();
+    for shell in &mut shells[1..] {
+        assert_eq!(shell.receive(), first);
+    }
+    while sandbox.daemon(&["status"]).0 != Some(0) || sandbox.daemons().len() > 1 {}
+    let (answered, _) = sandbox.counts();
+    for shell in &mut shells {
+        assert_eq!(shell.ask(&sandbox, "work"), first);
+    }
+    let daemon = sandbox.described();
+    assert_eq!(daemon["questions"], answered + 20);
+    assert_eq!(daemon["connections"], 21);
+    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+    assert!(sandbox.daemons().is_empty());
+    assert!(sandbox.is_empty());
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod doors;
 mod ends;
+mod impostors;
 mod lent;
 mod life;
 mod older;

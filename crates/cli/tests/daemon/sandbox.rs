@@ -108,6 +108,19 @@ impl Sandbox {
         (count("questions"), count("declined"))
     }
 
+    /// The daemons of this sandbox that live, and those that are about to.
+    pub(crate) fn daemons(&self) -> Vec<i32> {
+        let folder = format!("VIGIL_RUNTIME_DIR={}\0", self.run().display());
+        let is_ours = |pid: &i32| {
+            let of = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+            of("cmdline").starts_with(b"vigil\0daemon\0run\0")
+                && String::from_utf8_lossy(&of("environ")).contains(&folder)
+        };
+        let all = std::fs::read_dir("/proc").unwrap();
+        let pids = all.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+        pids.filter(is_ours).collect()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         std::fs::read_dir(self.run()).unwrap().next().is_none()
     }
@@ -146,6 +159,10 @@ impl Serving {
 
     pub(crate) fn signal(&self, which: Signal) {
         signal(self.pid(), which);
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {

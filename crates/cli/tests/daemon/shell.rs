@@ -28,8 +28,18 @@ impl Shell {
 
     /// The response to a request for `directory` of the sandbox.
     pub(crate) fn ask(&mut self, sandbox: &Sandbox, directory: &str) -> String {
+        self.send(sandbox, directory);
+        self.receive()
+    }
+
+    /// Puts a request for `directory` of the sandbox.
+    pub(crate) fn send(&mut self, sandbox: &Sandbox, directory: &str) {
         let path = sandbox.path(directory);
         write!(self.requests, "id\x1f{}\x1e", path.display()).unwrap();
+    }
+
+    /// The next response.
+    pub(crate) fn receive(&mut self) -> String {
         let mut record = Vec::new();
         loop {
             let mut byte = [0];

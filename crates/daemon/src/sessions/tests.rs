@@ -78,6 +78,7 @@ fn what_is_gone_is_forgotten_with_its_watches() {
     let watches = answers.watches();
     ask(&answers, &path("goes"));
     ask(&answers, &path("linked"));
+    assert_eq!(answers.watches() > watches, watches > 0);
     answers.sessions().drop_gone();
     assert_eq!(all(), paths(&["goes", "linked", "stays"]));
     std::fs::remove_dir_all(path("goes")).unwrap();

@@ -1,0 +1,186 @@
+//! What is no daemon, in its place: the answers are right, and come.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Output;
+use std::thread::JoinHandle;
+
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
+
+use super::sandbox::{Sandbox, VIGIL};
+use super::strangers::frame;
+
+const ANSWER: u8 = 69;
+
+impl Sandbox {
+    /// One in the daemon's place. To each who connects it says `reply` once he has said something.
+    fn impostor(&self, reply: Vec<u8>) -> Impostor {
+        self.impostor_of(None, reply).unwrap()
+    }
+
+    /// The same of another user. Only the superuser can be one.
+    fn impostor_of(&self, user: Option<Uid>, reply: Vec<u8>) -> Option<Impostor> {
+        // Whoever is started and ends makes the folder.
+        drop(self.serve());
+        let path = self.run().join("daemon.sock");
+        let _ = std::fs::remove_file(&path);
+        let (told, listens) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            // The kernel says of a socket whose it was when it began to listen.
+            let listener = std::os::unix::net::SocketAddr::from_pathname(&path);
+            let listener = UnixListener::bind_addr(&listener.unwrap()).unwrap();
+            if let Some(user) = user {
+                let is_other = set_thread_res_uid(user, user, user).is_ok();
+                let listening = is_other && rustix::net::listen(&listener, 1).is_ok();
+                told.send(listening).unwrap();
+                if !listening {
+                    return;
+                }
+            } else {
+                told.send(true).unwrap();
+            }
+            while let Ok((stream, _)) = listener.accept() {
+                if !answer(stream, &reply) {
+                    return;
+                }
+            }
+        });
+        let is_there = listens.recv().unwrap();
+        is_there.then(|| Impostor {
+            path: self.run().join("daemon.sock"),
+            thread: Some(thread),
+        })
+    }
+
+    fn impatient(&self, arguments: &[&str]) -> Output {
+        let mut command = self.command(VIGIL, "work", arguments);
+        command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+        command.output().unwrap()
+    }
+
+    fn is_right_nevertheless(&self, what: &str) {
+        // What one who waited in vain leaves is not to spare the next one.
+        let _ = std::fs::remove_file(self.run().join("daemon.slow"));
+        let output = self.impatient(&["status", "-sb"]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        );
+        let right = (Some(0), "## main\n".into(), String::new());
+        assert_eq!(said, right, "{what}");
+        let mut shell = self.impatient_shell();
+        let answer = shell.ask(self, "work");
+        assert_eq!(answer, self.lone_shell().ask(self, "work"), "{what}");
+    }
+}
+
+/// False if it was told to end.
+fn answer(mut stream: UnixStream, reply: &[u8]) -> bool {
+    let mut asked = [0; 4096];
+    let len = stream.read(&mut asked).unwrap_or_default();
+    if asked[..len] == *b"end" {
+        return false;
+    }
+    let _ = stream.write_all(reply);
+    // He hears no end.
+    std::mem::forget(stream);
+    true
+}
+
+struct Impostor {
+    path: std::path::PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Impostor {
+    fn drop(&mut self) {
+        let mut stream = UnixStream::connect(&self.path).unwrap();
+        stream.write_all(b"end").unwrap();
+        self.thread.take().unwrap().join().unwrap();
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[test]
+fn garbage_in_its_place_costs_no_answer() {
+    let sandbox = Sandbox::with_repository();
+    let answer = frame(ANSWER, &[&[0; 4][..], b"\x04\0\0\0lies\0\0\0\0"].concat());
+    for (what, reply) in [
+        ("nothing", Vec::new()),
+        ("text", b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
+        ("zeros", vec![0; 100]),
+        ("much", vec![1; 10 << 20]),
+        ("half a frame", frame(ANSWER, b"abc")[..6].to_vec()),
+        ("an answer without a welcome", answer.repeat(2)),
+        ("an unknown message", frame(99, b"").repeat(2)),
+    ] {
+        let _impostor = sandbox.impostor(reply);
+        sandbox.is_right_nevertheless(what);
+        let (code, said) = sandbox.daemon(&["status"]);
+        assert_eq!(
+            (code, said.starts_with("error: ")),
+            (Some(1), true),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn another_users_socket_is_not_asked() {
+    let sandbox = Sandbox::with_repository();
+    let user = Uid::from_raw(12345);
+    let Some(_impostor) = sandbox.impostor_of(Some(user), Vec::new()) else {
+        return;
+    };
+    sandbox.is_right_nevertheless("a socket");
+    for command in ["status", "stop", "start"] {
+        let (code, said) = sandbox.daemon(&[command]);
+        assert_eq!(code, Some(1));
+        assert!(said.ends_with("is served by user 12345\n"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_socket_in_its_place_is_replaced_or_told_of() {
+    let sandbox = Sandbox::with_repository();
+    drop(sandbox.serve());
+    let path = sandbox.run().join("daemon.sock");
+    let remove = || std::fs::remove_file(&path).unwrap();
+    remove();
+    std::fs::create_dir(&path).unwrap();
+    sandbox.is_right_nevertheless("a directory");
+    // The one that the shell started ends by itself.
+    while !sandbox.daemons().is_empty() {}
+    let (code, said) = sandbox.daemon(&["run"]);
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(1), "error: cannot serve: Is a directory\n")
+    );
+    std::fs::remove_dir(&path).unwrap();
+    let target = sandbox.path("work/file");
+    for is_link in [false, true] {
+        match is_link {
+            true => std::os::unix::fs::symlink(&target, &path).unwrap(),
+            false => std::fs::write(&path, "").unwrap(),
+        }
+        let serving = sandbox.serve();
+        assert_eq!(sandbox.described()["pid"], serving.pid());
+        drop(serving);
+        remove();
+    }
+    assert_eq!(std::fs::read(target).unwrap(), b"recorded\n");
+    // A lock that leads elsewhere is nobody's.
+    let lock = sandbox.run().join("daemon.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("work/file"), &lock).unwrap();
+    let (code, said) = sandbox.daemon(&["run"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("Too many levels of symbolic links"), "{said}");
+    assert_eq!(
+        std::fs::read(sandbox.path("work/file")).unwrap(),
+        b"recorded\n"
+    );
+}
