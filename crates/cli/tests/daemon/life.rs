@@ -154,6 +154,22 @@ fn whom_nobody_asks_ends() {
 }
 
 #[test]
+fn whom_nobody_asks_ends_though_a_shell_is_connected() {
+    let sandbox = Sandbox::with_repository();
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_IDLE_S", "1");
+    let mut serving = Serving::start(command);
+    let mut shell = sandbox.shell();
+    let first = shell.ask(&sandbox, "work");
+    assert_eq!(shell.daemon_sockets().len(), 1);
+    assert_eq!(serving.wait().code(), Some(0));
+    assert!(sandbox.is_empty());
+    let _serving = sandbox.serve();
+    assert_eq!(shell.ask(&sandbox, "work"), first);
+    assert_eq!(sandbox.counts(), (1, 0));
+}
+
+#[test]
 fn who_can_be_found_no_more_ends_though_he_is_asked() {
     let ways: [&dyn Fn(&Sandbox); 4] = [
         &|sandbox| std::fs::remove_dir_all(sandbox.run()).unwrap(),
