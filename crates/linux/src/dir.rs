@@ -1,5 +1,6 @@
 //! Directories: opening from the parent's descriptor, and sorted listing.
 
+pub mod bounded;
 mod kernel;
 mod listing;
 mod order;

@@ -20,7 +20,7 @@ use vigil_linux::stat::stat_fd;
 use vigil_model::clock::ClockMark;
 use vigil_model::timestamp::{Granularity, Timestamp};
 
-pub use known::known;
+pub use known::{known, name};
 pub use probe::{Error, PREFIX, probe};
 
 /// What the clocks show now. To be made before anything is looked at that will be recorded under it.

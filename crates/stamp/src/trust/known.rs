@@ -4,63 +4,61 @@ use super::FileSystemTrust;
 
 /// Those of one machine that move a directory's mtime with each change of its entries (numbers from statfs(2) and
 /// `linux/magic.h`).
-const SOUND: [u32; 9] = [
-    0xef53,      // ext2, ext3, ext4
-    0x5846_5342, // XFS
-    0x9123_683e, // Btrfs
-    0xf2f5_2010, // F2FS
-    0x0102_1994, // tmpfs
-    0x8584_58f6, // ramfs
-    0x794c_7630, // overlay
-    0x2fc1_2fc1, // ZFS
-    0xca45_1a4e, // bcachefs
+const SOUND: [(u32, &str); 9] = [
+    (0xef53, "ext2, ext3, ext4"),
+    (0x5846_5342, "XFS"),
+    (0x9123_683e, "Btrfs"),
+    (0xf2f5_2010, "F2FS"),
+    (0x0102_1994, "tmpfs"),
+    (0x8584_58f6, "ramfs"),
+    (0x794c_7630, "overlay"),
+    (0x2fc1_2fc1, "ZFS"),
+    (0xca45_1a4e, "bcachefs"),
 ];
 
 /// Those whose directories other systems change without a trace: Windows leaves the times of directories alone there,
 /// and the topmost one has none.
-const SILENT: [u32; 2] = [
-    0x4d44,      // FAT
-    0x2011_bab0, // exFAT
-];
+const SILENT: [(u32, &str); 2] = [(0x4d44, "FAT"), (0x2011_bab0, "exFAT")];
 
 /// Those whose files are another machine's, or another program's: stamps come late, or from another clock.
-const REMOTE: [u32; 26] = [
-    0x6969,      // NFS
-    0x517b,      // SMB
-    0xff53_4d42, // CIFS
-    0xfe53_4d42, // SMB2
-    0x6573_5546, // FUSE, virtiofs
-    0x0102_1997, // 9P
-    0x00c3_6400, // Ceph
-    0x786f_4256, // VirtualBox
-    0xbacb_acbc, // VMware
-    0x7c7c_6673, // Parallels
-    0x5346_414f, // AFS
-    0x6b41_4653, // AFS of the kernel
-    0x7375_7245, // Coda
-    0x564c,      // NCP
-    0x7461_636f, // OCFS2
-    0x0116_1970, // GFS2
-    0x0bd0_0bd0, // Lustre
-    0x4750_4653, // GPFS
-    0x1983_0326, // BeeGFS
-    0x2003_0528, // OrangeFS
-    0xaad7_aaea, // PanFS
-    0xbeef_dead, // StorNext
-    0x6163_6673, // ACFS
-    0x5346_4846, // Windows, below Linux programs
-    0x00c0_ffee, // the host of User Mode Linux
-    0x0187,      // autofs: what will be mounted is not there yet
+const REMOTE: [(u32, &str); 26] = [
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x6573_5546, "FUSE, virtiofs"),
+    (0x0102_1997, "9P"),
+    (0x00c3_6400, "Ceph"),
+    (0x786f_4256, "VirtualBox"),
+    (0xbacb_acbc, "VMware"),
+    (0x7c7c_6673, "Parallels"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS of the kernel"),
+    (0x7375_7245, "Coda"),
+    (0x564c, "NCP"),
+    (0x7461_636f, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"),
+    (0x2003_0528, "OrangeFS"),
+    (0xaad7_aaea, "PanFS"),
+    (0xbeef_dead, "StorNext"),
+    (0x6163_6673, "ACFS"),
+    (0x5346_4846, "Windows below Linux programs"),
+    (0x00c0_ffee, "the host of User Mode Linux"),
+    (0x0187, "autofs"), // What will be mounted is not there yet.
 ];
 
 /// What may be believed of files on a file system of this kind (`f_type` in statfs(2)) without a probe; `None` where
 /// only a probe can tell.
 pub fn known(kind: u32) -> Option<FileSystemTrust> {
-    let (directories, contents) = if SOUND.contains(&kind) {
+    let is_in = |kinds: &[(u32, &str)]| kinds.iter().any(|(known, _)| *known == kind);
+    let (directories, contents) = if is_in(&SOUND) {
         (true, true)
-    } else if SILENT.contains(&kind) {
+    } else if is_in(&SILENT) {
         (false, true)
-    } else if REMOTE.contains(&kind) {
+    } else if is_in(&REMOTE) {
         (false, false)
     } else {
         return None;
@@ -70,4 +68,11 @@ pub fn known(kind: u32) -> Option<FileSystemTrust> {
         directories,
         contents,
     })
+}
+
+/// What a file system of this kind is called, where it is known.
+pub fn name(kind: u32) -> Option<&'static str> {
+    let all = SOUND.iter().chain(&SILENT).chain(&REMOTE);
+    let mut named = all.filter(|(known, _)| *known == kind);
+    named.next().map(|(_, name)| *name)
 }

@@ -38,6 +38,11 @@ fn the_kind_decides_where_it_is_known() {
     assert_eq!(trusted(EXT4, None), (true, true));
     assert_eq!(trusted(FAT, None), (false, true));
     assert_eq!(trusted(NFS, None), (false, false));
+    let names = [EXT4, FAT, NFS, UNKNOWN].map(name);
+    assert_eq!(
+        names,
+        [Some("ext2, ext3, ext4"), Some("FAT"), Some("NFS"), None]
+    );
     assert_eq!(trusted(UNKNOWN, None), (false, false));
     assert_eq!(trusted(EXT4, Some(GOOD)), (true, true));
     assert_eq!(trusted(FAT, Some(GOOD)), (false, true));

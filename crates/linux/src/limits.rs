@@ -1,0 +1,192 @@
+//! What a user and a process may have at most, and have by now, as proc(5) tells.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::process::{Resource, getrlimit};
+
+use crate::dir::bounded::Budget;
+
+/// Where proc(5) is.
+pub const PROC: &str = "/proc";
+
+/// How many files this process may have open (`RLIMIT_NOFILE` in getrlimit(2)); `None` where there is no limit.
+pub fn open_files_max() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// What a user may have of inotify(7); `None` where the system does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InotifyLimits {
+    /// Watches of one user.
+    pub watches: Option<u64>,
+    /// Instances of one user.
+    pub instances: Option<u64>,
+    /// Events that wait in one instance.
+    pub queued_events: Option<u64>,
+}
+
+impl InotifyLimits {
+    /// As the proc(5) at `proc` has them.
+    pub fn of(proc: &Path) -> Self {
+        let limit = |name: &str| {
+            let path = proc.join("sys/fs/inotify").join(name);
+            fs::read_to_string(path).ok()?.trim().parse().ok()
+        };
+        Self {
+            watches: limit("max_user_watches"),
+            instances: limit("max_user_instances"),
+            queued_events: limit("max_queued_events"),
+        }
+    }
+}
+
+/// What the processes of a user have of inotify(7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InotifyUse {
+    /// Watches.
+    pub watches: u64,
+    /// Instances.
+    pub instances: u64,
+    /// Whether all processes were looked at: else there may be more.
+    pub is_whole: bool,
+}
+
+/// How the lines begin that stand for a watch each.
+const WATCH: &[u8] = b"inotify wd:";
+
+impl InotifyUse {
+    /// That of the user `uid` by the proc(5) at `proc`. A descriptor costs a step of `budget`, and so does a watch.
+    pub fn of(proc: &Path, uid: u32, budget: &mut Budget) -> Self {
+        let mut found = Self::default();
+        let processes = fs::read_dir(proc).into_iter().flatten().flatten();
+        for process in processes {
+            let name = process.file_name();
+            let is_process = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+            let folder = process.path();
+            let is_own = is_process && fs::metadata(&folder).is_ok_and(|stat| stat.uid() == uid);
+            if !is_own {
+                continue;
+            }
+            let descriptors = fs::read_dir(folder.join("fd"));
+            for descriptor in descriptors.into_iter().flatten().flatten() {
+                if !budget.step() {
+                    return found;
+                }
+                let target = fs::read_link(descriptor.path());
+                if target.is_ok_and(|target| target == Path::new("anon_inode:inotify")) {
+                    found.instances = found.instances.saturating_add(1);
+                    let info = folder.join("fdinfo").join(descriptor.file_name());
+                    if let Ok(info) = File::open(info) {
+                        found.watches = found.watches.saturating_add(watches_in(info, budget));
+                    }
+                }
+            }
+        }
+        found.is_whole = !budget.is_spent();
+        found
+    }
+}
+
+/// How many lines of `info` stand for a watch.
+fn watches_in(mut info: impl Read, budget: &mut Budget) -> u64 {
+    let mut watches = 0;
+    let mut buffer = [0; 8192];
+    // What of the line that is being read is the beginning of one for a watch; `None` where it is another.
+    let mut matched = Some(0);
+    loop {
+        let bytes = match info.read(&mut buffer) {
+            Ok(0) | Err(_) => return watches,
+            Ok(len) => buffer.get(..len).unwrap_or_default(),
+        };
+        for byte in bytes {
+            matched = match matched {
+                _ if *byte == b'\n' => Some(0),
+                Some(at) if WATCH.get(at) == Some(byte) => Some(at.saturating_add(1)),
+                _ => None,
+            };
+            if matched == Some(WATCH.len()) {
+                if !budget.step() {
+                    return watches;
+                }
+                watches = watches.saturating_add(1);
+                matched = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn budget(steps: u64) -> Budget {
+        Budget::new(steps, Duration::from_secs(3600))
+    }
+
+    /// A folder like proc(5), with a process that has one instance of inotify with `watches`.
+    fn proc(watches: usize) -> tempfile::TempDir {
+        let proc = tempfile::tempdir().unwrap();
+        let process = proc.path().join("17");
+        for folder in ["fd", "fdinfo"] {
+            fs::create_dir_all(process.join(folder)).unwrap();
+        }
+        symlink("/dev/null", process.join("fd/0")).unwrap();
+        symlink("anon_inode:inotify", process.join("fd/3")).unwrap();
+        let line = "inotify wd:1 ino:2 sdev:3 mask:inotify wd: ignored_mask:0\n";
+        let text = format!("pos:\t0\nflags:\t00\n{}", line.repeat(watches));
+        fs::write(process.join("fdinfo/3"), text).unwrap();
+        fs::create_dir_all(proc.path().join("self/fd")).unwrap();
+        symlink("anon_inode:inotify", proc.path().join("self/fd/3")).unwrap();
+        proc
+    }
+
+    #[test]
+    fn watches_are_counted_however_their_lines_are_cut() {
+        let proc = proc(1000);
+        let uid = fs::metadata(proc.path()).unwrap().uid();
+        let all = InotifyUse {
+            watches: 1000,
+            instances: 1,
+            is_whole: true,
+        };
+        assert_eq!(InotifyUse::of(proc.path(), uid, &mut budget(2000)), all);
+        let others = InotifyUse::of(proc.path(), uid.wrapping_add(1), &mut budget(2000));
+        let nothing = InotifyUse {
+            is_whole: true,
+            ..InotifyUse::default()
+        };
+        assert_eq!(others, nothing);
+        let some = InotifyUse::of(proc.path(), uid, &mut budget(500));
+        assert!(!some.is_whole && some.watches < 500, "{some:?}");
+    }
+
+    #[test]
+    fn a_watch_of_this_process_is_seen() {
+        let queue = crate::inotify::Queue::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let open = File::open(folder.path()).unwrap();
+        queue.watch(std::os::fd::AsFd::as_fd(&open)).unwrap();
+        let user = rustix::process::geteuid().as_raw();
+        let found = InotifyUse::of(Path::new(PROC), user, &mut budget(1 << 20));
+        assert!(found.instances >= 1 && found.watches >= 1, "{found:?}");
+    }
+
+    #[test]
+    fn limits_are_read_and_missing_ones_are_not_known() {
+        let proc = tempfile::tempdir().unwrap();
+        assert_eq!(InotifyLimits::of(proc.path()), InotifyLimits::default());
+        let folder = proc.path().join("sys/fs/inotify");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("max_user_watches"), "8192\n").unwrap();
+        fs::write(folder.join("max_user_instances"), "many\n").unwrap();
+        let found = InotifyLimits::of(proc.path());
+        assert_eq!((found.watches, found.instances), (Some(8192), None));
+        assert!(open_files_max().is_none_or(|most| most > 0));
+    }
+}

@@ -1,0 +1,79 @@
+//! What is mounted where, as this process sees it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// How much of a table of mounts is read, in bytes.
+const TABLE_LEN_MAX: u64 = 4 << 20;
+
+/// The table of this process's mounts (proc_pid_mountinfo(5)), up to a bound.
+///
+/// # Errors
+/// There is no proc(5).
+pub fn table() -> std::io::Result<Vec<u8>> {
+    let mut table = Vec::new();
+    let file = File::open("/proc/self/mountinfo")?;
+    file.take(TABLE_LEN_MAX).read_to_end(&mut table)?;
+    Ok(table)
+}
+
+/// Where something is mounted below `folder` by `table`, itself not.
+pub fn below(folder: &Path, table: &[u8]) -> Vec<PathBuf> {
+    let points = table.split(|byte| *byte == b'\n').filter_map(|line| {
+        let point = line.split(|byte| *byte == b' ').nth(4)?;
+        Some(PathBuf::from(OsString::from_vec(unescaped(point))))
+    });
+    let is_below = |point: &PathBuf| point != folder && point.starts_with(folder);
+    let mut below: Vec<PathBuf> = points.filter(is_below).collect();
+    below.sort();
+    below.dedup();
+    below
+}
+
+/// A field of the table, in which white space and backslashes stand as three octal digits.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let escape = after
+            .split_first_chunk::<3>()
+            .filter(|_| byte == b'\\')
+            .and_then(|(digits, after)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 8).ok()?, after))
+            });
+        let (byte, after) = escape.unwrap_or((byte, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_below_a_folder_are_found_by_their_path() {
+        let table = b"22 1 0:21 / / rw - ext4 /dev/root rw\n\
+            23 22 0:22 / /work rw - tmpfs t rw\n\
+            24 23 0:23 / /work/a\\040b\\134 rw - tmpfs t rw\n\
+            25 23 0:23 / /work/deep/er rw - nfs h:/x rw\n\
+            26 23 0:23 / /work/deep/er rw - nfs h:/x rw\n\
+            27 22 0:24 / /worker rw - tmpfs t rw\n\
+            garbage\n\n28 22 0:1 / /work/\\9\n";
+        let found = below(Path::new("/work"), table);
+        let expected = ["/work/\\9", "/work/a b\\", "/work/deep/er"];
+        assert_eq!(found, expected.map(PathBuf::from));
+        assert_eq!(below(Path::new("/work/deep/er"), table), [] as [&Path; 0]);
+    }
+
+    #[test]
+    fn proc_is_mounted_below_the_root() {
+        let found = below(Path::new("/"), &table().unwrap());
+        assert!(found.contains(&PathBuf::from("/proc")), "{found:?}");
+    }
+}
