@@ -10,6 +10,7 @@
 mod assemble;
 mod attribute_blobs;
 mod changes;
+pub mod checkup;
 mod collapsed;
 mod conflicts;
 pub mod contents;

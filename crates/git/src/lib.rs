@@ -13,6 +13,7 @@ pub mod environment;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod index_file;
+pub mod installed;
 pub mod objects;
 pub mod operation;
 pub mod promisor;
@@ -25,3 +26,4 @@ pub mod state_place;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod textconv;
+pub mod upkeep;

@@ -1,0 +1,241 @@
+//! Programs that a user has on his `PATH`, and what they say of their version.
+//!
+//! What a repository may have put there is not run: neither what is found by a relative name, nor what lies in a folder that
+//! the caller names.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
+use rustix::process::{Pid, Signal, kill_process_group};
+use vigil_linux::stat::stat_path;
+use vigil_stamp::paths::path_of;
+
+use crate::environment::Environment;
+
+/// One program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Where it was found, links in it resolved.
+    pub path: PathBuf,
+    /// The first line that it says of its version.
+    pub version: Result<BString, Unsaid>,
+}
+
+/// Why a version is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsaid {
+    /// It lies where a repository's owner may have put it.
+    #[error("lies in the working copy, and is not run")]
+    NotRun,
+    /// It cannot be run, or says nothing of itself.
+    #[error("does not tell its version")]
+    Silent,
+    /// It took too long.
+    #[error("does not tell its version in time")]
+    Late,
+}
+
+/// How many folders of a `PATH`, and how many programs of one name, count.
+const FOLDERS_MAX: usize = 256;
+const PROGRAMS_MAX: usize = 8;
+
+/// How much a program may say of its version, in bytes.
+const SAID_LEN_MAX: usize = 4096;
+
+/// The programs called `name` on the `PATH` of `environment`, in its order, each asked for its version with `arguments` for no
+/// longer than `patience`; what is in one of `foreign` is not run.
+pub fn on_path(
+    environment: &Environment,
+    name: &str,
+    arguments: &[&str],
+    foreign: &[&Path],
+    patience: Duration,
+) -> Vec<Installed> {
+    let mut found: Vec<Installed> = Vec::new();
+    let folders = environment.get("PATH").unwrap_or_default();
+    for folder in folders.split_str(":").take(FOLDERS_MAX) {
+        if !folder.starts_with(b"/") || found.len() >= PROGRAMS_MAX {
+            continue;
+        }
+        let place = path_of(folder).join(name);
+        let is_program = access(&place, Access::EXEC_OK).is_ok()
+            && stat_path(&place).is_ok_and(|stat| stat.is_file());
+        let Some(path) = is_program.then(|| place.canonicalize().ok()).flatten() else {
+            continue;
+        };
+        if found.iter().any(|other| other.path == path) {
+            continue;
+        }
+        let is_in = |path: &Path| foreign.iter().any(|folder| path.starts_with(folder));
+        let version = match is_in(&path) || is_in(&place) {
+            true => Err(Unsaid::NotRun),
+            false => version(environment, &path, name, arguments, patience),
+        };
+        found.push(Installed { path, version });
+    }
+    found
+}
+
+fn version(
+    environment: &Environment,
+    path: &Path,
+    name: &str,
+    arguments: &[&str],
+    patience: Duration,
+) -> Result<BString, Unsaid> {
+    let end = Instant::now().checked_add(patience).ok_or(Unsaid::Late)?;
+    let mut command = Command::new(path);
+    command
+        .arg0(name)
+        .args(arguments)
+        .env_clear()
+        // Whoever reads configuration is to read none of a repository.
+        .current_dir("/")
+        .env("HGRCPATH", "")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0);
+    for name in ["HOME", "PATH"] {
+        if let Some(value) = environment.get(name) {
+            command.env(name, OsStr::new(path_of(value)));
+        }
+    }
+    let mut child = command.spawn().map_err(|_| Unsaid::Silent)?;
+    let said = said(&mut child, end);
+    // Whatever it started ends with it.
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+    let said = said?;
+    let line = said.lines().next().unwrap_or_default().trim();
+    match line.is_empty() {
+        true => Err(Unsaid::Silent),
+        false => Ok(BStr::new(line).to_owned()),
+    }
+}
+
+/// The first line that `child` writes before `end`.
+fn said(child: &mut Child, end: Instant) -> Result<Vec<u8>, Unsaid> {
+    let mut pipe = child.stdout.take().ok_or(Unsaid::Silent)?;
+    let mut said = Vec::new();
+    let mut buffer = [0; 512];
+    while !said.contains(&b'\n') && said.len() < SAID_LEN_MAX {
+        let rest = end.saturating_duration_since(Instant::now());
+        let rest = Timespec::try_from(rest).map_err(|_| Unsaid::Late)?;
+        match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&rest)) {
+            Ok(0) => return Err(Unsaid::Late),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return Err(Unsaid::Silent),
+        }
+        match pipe.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(len) => said.extend_from_slice(buffer.get(..len).unwrap_or_default()),
+            Err(_) => return Err(Unsaid::Silent),
+        }
+    }
+    Ok(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn program(path: &Path, script: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn environment(folder: &Path, names: &[&str]) -> Environment {
+        let folders = names.iter().map(|name| match name.starts_with('.') {
+            true => (*name).to_owned(),
+            false => folder.join(name).to_str().unwrap().to_owned(),
+        });
+        let path = folders.collect::<Vec<_>>().join(":");
+        Environment::new([("PATH".into(), path.into())], folder)
+    }
+
+    #[test]
+    fn each_program_is_asked_once_and_from_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = &folder.path().canonicalize().unwrap();
+        program(&folder.join("one/git"), "echo $1; pwd");
+        program(&folder.join("two/git"), "pwd");
+        fs::create_dir_all(folder.join("three")).unwrap();
+        symlink(folder.join("one/git"), folder.join("three/git")).unwrap();
+        fs::create_dir_all(folder.join("four/git")).unwrap();
+        program(&folder.join("five/git"), "exit 1");
+        let names = ["one", "none", "three", "two", "four", "five"];
+        let environment = environment(folder, &names);
+        let found = on_path(&environment, "git", &["--version"], &[], LONG);
+        let expected = [
+            ("one", Ok("--version".into())),
+            ("two", Ok("/".into())),
+            ("five", Err(Unsaid::Silent)),
+        ];
+        let expected = expected.map(|(name, version)| Installed {
+            path: folder.join(name).join("git"),
+            version,
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_a_repository_may_have_put_there_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = &folder.path().canonicalize().unwrap();
+        let trace = folder.join("trace");
+        let script = format!("echo run > {}", trace.display());
+        program(&folder.join("work/bin/git"), &script);
+        fs::create_dir_all(folder.join("links")).unwrap();
+        symlink(folder.join("work/bin/git"), folder.join("links/git")).unwrap();
+        let environment = environment(folder, &[".", "./work/bin", "links"]);
+        let work = folder.join("work");
+        let found = on_path(&environment, "git", &[], &[&work], LONG);
+        let not_run = Installed {
+            path: work.join("bin/git"),
+            version: Err(Unsaid::NotRun),
+        };
+        assert_eq!(found, [not_run]);
+        assert!(!trace.exists());
+    }
+
+    #[test]
+    fn one_that_hangs_or_never_ends_its_line_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        program(&folder.path().join("slow/git"), "sleep 1000 & wait");
+        program(&folder.path().join("loud/git"), "tr '\\0' x < /dev/zero");
+        let slow = environment(folder.path(), &["slow"]);
+        let found = on_path(&slow, "git", &[], &[], Duration::ZERO);
+        assert_eq!(found[0].version, Err(Unsaid::Late));
+        let loud = environment(folder.path(), &["loud"]);
+        let loud = environment_with_tools(loud);
+        let found = on_path(&loud, "git", &[], &[], LONG);
+        let version = found[0].version.as_ref().unwrap();
+        assert!(version.len() < 2 * SAID_LEN_MAX, "{}", version.len());
+    }
+
+    /// The same, with the folders of the system.
+    fn environment_with_tools(mut environment: Environment) -> Environment {
+        let path = environment.get("PATH").unwrap().to_string();
+        environment.set("PATH", format!("{path}:/usr/bin:/bin"));
+        environment
+    }
+}
