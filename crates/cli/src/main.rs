@@ -9,6 +9,7 @@ mod cat_file;
 mod config_parameter;
 mod daemon;
 mod describe;
+mod doctor;
 mod globals;
 mod help;
 mod inside;
@@ -101,10 +102,11 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
 }
 
 /// The commands.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "cat-file",
     "daemon",
     "describe",
+    "doctor",
     "gitstatusd",
     "help",
     "state",
@@ -120,6 +122,10 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         b"daemon" => daemon::run(arguments, &environment),
         b"describe" => {
             let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
+            say(&answered.unwrap_or_else(|reply| reply))
+        }
+        b"doctor" => {
+            let answered = of_whole_files(&environment, || doctor::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"gitstatusd" => gitstatusd(arguments, environment),

@@ -164,6 +164,7 @@ fn help_of_a_command_is_what_the_command_says() {
         "describe",
         "why",
         "state",
+        "doctor",
         "gitstatusd",
     ] {
         let (code, stdout, stderr) = outcome(&["help", command]);
@@ -349,6 +350,7 @@ fn to_ask_for_help_is_no_mistake() {
         &["why", "-h"],
         &["state", "-h"],
         &["state", "show", "-h"],
+        &["doctor", "-h"],
     ] {
         let output = run(&sandbox, VIGIL, arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");

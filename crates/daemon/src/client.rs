@@ -19,6 +19,12 @@ use crate::view;
 /// How long whoever can answer by himself waits, if nothing else is said.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// How long the user has said that whoever asks waits (`VIGIL_DAEMON_PATIENCE_MS`), if he has.
+pub fn patience(environment: &Environment) -> Option<Duration> {
+    let value = environment.get("VIGIL_DAEMON_PATIENCE_MS")?;
+    Some(Duration::from_millis(value.to_str().ok()?.parse().ok()?))
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
@@ -111,13 +117,9 @@ pub struct Client {
 impl Client {
     /// One who can answer by himself: he waits no longer than `VIGIL_DAEMON_PATIENCE_MS` says, 250 if nothing does.
     pub fn of_command(environment: &Environment) -> Self {
-        let patience = environment
-            .get("VIGIL_DAEMON_PATIENCE_MS")
-            .and_then(|value| value.to_str().ok()?.parse().ok())
-            .map_or(PATIENCE, Duration::from_millis);
         Self {
             place: Place::of(environment),
-            patience,
+            patience: patience(environment).unwrap_or(PATIENCE),
             is_about_files: true,
         }
     }

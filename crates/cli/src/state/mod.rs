@@ -11,7 +11,7 @@ use vigil_git::environment::Environment;
 use vigil_git::state_place::{left_by_older_versions, places_whether_off_or_not};
 use vigil_store::{Dropped, Store};
 
-use self::unkept::why_unkept;
+pub(crate) use self::unkept::why_unkept;
 use crate::inside;
 use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
 use crate::reply::{Reply, bytes, labelled};

@@ -3,7 +3,7 @@
 use vigil_git::state_place::Unkept;
 
 /// Why a working copy has no state, as a line.
-pub(super) fn why_unkept(reason: Unkept) -> &'static str {
+pub(crate) fn why_unkept(reason: Unkept) -> &'static str {
     match reason {
         Unkept::Off => "vigil.stateFile is false: no state is kept or used\n",
         Unkept::NoWorkTree => "there is no working tree, and so no state\n",

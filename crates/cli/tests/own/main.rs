@@ -6,6 +6,7 @@
     reason = "all of this is tests"
 )]
 
+mod doctor;
 mod sandbox;
 mod state;
 mod why;

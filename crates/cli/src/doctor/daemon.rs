@@ -1,0 +1,235 @@
+//! The user's daemon: whether it is wanted, where it is, and how it answers.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use vigil_daemon::client::{Client, Unanswered, patience};
+use vigil_daemon::place::{Place, PlaceError};
+use vigil_daemon::protocol::{Description, Request, Response, program};
+use vigil_daemon::variables;
+use vigil_git::config::{self, Config};
+use vigil_git::environment::Environment;
+use vigil_linux::Errno;
+use vigil_model::quote::append_shell_quoted;
+use vigil_stamp::paths::bytes_of;
+
+use super::check::{Check, count, shown, shown_path};
+use crate::reply::bytes;
+
+/// How long the daemon has for an answer, if nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// An answer that takes longer is worth a note: a prompt waits for a quarter of a second.
+const ANSWER_MS_MAX: u128 = 100;
+
+/// What of the working tree at `top` `daemon` cannot hear of, if it knows it.
+pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
+    let mut all = daemon.repositories.iter();
+    let known = all.find(|known| known.path == *bytes_of(top))?;
+    let subject = "heard of by the daemon";
+    let Some((path, reason)) = known.scanned.first() else {
+        return Some(Check::ok(subject, "all of it"));
+    };
+    let number = count(known.scanned.len() as u64, "part");
+    let path = match path.is_empty() {
+        true => "the top".into(),
+        false => shown(path.as_ref()),
+    };
+    let first = bytes![", first ", path, ", since ", reason];
+    let fact = bytes!["not all: ", number, " looked at for each question", first];
+    Some(Check::note(subject, fact, ""))
+}
+
+/// All that is to be said of the daemon, and what it says of itself.
+///
+/// `config` is that of the repository, if there is one.
+pub(super) fn checks(
+    environment: &Environment,
+    config: Option<&Config>,
+) -> (Vec<Check>, Option<Description>) {
+    let (answer, description) = answer(environment);
+    let checks = vec![
+        wanted(environment, config),
+        folder(&Place::of(environment)),
+        answer,
+    ];
+    (checks, description)
+}
+
+/// Whether one is wanted, and what says no.
+fn wanted(environment: &Environment, config: Option<&Config>) -> Check {
+    let subject = "daemon wanted";
+    if variables::is_off(environment) {
+        return Check::note(
+            subject,
+            "no, by VIGIL_NO_DAEMON: each question looks at the disk",
+            "unset VIGIL_NO_DAEMON",
+        );
+    }
+    let refused = |text: String| Check::problem(subject, text, "");
+    let trusted;
+    let configured = match config {
+        Some(of_repository) => of_repository,
+        None => match config::trusted(environment) {
+            Ok(found) => {
+                trusted = found;
+                &trusted
+            }
+            Err(error) => return refused(error.to_string()),
+        },
+    };
+    let Some(entry) = configured.entry("vigil.daemon") else {
+        return Check::ok(subject, "yes");
+    };
+    let place = match entry.position {
+        Some((file, line)) => bytes!["vigil.daemon in ", shown(file), format!(" at line {line}")],
+        None => bytes!["vigil.daemon on the command line or in the environment"],
+    };
+    match entry.boolean() {
+        Err(error) => refused(error.to_string()),
+        Ok(true) => Check::ok(subject, bytes!["yes, by ", place]),
+        Ok(false) => Check::note(
+            subject,
+            bytes!["no, by ", place, ": each question looks at the disk"],
+            match entry.scope {
+                config::Scope::Local => "git config --local --unset-all vigil.daemon",
+                config::Scope::Worktree => "git config --worktree --unset-all vigil.daemon",
+                config::Scope::Command => "",
+                config::Scope::Global => "git config --global --unset-all vigil.daemon",
+                config::Scope::System => "sudo git config --system --unset-all vigil.daemon",
+            },
+        ),
+    }
+}
+
+/// Whether the folder of its socket is the user's alone.
+fn folder(place: &Place) -> Check {
+    let subject = "runtime folder";
+    let path = shown_path(place.path());
+    let error = match place.open() {
+        Ok(_) => return Check::ok(subject, bytes![path, ", nobody else's"]),
+        Err(PlaceError::Unusable {
+            source: Errno::NOENT,
+            ..
+        }) => return Check::ok(subject, bytes![path, ", which is not there yet"]),
+        Err(error) => error,
+    };
+    let remedy = match &error {
+        PlaceError::Open { path, .. } => {
+            let mut command = BString::from("chmod 700 ");
+            append_shell_quoted(path.as_os_str().as_bytes(), &mut command);
+            command
+        }
+        _ => "export VIGIL_RUNTIME_DIR=$HOME/.cache/vigil-run".into(),
+    };
+    Check::problem(
+        subject,
+        bytes![error.to_string(), ": no daemon can be asked"],
+        remedy,
+    )
+}
+
+fn answer(environment: &Environment) -> (Check, Option<Description>) {
+    let subject = "daemon";
+    let patience = patience(environment).unwrap_or(PATIENCE);
+    let client = Client::of_daemon(environment, patience);
+    let begin = Instant::now();
+    let said = client.ask_any(&Request::Describe);
+    let ms = begin.elapsed().as_millis();
+    let restart = "vigil daemon restart";
+    let check = match said {
+        Ok(said) => match said.response {
+            Response::Description(daemon) => {
+                return (judge(subject, &daemon, ms), Some(daemon));
+            }
+            _ => Check::problem(subject, "it says something else", restart),
+        },
+        Err(Unanswered::Absent) => {
+            let start = match variables::is_off(environment) {
+                true => "",
+                false => "vigil daemon start",
+            };
+            Check::note(subject, "none runs", start)
+        }
+        // What is wrong with its folder is said there.
+        Err(Unanswered::Place(_)) => Check::note(subject, "it cannot be asked", ""),
+        Err(error @ Unanswered::Foreign { .. }) => Check::problem(subject, error.to_string(), ""),
+        Err(error) => Check::problem(subject, error.to_string(), restart),
+    };
+    (check, None)
+}
+
+/// Of one that answered after `ms`.
+fn judge(subject: &'static str, daemon: &Description, ms: u128) -> Check {
+    let fact = format!(
+        "pid {}, {}, {}, answers in {ms} ms",
+        daemon.pid,
+        count(daemon.repositories.len() as u64, "repository").replace("ys", "ies"),
+        count(daemon.watches, "watch").replace("chs", "ches"),
+    );
+    if daemon.program != *program() {
+        let theirs = shown(daemon.program.as_ref());
+        let text = bytes![
+            fact,
+            ", is of another build (",
+            theirs,
+            ") and not believed"
+        ];
+        return Check::problem(subject, text, "vigil daemon restart");
+    }
+    match ms > ANSWER_MS_MAX {
+        true => Check::note(subject, fact, "vigil daemon restart"),
+        false => Check::ok(subject, fact),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_daemon::protocol::RepositoryDescription;
+
+    use super::super::check::Verdict;
+    use super::*;
+
+    #[test]
+    fn what_a_daemon_does_not_hear_of_is_noted() {
+        let mut repository = RepositoryDescription {
+            path: "/work".into(),
+            ..RepositoryDescription::default()
+        };
+        let check = |repository: &RepositoryDescription, top: &str| {
+            let daemon = Description {
+                repositories: vec![repository.clone()],
+                ..Description::default()
+            };
+            unheard(&daemon, Path::new(top))
+        };
+        assert_eq!(check(&repository, "/other"), None);
+        assert_eq!(check(&repository, "/work").unwrap().verdict, Verdict::Ok);
+        let scanned = ("a\x1b".into(), "it has no watch".into());
+        repository.scanned = vec![scanned, ("b".into(), "".into())];
+        let check = check(&repository, "/work").unwrap();
+        let fact =
+            "not all: 2 parts looked at for each question, first \"a\\033\", since it has no watch";
+        assert_eq!(check, Check::note(check.subject, fact, ""));
+    }
+
+    #[test]
+    fn a_daemon_of_another_build_or_a_slow_one_is_told_of() {
+        let mut daemon = Description {
+            pid: 7,
+            program: program().clone(),
+            repositories: vec![RepositoryDescription::default(); 2],
+            watches: 1,
+            ..Description::default()
+        };
+        let fact = "pid 7, 2 repositories, 1 watch, answers in 3 ms";
+        assert_eq!(judge("x", &daemon, 3), Check::ok("x", fact));
+        assert_eq!(judge("x", &daemon, 101).verdict, Verdict::Note);
+        daemon.program = "0.0.1 \x1b".into();
+        let check = judge("x", &daemon, 3);
+        assert_eq!(check.verdict, Verdict::Problem);
+        assert!(check.fact.ends_with(b"(\"0.0.1 \\033\") and not believed"));
+    }
+}

@@ -1,0 +1,195 @@
+//! `vigil doctor`: what is slow here, or may be, and the command that mends it.
+//!
+//! It changes nothing and runs nothing that a repository names, and looks at no more of one than it has to: who wonders what
+//! is wrong with a repository need not trust it.
+
+mod check;
+mod daemon;
+mod machine;
+mod places;
+mod repository;
+mod show;
+mod working_tree;
+
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+use vigil_daemon::place::Place;
+use vigil_engine::session::Session;
+use vigil_engine::session::checkup::Checkup;
+use vigil_git::config::Config;
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::{RefFormat, Repository, discover};
+use vigil_git::state_place::{self, in_repository};
+use vigil_linux::stat::lstat_path;
+
+use self::check::{Check, Verdict};
+use self::machine::Needed;
+use crate::globals;
+use crate::inside;
+use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::reply::Reply;
+
+#[derive(Clone, Copy)]
+enum Key {
+    Json,
+}
+
+const TABLE: Table<Key> = Table {
+    synopsis: "vigil doctor [--json]",
+    headings: &[],
+    entries: &[Entry {
+        key: Key::Json,
+        short: None,
+        long: "json",
+        argument: Argument::None,
+        negatable: true,
+        help: "print JSON",
+        is_own: false,
+    }],
+};
+
+/// Runs the command with what follows its name on the command line.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    if arguments == ["--help"] {
+        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+    }
+    let mut is_json = false;
+    let others = parse(&TABLE, arguments, |Key::Json, given| {
+        is_json = given != Given::Negated;
+        Ok(())
+    })?;
+    if !others.is_empty() {
+        return Err(with_usage(&TABLE, b"too many arguments"));
+    }
+    let checks = all(environment)?;
+    let is_well = checks.iter().all(|check| check.verdict != Verdict::Problem);
+    let stdout = match is_json {
+        true => show::json(&checks),
+        false => show::text(&checks),
+    };
+    Ok(Reply::printed(stdout, u8::from(!is_well)))
+}
+
+/// All checks, in the order in which they are told.
+fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
+    let standing = globals::standing_in(environment)?;
+    let (here, foreign) = match discover(environment, &standing) {
+        Ok(found) => {
+            let folders = [Some(found.git_dir.clone()), found.work_tree.clone()];
+            (Here::of(&found), folders.into_iter().flatten().collect())
+        }
+        Err(error) if error.is_of_no_repository() => {
+            let none = Check::ok("repository", "none here");
+            (Here::only(none), Vec::new())
+        }
+        Err(error) => {
+            let refused = refused("repository", &error.to_string());
+            (Here::only(refused), vec![refused_top(&standing)])
+        }
+    };
+    let foreign: Vec<&Path> = foreign.iter().map(PathBuf::as_path).collect();
+    let (of_daemon, description) = daemon::checks(environment, here.config.as_ref());
+    let top = here.top.as_deref();
+    let unheard = top.and_then(|top| daemon::unheard(description.as_ref()?, top));
+    let mut checks = machine::versions(environment, &foreign);
+    checks.extend(machine::limits(Needed {
+        directories: here.directories,
+        daemon_watches: description.map_or(0, |daemon| daemon.watches),
+    }));
+    checks.extend(of_daemon);
+    checks.extend(unheard);
+    let runtime = Place::of(environment);
+    checks.push(places::file_system("runtime folder's disk", runtime.path()));
+    checks.extend(here.checks);
+    Ok(checks)
+}
+
+fn refused(subject: &'static str, text: &str) -> Check {
+    Check::problem(subject, text, "")
+}
+
+/// Where a repository begins, around `standing`, that git refuses: its owner may have put anything there.
+fn refused_top(standing: &Path) -> PathBuf {
+    let mut above = standing.ancestors();
+    let top = above.find(|folder| lstat_path(&folder.join(".git")).is_ok());
+    top.unwrap_or(standing).to_owned()
+}
+
+/// What is found of the repository.
+struct Here {
+    checks: Vec<Check>,
+    /// Its directories with tracked files, if that is known.
+    directories: Option<u64>,
+    /// The top of its working tree.
+    top: Option<PathBuf>,
+    /// Its configuration.
+    config: Option<Config>,
+}
+
+impl Here {
+    fn only(check: Check) -> Self {
+        Self {
+            checks: vec![check],
+            directories: None,
+            top: None,
+            config: None,
+        }
+    }
+
+    fn of(repository: &Repository) -> Self {
+        let mut here = Self::only(repository::identity(repository));
+        here.top.clone_from(&repository.work_tree);
+        here.config = Some(repository.config.clone());
+        let checks = &mut here.checks;
+        checks.push(places::file_system(
+            "repository's disk",
+            &repository.git_dir,
+        ));
+        let upkeep = repository::upkeep(repository);
+        if let Some(top) = &repository.work_tree {
+            checks.push(places::file_system("working tree's disk", top));
+            checks.push(places::mounted_below(top));
+            let state = state_place::places(repository);
+            let state = state.first().map_or_else(
+                || in_repository(repository),
+                |store| store.folder().to_owned(),
+            );
+            checks.push(places::file_system("state's disk", &state));
+            match looked_at(repository) {
+                Ok((state, found)) => {
+                    here.directories = Some(found.directories.into());
+                    checks.push(state);
+                    checks.extend(working_tree::checks(&found, upkeep.index));
+                }
+                Err(text) => checks.push(refused("working tree", &text)),
+            }
+            checks.push(repository::untracked_setting(&repository.config));
+            checks.push(repository::monitor(&repository.config, upkeep.monitor));
+        }
+        let is_reftable = repository.ref_format == RefFormat::Reftable;
+        checks.extend(repository::housekeeping(&upkeep, is_reftable));
+        here
+    }
+}
+
+/// What is to be said of the state, and what is found in the working tree; or why that is not known.
+fn looked_at(repository: &Repository) -> Result<(Check, Checkup), String> {
+    inside::enter(repository).map_err(|reply| said(&reply))?;
+    // Nothing is compared, so that no filter runs.
+    let session = Session::open(repository.clone(), false, FilterStderr::Refuse);
+    let mut session = session.map_err(|error| error.to_string())?;
+    let state = repository::state(&session.state_report());
+    let found = session.checkup(working_tree::budget(), working_tree::CROWD_MIN);
+    Ok((state, found.map_err(|error| error.to_string())?))
+}
+
+/// What a command that gives up says.
+fn said(reply: &Reply) -> String {
+    String::from_utf8_lossy(&reply.stderr).trim_end().to_owned()
+}

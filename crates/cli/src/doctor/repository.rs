@@ -1,0 +1,347 @@
+//! One repository: its state on disk, git's settings beside us, and what piles up until git's housekeeping is run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bstr::{BStr, BString};
+use vigil_engine::state::StateReport;
+use vigil_git::config::{Config, Entry};
+use vigil_git::repository::Repository;
+use vigil_git::state_place::Unkept;
+use vigil_git::upkeep::{Count, Monitor, Upkeep};
+use vigil_linux::dir::bounded::Budget;
+use vigil_linux::stat::stat_path;
+use vigil_store::NoState;
+
+use super::check::{Check, count, grouped, shown, shown_path};
+use crate::reply::bytes;
+use crate::state::why_unkept;
+
+/// How much is counted of each kind of things.
+const STEPS_MAX: u64 = 20_000;
+const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// So many references in files of their own are slow to list.
+const LOOSE_REFS_MAX: u64 = 1000;
+
+/// What git tidies up by itself (`gc.auto` and `gc.autoPackLimit` in git-config(1)), if that is not turned off.
+const LOOSE_OBJECTS_MAX: u64 = 6700;
+const PACKS_MAX: u64 = 50;
+
+/// From this length of all indexes of packs on, in bytes, there are commits enough for a commit-graph to tell.
+const PACK_INDEXES_LEN_MIN: u64 = 1 << 20;
+
+/// How things pile up in the folder of `repository`.
+pub(super) fn upkeep(repository: &Repository) -> Upkeep {
+    Upkeep::of(repository, &Budget::new(STEPS_MAX, TIME_MAX))
+}
+
+/// Which repository this is.
+pub(super) fn identity(repository: &Repository) -> Check {
+    let git_dir = shown_path(&repository.git_dir);
+    let said = repository.config.said();
+    let subject = "repository";
+    match said.first() {
+        None => Check::ok(subject, git_dir),
+        Some(line) => Check::note(subject, bytes![git_dir, ": ", line], ""),
+    }
+}
+
+/// The state that Vigil keeps of the working copy.
+pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
+    let subject = "state";
+    let drop = "vigil state drop";
+    let report = match report {
+        Ok(report) => report,
+        Err(reason) => {
+            let why = why_unkept(*reason).trim_end();
+            return match reason {
+                Unkept::Off => Check::note(subject, why, "git config --unset-all vigil.stateFile"),
+                Unkept::NoWorkTree => Check::ok(subject, why),
+                Unkept::Borrowed | Unkept::Unknown => Check::note(subject, why, ""),
+            };
+        }
+    };
+    let Some(published) = &report.published else {
+        let mut obstacles = report
+            .places
+            .iter()
+            .filter_map(|place| match &place.obstacle {
+                None | Some(NoState::Absent { .. }) => None,
+                obstacle => obstacle.as_ref(),
+            });
+        return match obstacles.next() {
+            None => match report.places.iter().find(|place| is_taken(&place.folder)) {
+                None => Check::ok(subject, "none yet: the first status writes it"),
+                Some(place) => Check::problem(
+                    subject,
+                    bytes![
+                        shown_path(&place.folder),
+                        " is no directory: none can be kept there"
+                    ],
+                    "",
+                ),
+            },
+            Some(error @ NoState::Io(_)) => Check::problem(subject, error.to_string(), drop),
+            Some(other) => Check::note(
+                subject,
+                other.to_string() + ": it is not used, and the next status replaces it",
+                drop,
+            ),
+        };
+    };
+    let folder = shown_path(&published.folder);
+    if let Some(damage) = &published.damage {
+        return Check::note(subject, damage.to_string(), drop);
+    }
+    let files = count(published.files.into(), "file");
+    let fact = bytes!["of ", files, " in ", folder];
+    match published.distrusted_from {
+        None => Check::ok(subject, fact),
+        Some(_) => Check::note(
+            subject,
+            bytes![
+                fact,
+                ": the clock was set back, and younger records are not believed"
+            ],
+            "",
+        ),
+    }
+}
+
+/// Whether something else than a directory is there.
+fn is_taken(folder: &Path) -> bool {
+    stat_path(folder).is_ok_and(|stat| !stat.is_dir())
+}
+
+/// Where `entry` was set.
+fn place(entry: &Entry<'_>) -> BString {
+    match entry.position {
+        Some((file, line)) => bytes![shown(file), format!(" at line {line}")].into(),
+        None => "the command line or the environment".into(),
+    }
+}
+
+/// What git is told to have watch the working tree beside us.
+pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
+    let subject = "git's own monitor";
+    match monitor {
+        Monitor::Runs => {
+            return Check::note(
+                subject,
+                "runs for this working tree: the same folders are watched twice",
+                "git fsmonitor--daemon stop && git config core.fsmonitor false",
+            );
+        }
+        Monitor::Left => {
+            return Check::note(
+                subject,
+                "its socket is left, and nobody answers there",
+                "rm \"$(git rev-parse --git-path fsmonitor--daemon.ipc)\"",
+            );
+        }
+        Monitor::Absent => {}
+    }
+    let Some(entry) = config.entry("core.fsmonitor") else {
+        return Check::ok(subject, "not configured");
+    };
+    match entry.boolean() {
+        Ok(false) => Check::ok(subject, "not wanted"),
+        Ok(true) => Check::ok(
+            subject,
+            bytes!["wanted by ", place(&entry), ", not running"],
+        ),
+        Err(_) => {
+            let hook = shown(entry.value.unwrap_or(BStr::new("")));
+            let fact = bytes![
+                "the hook ",
+                hook,
+                " by ",
+                place(&entry),
+                ", which git runs for each status, and Vigil does not"
+            ];
+            Check::note(subject, fact, "git config core.fsmonitor false")
+        }
+    }
+}
+
+/// Whether untracked files are all listed if nobody says otherwise.
+pub(super) fn untracked_setting(config: &Config) -> Check {
+    let subject = "untracked files";
+    let Some(entry) = config.entry("status.showUntrackedFiles") else {
+        return Check::ok(subject, "listed by their directory");
+    };
+    // git takes a boolean, too.
+    let value = entry.value.unwrap_or(BStr::new("true"));
+    let by = bytes![shown(value), " by ", place(&entry)];
+    match value == "all" {
+        true => Check::note(
+            subject,
+            bytes![by, ": each directory of untracked files is read through"],
+            "git config status.showUntrackedFiles normal",
+        ),
+        false => Check::ok(subject, by),
+    }
+}
+
+/// What git's housekeeping would mend.
+pub(super) fn housekeeping(found: &Upkeep, is_reftable: bool) -> Vec<Check> {
+    let number = |count: Count| {
+        let least = if count.is_cut { "at least " } else { "" };
+        format!("{least}{}", grouped(count.number))
+    };
+    let is_over = |count: Count, max: u64| count.is_cut || count.number > max;
+    let mut checks = Vec::new();
+    if !is_reftable {
+        let subject = "loose references";
+        checks.push(match is_over(found.loose_refs, LOOSE_REFS_MAX) {
+            true => Check::note(subject, number(found.loose_refs), "git pack-refs --all"),
+            false => Check::ok(subject, number(found.loose_refs)),
+        });
+    }
+    let objects = format!(
+        "about {} loose, packs: {}",
+        number(found.loose_objects),
+        number(found.packs)
+    );
+    let is_untidy =
+        is_over(found.loose_objects, LOOSE_OBJECTS_MAX) || is_over(found.packs, PACKS_MAX);
+    checks.push(match is_untidy {
+        true => Check::note("objects", objects, "git gc"),
+        false => Check::ok("objects", objects),
+    });
+    let subject = "commit-graph";
+    checks.push(match found.has_commit_graph {
+        true => Check::ok(subject, "there"),
+        false if found.pack_indexes_len < PACK_INDEXES_LEN_MIN => {
+            Check::ok(subject, "none, and none is needed for so short a history")
+        }
+        false => Check::note(
+            subject,
+            "none: what is ahead and behind, and describe, read each commit",
+            "git commit-graph write --reachable",
+        ),
+    });
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use vigil_engine::state::PlaceReport;
+    use vigil_store::IoError;
+
+    use super::super::check::Verdict;
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::from_bytes(text.as_bytes(), "file x").unwrap()
+    }
+
+    fn tidy() -> Upkeep {
+        Upkeep {
+            loose_refs: Count::default(),
+            loose_objects: Count::default(),
+            packs: Count::default(),
+            pack_indexes_len: 0,
+            has_commit_graph: false,
+            index: None,
+            monitor: Monitor::Absent,
+        }
+    }
+
+    fn noted(found: &Upkeep) -> Vec<&'static str> {
+        let checks = housekeeping(found, false);
+        let noted = checks.iter().filter(|check| check.verdict != Verdict::Ok);
+        noted.map(|check| check.subject).collect()
+    }
+
+    #[test]
+    fn what_piles_up_is_noted_beyond_a_bound() {
+        let so_many = |number| Count {
+            number,
+            is_cut: false,
+        };
+        assert_eq!(noted(&tidy()), [] as [&str; 0]);
+        let mut found = tidy();
+        found.loose_refs = so_many(1000);
+        found.loose_objects = so_many(6700);
+        found.packs = so_many(50);
+        found.pack_indexes_len = PACK_INDEXES_LEN_MIN - 1;
+        assert_eq!(noted(&found), [] as [&str; 0]);
+        found.loose_refs = so_many(1001);
+        assert_eq!(noted(&found), ["loose references"]);
+        assert_eq!(housekeeping(&found, true).len(), 2);
+        found.loose_refs = Count {
+            number: 0,
+            is_cut: true,
+        };
+        assert_eq!(noted(&found), ["loose references"]);
+        found.loose_objects = so_many(6701);
+        found.pack_indexes_len = PACK_INDEXES_LEN_MIN;
+        assert_eq!(
+            noted(&found),
+            ["loose references", "objects", "commit-graph"]
+        );
+        found.has_commit_graph = true;
+        found.loose_objects = so_many(0);
+        found.packs = so_many(51);
+        assert_eq!(noted(&found), ["loose references", "objects"]);
+    }
+
+    #[test]
+    fn a_state_that_the_system_refuses_is_a_problem() {
+        let with = |obstacle| {
+            let place = PlaceReport {
+                folder: "/no/such/folder".into(),
+                obstacle: Some(obstacle),
+            };
+            let report = StateReport {
+                places: vec![place],
+                published: None,
+            };
+            state(&Ok(report)).verdict
+        };
+        let path = PathBuf::from("/no/such/folder/state");
+        let refused = IoError {
+            deed: "open",
+            path: path.clone(),
+            source: std::io::ErrorKind::PermissionDenied.into(),
+        };
+        assert_eq!(with(NoState::Io(refused)), Verdict::Problem);
+        assert_eq!(
+            with(NoState::Version {
+                path: path.clone(),
+                version: 9
+            }),
+            Verdict::Note
+        );
+        assert_eq!(with(NoState::Absent { folder: path }), Verdict::Ok);
+        assert_eq!(state(&Err(Unkept::NoWorkTree)).verdict, Verdict::Ok);
+        assert_eq!(state(&Err(Unkept::Borrowed)).verdict, Verdict::Note);
+    }
+
+    #[test]
+    fn a_monitor_is_noted_where_it_runs_or_a_hook_does() {
+        let verdict = |text: &str, found| monitor(&config(text), found).verdict;
+        assert_eq!(verdict("", Monitor::Absent), Verdict::Ok);
+        assert_eq!(verdict("", Monitor::Runs), Verdict::Note);
+        assert_eq!(verdict("", Monitor::Left), Verdict::Note);
+        let set = |value: &str| format!("[core]\nfsmonitor = {value}\n");
+        assert_eq!(verdict(&set("true"), Monitor::Absent), Verdict::Ok);
+        assert_eq!(verdict(&set("false"), Monitor::Absent), Verdict::Ok);
+        assert_eq!(verdict(&set(".git/hook"), Monitor::Absent), Verdict::Note);
+    }
+
+    #[test]
+    fn that_all_untracked_files_are_listed_is_noted() {
+        let verdict = |text: &str| untracked_setting(&config(text)).verdict;
+        assert_eq!(verdict(""), Verdict::Ok);
+        assert_eq!(verdict("[status]\nshowUntrackedFiles = no\n"), Verdict::Ok);
+        assert_eq!(
+            verdict("[status]\nshowUntrackedFiles = all\n"),
+            Verdict::Note
+        );
+    }
+}

@@ -1,0 +1,423 @@
+//! `vigil doctor`.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use vigil_testkit::sandbox::{Said, vigil_program};
+
+use crate::sandbox::Sandbox;
+
+/// A sandbox with a runtime folder that no daemon of the user is in.
+fn sandbox() -> (tempfile::TempDir, Sandbox) {
+    let run = tempfile::tempdir().unwrap();
+    (run, Sandbox::new())
+}
+
+fn doctor_in(sandbox: &Sandbox, run: &Path, folder: &Path, variables: &[(&str, &str)]) -> Said {
+    let mut command = sandbox.command(vigil_program(), folder, ["doctor", "--json"]);
+    command.env("VIGIL_RUNTIME_DIR", run.join("vigil"));
+    command.envs(variables.iter().copied());
+    command.output().unwrap().into()
+}
+
+/// Vigil at the top of the working tree, not started yet.
+fn vigil(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+    sandbox.command(vigil_program(), "", arguments)
+}
+
+/// A daemon, which ends with the test.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The checks, by subject, verdict, fact and remedy.
+fn checks(said: &Said) -> Vec<(String, String, String, Option<String>)> {
+    assert_eq!(said.stderr, "");
+    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    let checks = document["checks"].as_array().unwrap().iter();
+    let checks: Vec<_> = checks
+        .map(|check| {
+            let text = |key: &str| check[key].as_str().map(str::to_owned);
+            let fact = text("fact").unwrap_or_else(|| check["fact"].to_string());
+            let named = (text("subject").unwrap(), text("verdict").unwrap());
+            (named.0, named.1, fact, text("remedy"))
+        })
+        .collect();
+    let problems = checks.iter().filter(|check| check.1 == "problem").count();
+    assert_eq!(document["problems"], problems);
+    assert_eq!(said.code, i32::from(problems > 0));
+    checks
+}
+
+/// The verdict on `subject`, and the fact.
+#[track_caller]
+fn verdict(said: &Said, subject: &str) -> (String, String) {
+    let checks = checks(said);
+    let mut found = checks.iter().filter(|check| check.0 == subject);
+    let Some((_, verdict, fact, _)) = found.next() else {
+        return (String::new(), format!("{checks:?}"));
+    };
+    (verdict.clone(), fact.clone())
+}
+
+/// That `subject` is `expected` once `mend` is done, and something else before.
+#[track_caller]
+fn fires(sandbox: &Sandbox, run: &Path, subject: &str, expected: &str, mend: impl FnOnce()) {
+    let before = doctor_in(sandbox, run, &sandbox.top(), &[]);
+    assert_eq!(verdict(&before, subject).0, expected, "{before:?}");
+    mend();
+    let after = doctor_in(sandbox, run, &sandbox.top(), &[]);
+    assert_eq!(verdict(&after, subject).0, "ok", "{after:?}");
+}
+
+#[test]
+fn in_a_small_repository_nothing_is_wrong_and_nothing_is_changed() {
+    let (run, sandbox) = sandbox();
+    sandbox.status();
+    let contents = |folder: &Path| {
+        let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap()).collect();
+        names.sort_by_key(fs::DirEntry::path);
+        let of =
+            |entry: fs::DirEntry| (entry.path(), entry.metadata().unwrap().modified().unwrap());
+        names.into_iter().map(of).collect::<Vec<_>>()
+    };
+    let folders = [sandbox.top(), sandbox.git_dir(), sandbox.state_folder()];
+    let before: Vec<_> = folders.iter().map(|folder| contents(folder)).collect();
+    let said = doctor_in(&sandbox, run.path(), &sandbox.path("src"), &[]);
+    let of_repository = [
+        "repository",
+        "repository's disk",
+        "mounts in working tree",
+        "state",
+        "index",
+        "time stamps",
+        "many untracked files",
+        "nested repositories",
+        "submodules",
+        "untracked files",
+        "git's own monitor",
+        "loose references",
+        "objects",
+        "commit-graph",
+    ];
+    for subject in of_repository {
+        assert_eq!(verdict(&said, subject).0, "ok", "{subject}: {said:?}");
+    }
+    assert_eq!(verdict(&said, "vigil").1, env!("CARGO_PKG_VERSION"));
+    assert!(verdict(&said, "git").1.starts_with("2."));
+    assert!(verdict(&said, "state").1.starts_with("of 3 files in "));
+    let after: Vec<_> = folders.iter().map(|folder| contents(folder)).collect();
+    assert_eq!(before, after);
+    assert!(!run.path().join("vigil").exists());
+}
+
+#[test]
+fn without_a_repository_the_machine_is_told_of() {
+    let (run, sandbox) = sandbox();
+    let said = doctor_in(&sandbox, run.path(), sandbox.root(), &[]);
+    let none = ("ok".to_owned(), "none here".to_owned());
+    assert_eq!(verdict(&said, "repository"), none);
+    assert_ne!(verdict(&said, "inotify watches").0, "");
+    assert_eq!(verdict(&said, "index").0, "");
+    let git_dir = doctor_in(&sandbox, run.path(), &sandbox.git_dir(), &[]);
+    assert_eq!(verdict(&git_dir, "repository").0, "ok");
+    assert_eq!(verdict(&git_dir, "index").0, "");
+    assert_eq!(verdict(&git_dir, "objects").0, "ok");
+}
+
+#[test]
+fn text_has_a_line_for_each_check_and_the_remedy_below() {
+    let (run, sandbox) = sandbox();
+    let mut command = vigil(&sandbox, &["doctor"]);
+    command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
+    let said = Said::from(command.output().unwrap());
+    let wanted = "note     daemon wanted             no, by VIGIL_NO_DAEMON: each question \
+        looks at the disk\n                                   mend: unset VIGIL_NO_DAEMON\n";
+    assert!(said.stdout.contains(wanted), "{}", said.stdout);
+    let last = said.stdout.lines().last().unwrap();
+    assert!(last.contains("problem") && last.contains("note"), "{last}");
+    let wrong = vigil(&sandbox, &["doctor", "x"]).output().unwrap();
+    assert_eq!(Said::from(wrong).code, 129);
+}
+
+#[test]
+fn the_daemon_is_told_of_as_it_is() {
+    let (run, sandbox) = sandbox();
+    let top = sandbox.top();
+    let ask = |variables: &[(&str, &str)]| doctor_in(&sandbox, run.path(), &top, variables);
+    // A busy machine is slow.
+    let wanted = [
+        ("VIGIL_NO_DAEMON", "0"),
+        ("VIGIL_DAEMON_PATIENCE_MS", "60000"),
+    ];
+    assert_eq!(verdict(&ask(&wanted), "daemon wanted").0, "ok");
+    assert_eq!(verdict(&ask(&[]), "daemon wanted").0, "note");
+    assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "ok");
+    let none = ("note".to_owned(), "none runs".to_owned());
+    assert_eq!(verdict(&ask(&wanted), "daemon"), none);
+
+    sandbox.git(["config", "--global", "vigil.daemon", "false"]);
+    let (verdict_on_it, fact) = verdict(&ask(&wanted), "daemon wanted");
+    assert_eq!(verdict_on_it, "note");
+    assert!(fact.starts_with("no, by vigil.daemon in ") && fact.contains(".gitconfig at line"));
+    sandbox.git(["config", "--global", "vigil.daemon", "banana"]);
+    assert_eq!(verdict(&ask(&wanted), "daemon wanted").0, "problem");
+    sandbox.git(["config", "--global", "--unset", "vigil.daemon"]);
+    sandbox.git(["config", "vigil.daemon", "false"]);
+    assert_eq!(verdict(&ask(&wanted), "daemon wanted").0, "note");
+    let elsewhere = doctor_in(&sandbox, run.path(), sandbox.root(), &wanted);
+    assert_eq!(verdict(&elsewhere, "daemon wanted").0, "ok");
+    sandbox.git(["config", "--unset", "vigil.daemon"]);
+
+    let folder = run.path().join("vigil");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "problem");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "ok");
+
+    // Nobody ever answers.
+    let listener = UnixListener::bind(folder.join("daemon.sock")).unwrap();
+    let hurried = [("VIGIL_DAEMON_PATIENCE_MS", "1")];
+    assert_eq!(verdict(&ask(&hurried), "daemon").0, "problem");
+    drop(listener);
+    assert_eq!(verdict(&ask(&wanted), "daemon"), none);
+
+    let mut serve = vigil(&sandbox, &["daemon", "run"]);
+    serve.env("VIGIL_RUNTIME_DIR", &folder);
+    let mut daemon = Served(serve.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = std::io::BufReader::new(daemon.0.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut lines, &mut String::new()).unwrap();
+    let said = ask(&wanted);
+    assert_eq!(verdict(&said, "heard of by the daemon").0, "");
+    let mut status = vigil(&sandbox, &["status"]);
+    status.envs(wanted).env("VIGIL_RUNTIME_DIR", &folder);
+    assert!(status.status().unwrap().success());
+    let heard = verdict(&ask(&wanted), "heard of by the daemon");
+    assert_eq!(heard, ("ok".to_owned(), "all of it".to_owned()));
+    let (verdict, fact) = verdict(&said, "daemon");
+    assert!(["ok", "note"].contains(&verdict.as_str()), "{fact}");
+    assert!(
+        fact.starts_with(&format!("pid {}, 0 repositories", daemon.0.id())),
+        "{fact}"
+    );
+}
+
+#[test]
+fn few_open_files_are_a_problem() {
+    let (run, sandbox) = sandbox();
+    for (limit, expected) in [("100", "problem"), ("512", "ok")] {
+        let script = format!("ulimit -n {limit}; exec \"$0\" doctor --json");
+        let mut command = sandbox.command("sh", "", ["-c".into(), script]);
+        command.arg(vigil_program());
+        command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
+        let said = Said::from(command.output().unwrap());
+        assert_eq!(verdict(&said, "open files").0, expected, "{said:?}");
+    }
+}
+
+#[test]
+fn what_piles_up_is_told_until_it_is_mended() {
+    let (run, sandbox) = sandbox();
+    let run = run.path();
+    let head = sandbox.git(["rev-parse", "HEAD"]);
+    let branches = sandbox.git_dir().join("refs/heads/many");
+    fs::create_dir(&branches).unwrap();
+    for number in 0..1001 {
+        fs::write(branches.join(number.to_string()), &head).unwrap();
+    }
+    fires(&sandbox, run, "loose references", "note", || {
+        sandbox.git(["pack-refs", "--all"]);
+    });
+    let objects = sandbox.git_dir().join("objects/17");
+    fs::create_dir_all(&objects).unwrap();
+    for number in 0..27 {
+        fs::write(objects.join(format!("{number:038}")), "").unwrap();
+    }
+    fires(&sandbox, run, "objects", "note", || {
+        fs::remove_dir_all(&objects).unwrap();
+    });
+    for number in 0..100 {
+        sandbox.write(format!("src/many/{number}"), "contents\n");
+        sandbox.age(format!("src/many/{number}"), 100);
+    }
+    sandbox.git(["add", "src/many"]);
+    for number in 0..100 {
+        sandbox.age(format!("src/many/{number}"), 50);
+    }
+    fires(&sandbox, run, "time stamps", "note", || {
+        sandbox.git(["update-index", "-q", "--refresh"]);
+    });
+    sandbox.git(["init", "-q", "src/nested"]);
+    fires(&sandbox, run, "nested repositories", "note", || {
+        sandbox.write(".git/info/exclude", "nested\n");
+    });
+    for number in 0..10_000 {
+        fs::create_dir_all(sandbox.path("out/deep")).unwrap();
+        fs::write(sandbox.path(format!("out/deep/{number}")), "").unwrap();
+    }
+    let said = doctor_in(&sandbox, run, &sandbox.top(), &[]);
+    let crowd = checks(&said).into_iter().find(|check| check.1 == "problem");
+    let crowd = crowd.filter(|check| check.0 == "many untracked files");
+    let remedy = crowd.unwrap().3.unwrap();
+    fires(&sandbox, run, "many untracked files", "problem", || {
+        let mut command = sandbox.command("sh", "src", ["-c", &remedy]);
+        assert!(command.status().unwrap().success());
+    });
+}
+
+#[test]
+fn settings_of_git_that_cost_something_are_told_until_they_are_changed() {
+    let (run, sandbox) = sandbox();
+    let run = run.path();
+    sandbox.git(["config", "status.showUntrackedFiles", "all"]);
+    fires(&sandbox, run, "untracked files", "note", || {
+        sandbox.git(["config", "status.showUntrackedFiles", "normal"]);
+    });
+    let trace = sandbox.place("trace");
+    sandbox.write(
+        ".git/hook",
+        format!("#!/bin/sh\necho > {}\n", trace.display()),
+    );
+    let hook = sandbox.path(".git/hook");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    for key in [
+        "core.fsmonitor",
+        "filter.f.clean",
+        "pager.doctor",
+        "core.pager",
+    ] {
+        let mut command = sandbox.command("git", "", ["config", key]);
+        assert!(command.arg(&hook).status().unwrap().success());
+    }
+    sandbox.write(".gitattributes", "* filter=f\n");
+    sandbox.age("src/a.c", 1000);
+    fires(&sandbox, run, "git's own monitor", "note", || {
+        sandbox.git(["config", "core.fsmonitor", "false"]);
+    });
+    let hooked = vigil(&sandbox, &["-p", "doctor"]).output().unwrap();
+    assert!(!hooked.stdout.is_empty());
+    assert!(!trace.exists(), "something of the repository's was run");
+    sandbox.vigil(&["status"]);
+    assert!(trace.exists(), "a status runs the filter");
+    let socket = sandbox.git_dir().join("fsmonitor--daemon.ipc");
+    let listener = UnixListener::bind(&socket).unwrap();
+    fires(&sandbox, run, "git's own monitor", "note", || {
+        drop(listener);
+        fs::remove_file(&socket).unwrap();
+    });
+    sandbox.git(["config", "vigil.stateFile", "false"]);
+    fires(&sandbox, run, "state", "note", || {
+        sandbox.git(["config", "--unset-all", "vigil.stateFile"]);
+    });
+}
+
+#[test]
+fn a_state_that_is_not_used_is_told_of_until_it_is_dropped() {
+    let (run, sandbox) = sandbox();
+    sandbox.status();
+    fs::write(sandbox.state_folder().join("state"), "garbage").unwrap();
+    fires(&sandbox, run.path(), "state", "note", || {
+        sandbox.text(&["state", "drop"]);
+    });
+    fs::write(sandbox.state_folder(), "").unwrap();
+    fires(&sandbox, run.path(), "state", "problem", || {
+        fs::remove_file(sandbox.state_folder()).unwrap();
+    });
+}
+
+#[test]
+fn a_git_in_the_working_copy_is_not_run() {
+    let (run, sandbox) = sandbox();
+    let trace = sandbox.place("trace");
+    sandbox.write(
+        "bin/git",
+        format!("#!/bin/sh\necho > {}\n", trace.display()),
+    );
+    let program = sandbox.path("bin/git");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:.:bin", sandbox.path("bin").display());
+    let ask = || doctor_in(&sandbox, run.path(), &sandbox.top(), &[("PATH", &path)]);
+    let (verdict_on_it, fact) = verdict(&ask(), "git");
+    assert_eq!(verdict_on_it, "note");
+    assert!(
+        fact.ends_with("lies in the working copy, and is not run"),
+        "{fact}"
+    );
+    // Neither where git refuses the repository.
+    sandbox.write(".git/config", "[core\n");
+    assert_eq!(verdict(&ask(), "git").0, "note");
+    assert!(!trace.exists());
+}
+
+#[test]
+fn hostile_repositories_are_a_problem_and_no_more() {
+    let (run, sandbox) = sandbox();
+    let top = sandbox.top();
+    let git_dir = sandbox.git_dir();
+    let ask = || doctor_in(&sandbox, run.path(), &top, &[]);
+    let config = sandbox.read(".git/config");
+    let index = sandbox.read(".git/index");
+    sandbox.write(".git/config", "[core\n\x1b[2J");
+    assert_eq!(verdict(&ask(), "repository").0, "problem");
+    sandbox.write(".git/config", &config);
+    sandbox.write(".git/index", "DIRC garbage of some length that is none");
+    assert_eq!(verdict(&ask(), "working tree").0, "problem");
+    sandbox.write(".git/index", &index);
+    for name in ["objects/17", "refs/heads/pipe", "vigil"] {
+        let _ = fs::remove_dir_all(git_dir.join(name));
+        fs::rename(sandbox.make_pipe("pipe"), git_dir.join(name)).unwrap();
+    }
+    symlink("/dev/zero", git_dir.join("fsmonitor--daemon.ipc")).unwrap();
+    symlink("/", top.join("root")).unwrap();
+    assert_eq!(verdict(&ask(), "objects").0, "ok");
+    fs::rename(&git_dir, sandbox.place("aside")).unwrap();
+    for garbage in [
+        &b"garbage\xff\0\x1b[2J"[..],
+        b"gitdir: /no/such\n",
+        &[b'x'; 1 << 20],
+    ] {
+        fs::write(&git_dir, garbage).unwrap();
+        assert_eq!(verdict(&ask(), "repository").0, "problem");
+    }
+    fs::remove_file(&git_dir).unwrap();
+    fs::rename(sandbox.make_pipe("other"), &git_dir).unwrap();
+    assert_ne!(verdict(&ask(), "repository").0, "");
+}
+
+#[test]
+fn names_are_shown_escaped_and_never_as_commands() {
+    let (run, sandbox) = sandbox();
+    let name = "a\x1b[2J$(touch x)\u{202e}\u{9b}1m\nb".to_owned() + &"n".repeat(150);
+    let mut deep = name.clone();
+    for _ in 0..15 {
+        deep = format!("{deep}/{name}");
+    }
+    for number in 0..3 {
+        fs::create_dir_all(sandbox.path(format!("{number}{deep}/.git"))).unwrap();
+        sandbox.git(["init", "-q", &format!("{number}{name}/nested")]);
+    }
+    sandbox.write(format!("{name}-tracked/f"), "");
+    sandbox.git(["add", &format!("{name}-tracked")]);
+    sandbox.git(["init", "-q", &format!("{name}-tracked/nested")]);
+    sandbox.git(["config", "status.showUntrackedFiles", &name]);
+    sandbox.git(["config", "core.fsmonitor", &name]);
+    let mut command = vigil(&sandbox, &["doctor"]);
+    command.env("VIGIL_RUNTIME_DIR", run.path().join(&name));
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\\033[2J"), "{text}");
+    let is_fit = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+    assert!(text.chars().all(is_fit), "{text:?}");
+    assert!(text.lines().all(|line| line.len() < 2500), "{text}");
+}
