@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::io::{Read, Write};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
@@ -14,13 +13,7 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 /// Two repositories: one with loose and packed objects, a mailmap, attributes, tags and links, and an empty one.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     fn new(format: &str) -> Self {

@@ -9,7 +9,6 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -19,13 +18,7 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 /// A repository in a folder of its own.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     /// Of many files and references, all of them packed.

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::io::{BufRead, BufReader, Write};
-use std::ops::Deref;
 use std::process::{Command, Output, Stdio};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -14,13 +13,7 @@ const PANICKED: i32 = 101;
 
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     /// A repository of 600 files in 40 folders, one of them changed, and one that is not tracked.

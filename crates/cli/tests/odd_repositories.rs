@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::ops::Deref;
 use std::path::Path;
 use std::process::Output;
 
@@ -13,13 +12,7 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 /// Three commits with a file each, `a`, `b` and `c`; the first is tagged `good`, the second `v2`.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     fn new() -> Self {

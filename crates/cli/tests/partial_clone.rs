@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::ops::Deref;
 use std::process::Output;
 
 use vigil_testkit::sandbox::answer;
@@ -12,13 +11,7 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 /// A server, and clones of it that lack blobs, or trees as well.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 /// What both are asked.
 struct Question {

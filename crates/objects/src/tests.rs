@@ -20,13 +20,7 @@ mod planned;
 /// A sandbox of which all bytes that git prints count.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl std::ops::Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     /// An empty repository.

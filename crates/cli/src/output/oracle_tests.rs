@@ -2,7 +2,6 @@
 //! must make what git says in all other formats.
 
 use std::ffi::OsStr;
-use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 
 use bstr::{BString, ByteSlice};
@@ -20,13 +19,7 @@ use super::{Format, Presentation, write};
 
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     fn new(init_options: &[&str]) -> Self {

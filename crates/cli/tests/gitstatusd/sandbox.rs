@@ -1,7 +1,6 @@
 //! A home and repositories in it, and processes that are asked about them.
 
 use std::fs;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,13 +8,7 @@ use super::daemon::Daemon;
 
 pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     pub(crate) fn new() -> Self {

@@ -1,6 +1,5 @@
 //! A repository that vigil is asked about.
 
-use std::ops::Deref;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,13 +8,7 @@ use vigil_testkit::sandbox::{Said, vigil_program};
 /// A repository in a folder of its own.
 pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     /// With one commit of three files, an ignore rule and an untracked file.

@@ -1,19 +1,11 @@
 //! Repositories that vigil and git are asked about.
 
-use std::ops::Deref;
-
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A repository in a folder of its own, seen on a terminal of 60 columns.
 pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
-impl Deref for Sandbox {
-    type Target = vigil_testkit::sandbox::Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     /// Without any commit.

@@ -85,6 +85,20 @@ pub fn git_is_at_least(git: impl AsRef<OsStr>, minor: u32) -> bool {
     (numbers.next(), numbers.next()) >= (Some(2), Some(minor))
 }
 
+/// Has a tuple whose first field is a [`Sandbox`] do all that one does, beside what its tests need.
+#[macro_export]
+macro_rules! wraps_a_sandbox {
+    ($wrapper:ty) => {
+        impl std::ops::Deref for $wrapper {
+            type Target = $crate::sandbox::Sandbox;
+
+            fn deref(&self) -> &Self::Target {
+                &self.0
+            }
+        }
+    };
+}
+
 /// Without the newlines at its end.
 fn text(output: Vec<u8>) -> String {
     let text = String::from_utf8_lossy(&output);
