@@ -17,7 +17,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 
-.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-objects fuzz bench docs
+.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-daemon random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -53,6 +53,13 @@ test-git: build
 random: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 		--vigil target/release/vigil --comparisons $(COMPARISONS)
+
+# The same asked at once after each operation through a daemon, as a command and as a shell does.
+random-daemon: build
+	for mode in status gitstatusd; do \
+		$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
+			--vigil target/release/vigil --daemon --mode $$mode --comparisons $(COMPARISONS) || exit; \
+	done
 
 # Sound and damaged repositories of all shapes, each question about objects compared with git's answer (2.55 or newer).
 random-objects: build

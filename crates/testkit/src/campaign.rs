@@ -208,10 +208,7 @@ fn run_one(
     } else {
         text.push_str("IT DID NOT HAPPEN AGAIN; the whole run:\n");
     }
-    let script = failure.scenario.script(
-        &settings.candidate.display().to_string(),
-        &settings.oracle.display().to_string(),
-    );
+    let script = failure.scenario.script(settings);
     text.push_str(&format!("----\n{}----\n", script.to_str_lossy()));
     say(output, &text);
     totals.failures.push(failure);

@@ -9,6 +9,7 @@
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
 //! - [`chance`], [`clock`]: reproducible chance and time for tests.
+//! - [`daemon`]: a daemon of the candidate's own, through which it is asked.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
@@ -19,6 +20,7 @@ pub mod campaign;
 pub mod cases;
 pub mod chance;
 pub mod clock;
+pub mod daemon;
 pub mod invocation;
 pub mod long_lived;
 pub mod objects;

@@ -169,9 +169,7 @@ fn ask_candidate(
             command.env("PATH", folders);
         }
     }
-    for (name, value) in &settings.candidate_variables {
-        command.env(sandbox.expand(name), sandbox.expand(value));
-    }
+    settings.set_variables(sandbox, &mut command);
     run(settings, &settings.candidate, command)
 }
 

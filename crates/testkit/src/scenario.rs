@@ -5,6 +5,7 @@ use bstr::{BString, ByteSlice};
 use crate::action::Action;
 use crate::invocation::Invocation;
 use crate::sandbox::Sandbox;
+use crate::settings::Settings;
 use crate::shell;
 
 /// An operation on the sandbox: a name, and what it does.
@@ -55,8 +56,9 @@ pub struct Scenario {
 impl Scenario {
     /// A bash script that plays the scenario and shows both answers to the last question.
     ///
-    /// `candidate` and `oracle` are the default programs; variables `CANDIDATE` and `GIT` override them.
-    pub fn script(&self, candidate: &str, oracle: &str) -> BString {
+    /// The programs are those of `settings`, unless the variables `CANDIDATE` and `GIT` name others.
+    pub fn script(&self, settings: &Settings) -> BString {
+        let (candidate, oracle) = (settings.candidate.display(), settings.oracle.display());
         let mut out = BString::from("#!/bin/bash\n");
         let mut line = |text: &[u8]| {
             out.extend_from_slice(text);
@@ -84,6 +86,10 @@ impl Scenario {
             ]
             .concat(),
         );
+        if settings.runtime_folder.is_some() {
+            line(b"unset VIGIL_NO_DAEMON; export VIGIL_DAEMON_PATIENCE_MS=20000 VIGIL_RUNTIME_DIR=$(mktemp -d)");
+            line(b"coproc \"$CANDIDATE\" daemon run; read -r -u \"${COPROC[0]}\" _; trap '\"$CANDIDATE\" daemon stop >/dev/null' EXIT");
+        }
         let last = self
             .items
             .iter()
@@ -97,14 +103,20 @@ impl Scenario {
                     }
                 }
                 Item::Ask(question) => {
-                    self.script_question(question, Some(index) == last, &mut line)
+                    self.script_question(question, Some(index) == last, settings, &mut line)
                 }
             }
         }
         out
     }
 
-    fn script_question(&self, question: &Question, is_last: bool, line: &mut dyn FnMut(&[u8])) {
+    fn script_question(
+        &self,
+        question: &Question,
+        is_last: bool,
+        settings: &Settings,
+        line: &mut dyn FnMut(&[u8]),
+    ) {
         match question {
             Question::Status(invocation) => {
                 let mut asked = invocation.script("CANDIDATE");
@@ -121,7 +133,7 @@ impl Scenario {
             }
             Question::Prompt(directory) => {
                 let start = shell::word(&[b"{ROOT}/", &directory[..]].concat());
-                if !is_last {
+                if !is_last && settings.runtime_folder.is_none() {
                     return line(b"# (here the long-lived process was asked, too)");
                 }
                 let recurse = if self.server.is_some_and(|server| server.recurse) {
@@ -129,11 +141,21 @@ impl Scenario {
                 } else {
                     ""
                 };
+                let shown = if is_last {
+                    "tr '\\036\\037' '\\n|'"
+                } else {
+                    "cat > /dev/null"
+                };
                 line(&[b"printf 'id\\037%s\\036' ", &start[..], b" | \\"].concat());
                 line(
-                    format!("  \"$CANDIDATE\" gitstatusd -s -1 -u -1 -c -1 -d -1{recurse} | tr '\\036\\037' '\\n|'")
-                        .as_bytes(),
+                    format!(
+                        "  \"$CANDIDATE\" gitstatusd -s -1 -u -1 -c -1 -d -1{recurse} | {shown}"
+                    )
+                    .as_bytes(),
                 );
+                if !is_last {
+                    return;
+                }
                 line(&[b"cd ", &start[..]].concat());
                 line(b"GIT_OPTIONAL_LOCKS=0 \"$GIT\" status --porcelain=v2 --branch --show-stash --no-renames -unormal");
             }

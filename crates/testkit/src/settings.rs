@@ -1,9 +1,12 @@
 //! What is compared with what.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use bstr::BString;
+
+use crate::sandbox::Sandbox;
 
 /// The programs and how they are compared.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Settings {
     pub limit: Duration,
     /// Variables for the candidate alone.
     pub candidate_variables: Vec<(BString, BString)>,
+    /// The folder of the daemon that is asked by the candidate (`VIGIL_RUNTIME_DIR`); without one it answers by itself.
+    pub runtime_folder: Option<PathBuf>,
     /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
     /// optional locks.
     pub may_write: bool,
@@ -42,9 +47,28 @@ impl Settings {
             compare_errors: false,
             limit: Duration::from_secs(20),
             candidate_variables: Vec::new(),
+            runtime_folder: None,
             may_write: false,
             without_long: false,
             shrink_tries_max: 400,
+        }
+    }
+
+    /// Gives `command` the variables that are for the candidate alone.
+    pub(crate) fn set_variables(&self, sandbox: &Sandbox, command: &mut Command) {
+        if let Some(folder) = &self.runtime_folder {
+            command
+                .env_remove("VIGIL_NO_DAEMON")
+                .env("VIGIL_RUNTIME_DIR", folder)
+                // Longer than an answer may take: one that does not come from the daemon is a failure, not a reason to do
+                // without it.
+                .env(
+                    "VIGIL_DAEMON_PATIENCE_MS",
+                    self.limit.as_millis().saturating_mul(2).to_string(),
+                );
+        }
+        for (name, value) in &self.candidate_variables {
+            command.env(sandbox.expand(name), sandbox.expand(value));
         }
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use vigil_testkit::campaign::{Campaign, Totals, run};
 use vigil_testkit::cases;
+use vigil_testkit::daemon::{Daemon, DaemonError};
 use vigil_testkit::long_lived::oracle::{Expected, expect};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
@@ -131,9 +132,7 @@ fn a_wrong_candidate_is_caught_and_cut_down() {
     assert!((3..=8).contains(&steps), "{report}");
 
     // The script that is printed shows the same to someone who knows nothing of the tester.
-    let script = failure
-        .scenario
-        .script(&candidate.display().to_string(), "git");
+    let script = failure.scenario.script(&settings(&candidate));
     let path = directory.path().join("reproduce");
     std::fs::write(&path, &script).unwrap();
     let outcome = Command::new("bash")
@@ -148,6 +147,60 @@ fn a_wrong_candidate_is_caught_and_cut_down() {
         String::from_utf8_lossy(&outcome.stderr)
     );
     assert!(!said.contains("same"), "{said}");
+}
+
+/// A candidate whose `daemon run` serves nothing, and tells of so many questions.
+fn idle_daemon(directory: &Path, answered: u64) -> PathBuf {
+    script(
+        directory,
+        &format!(
+            "case \"$1 $2\" in
+            'daemon run') echo $$ >pid; echo serving on nothing; exec tail -f /dev/null;;
+            'daemon status') echo \"{{\\\"pid\\\":$(cat pid),\\\"questions\\\":{answered},\\\"declined\\\":7}}\";;
+            esac"
+        ),
+    )
+}
+
+#[test]
+fn a_daemon_that_answers_nothing_is_no_success() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = idle_daemon(directory.path(), 3);
+    let daemon = Daemon::start(&candidate, directory.path()).unwrap();
+    let told = daemon.served().unwrap();
+    assert_eq!((told.answered, told.left), (3, 7));
+    drop(daemon);
+    let candidate = idle_daemon(directory.path(), 0);
+    let daemon = Daemon::start(&candidate, directory.path()).unwrap();
+    let error = daemon.served().unwrap_err();
+    assert!(
+        matches!(error, DaemonError::AnsweredNothing { left: 7 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_daemon_that_ended_or_complained_is_no_success() {
+    let directory = tempfile::tempdir().unwrap();
+    let candidate = idle_daemon(directory.path(), 3);
+    let daemon = Daemon::start(&candidate, directory.path()).unwrap();
+    let folder = daemon.runtime_folder();
+    let folder = folder.parent().unwrap();
+    std::fs::write(folder.join("pid"), "1").unwrap();
+    let error = daemon.served().unwrap_err();
+    assert!(
+        matches!(error, DaemonError::Replaced { new: 1, .. }),
+        "{error}"
+    );
+    std::fs::write(folder.join("errors"), "panicked").unwrap();
+    let error = daemon.served().unwrap_err();
+    assert!(matches!(error, DaemonError::Complained(_)), "{error}");
+    std::fs::remove_file(folder.join("errors")).unwrap();
+    std::fs::remove_file(folder.join("pid")).unwrap();
+    let error = daemon.served().unwrap_err();
+    assert!(matches!(error, DaemonError::Silent(_)), "{error}");
+    let error = Daemon::start(Path::new("/bin/false"), directory.path()).unwrap_err();
+    assert!(matches!(error, DaemonError::ServesNot(_)), "{error}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::cases;
+use vigil_testkit::daemon::Daemon;
 use vigil_testkit::objects;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
@@ -53,6 +54,20 @@ fn settings() -> Settings {
 }
 
 fn play(prompts: bool, seed: u64, comparisons_max: usize) {
+    play_with(&settings(), prompts, seed, comparisons_max);
+}
+
+/// The same through a daemon, which must answer nearly all: what it leaves to whoever asks is not tested here.
+fn play_through_a_daemon(prompts: bool, seed: u64, comparisons_max: usize) {
+    let mut settings = settings();
+    let daemon = Daemon::start(&settings.candidate, &settings.parent).unwrap();
+    settings.runtime_folder = Some(daemon.runtime_folder());
+    play_with(&settings, prompts, seed, comparisons_max);
+    let told = daemon.served().unwrap();
+    assert!(told.answered > told.left, "{told:?}");
+}
+
+fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usize) {
     let plan = Plan {
         steps: 25,
         questions: 4,
@@ -72,7 +87,7 @@ fn play(prompts: bool, seed: u64, comparisons_max: usize) {
         keeps: false,
     };
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    let totals = run(&settings(), &campaign, &output);
+    let totals = run(settings, &campaign, &output);
     let report = String::from_utf8_lossy(&output.into_inner().unwrap()).into_owned();
     assert_eq!(totals.errors, Vec::<String>::new());
     assert_eq!(totals.mismatches, 0, "{report}");
@@ -113,6 +128,16 @@ fn random_states_are_answered_as_git_does() {
 #[test]
 fn random_states_are_answered_over_the_protocol() {
     play(true, 1000, 150);
+}
+
+#[test]
+fn random_states_are_answered_through_a_daemon_as_git_does() {
+    play_through_a_daemon(false, 2000, 600);
+}
+
+#[test]
+fn random_states_are_answered_over_the_protocol_through_a_daemon() {
+    play_through_a_daemon(true, 2000, 150);
 }
 
 #[test]

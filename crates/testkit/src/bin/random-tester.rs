@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use vigil_testkit::campaign::{self, Campaign};
 use vigil_testkit::cases;
+use vigil_testkit::daemon::Daemon;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
 use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
@@ -22,6 +23,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
   --mode status|gitstatusd|cases|prompt-cases   what is asked (status)
   --seed N             seed of the first run (1)
   --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons or --minutes is given)
+  --daemon             ask through a daemon that is started for this; fails if that answers nothing
   --comparisons N      begin no run after this many comparisons
   --minutes N          begin no run after this many minutes
   --steps S            operations per run (40)
@@ -46,6 +48,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
 struct Arguments {
     mode: String,
     list: bool,
+    daemon: bool,
     case: String,
     settings: Settings,
     campaign: Campaign,
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
     }
     match parse(&arguments) {
         Ok(parsed) if parsed.list => list(&parsed),
+        Ok(parsed) if parsed.daemon => through_a_daemon(parsed),
         Ok(parsed) => start(&parsed),
         Err(message) => {
             eprint!("random-tester: {message}\n{USAGE}");
@@ -92,6 +96,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut settings = Settings::new("", "git");
     let mut gits: Vec<PathBuf> = Vec::new();
     let mut runs = None;
+    let mut daemon = false;
     let (mut mode, mut case, mut list) = ("status".to_owned(), String::new(), false);
     let mut rest = arguments.iter();
     while let Some(name) = rest.next() {
@@ -120,6 +125,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
                 runs = Some(1);
             }
             "--case" => case = value()?,
+            "--daemon" => daemon = true,
             "--list" => list = true,
             "--max-failures" => campaign.failures_max = number(&value()?)?,
             "--no-shrink" => campaign.shrinks = false,
@@ -159,6 +165,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     Ok(Arguments {
         mode,
         list,
+        daemon,
         case,
         settings,
         campaign,
@@ -253,6 +260,30 @@ fn list(arguments: &Arguments) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// As [`start`], through a daemon. Says how many questions that answered.
+fn through_a_daemon(mut arguments: Arguments) -> ExitCode {
+    let settings = &arguments.settings;
+    let daemon = Daemon::start(&settings.candidate, &settings.parent);
+    let served = daemon.and_then(|daemon| {
+        arguments.settings.runtime_folder = Some(daemon.runtime_folder());
+        let code = start(&arguments);
+        Ok((code, daemon.served()?))
+    });
+    match served {
+        Ok((code, told)) => {
+            println!(
+                "{} questions answered by the daemon, {} left to whoever asked",
+                told.answered, told.left
+            );
+            code
+        }
+        Err(error) => {
+            eprintln!("random-tester: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn start(arguments: &Arguments) -> ExitCode {

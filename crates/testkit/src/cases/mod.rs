@@ -90,10 +90,7 @@ impl Report {
             ));
             out.push_str(&describe_differences(&failure.differences));
             if seen != failure.case {
-                let candidate = settings.candidate.display().to_string();
-                let script = failure
-                    .scenario
-                    .script(&candidate, &settings.oracle.display().to_string());
+                let script = failure.scenario.script(settings);
                 out.push_str(&format!("----\n{}----\n", script.to_str_lossy()));
             }
             seen = failure.case;

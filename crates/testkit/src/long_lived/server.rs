@@ -40,9 +40,7 @@ impl Server {
         options: ServerOptions,
     ) -> Result<Self, SandboxError> {
         let mut command = sandbox.isolated(&settings.candidate, b"");
-        for (name, value) in &settings.candidate_variables {
-            command.env(sandbox.expand(name), sandbox.expand(value));
-        }
+        settings.set_variables(sandbox, &mut command);
         command.args(["gitstatusd", "-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1"]);
         if options.recurse {
             command.arg("-e");

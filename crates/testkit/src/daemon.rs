@@ -1,0 +1,195 @@
+//! A daemon of the candidate's own, through which it is asked, in a folder that nobody else uses.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// What is wrong with the daemon.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// Its folder could not be made, or a program not started.
+    #[error("{deed}: {source}")]
+    Io {
+        /// What was being done.
+        deed: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The candidate was to serve, and says something else.
+    #[error("the candidate does not serve, but says: {0}")]
+    ServesNot(String),
+    /// It does not tell how it is.
+    #[error("the daemon does not tell how it is: {0}")]
+    Silent(String),
+    /// It ended, and another one has its place.
+    #[error("the daemon ended (pid {old}), and another serves (pid {new})")]
+    Replaced {
+        /// The one that was started.
+        old: u64,
+        /// The one that serves.
+        new: u64,
+    },
+    /// It complained.
+    #[error("the daemon says: {0}")]
+    Complained(String),
+    /// It was of no use.
+    #[error("no question was answered by the daemon ({left} were left to whoever asked)")]
+    AnsweredNothing {
+        /// How many it left to whoever asked.
+        left: u64,
+    },
+}
+
+/// What a daemon tells of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Its process.
+    pub pid: u64,
+    /// The questions that it answered.
+    pub answered: u64,
+    /// The questions that it left to whoever asked.
+    pub left: u64,
+}
+
+/// `CANDIDATE daemon run`, until it is dropped.
+#[derive(Debug)]
+pub struct Daemon {
+    candidate: PathBuf,
+    folder: tempfile::TempDir,
+    child: Child,
+}
+
+fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> DaemonError {
+    let deed = deed.into();
+    move |source| DaemonError::Io { deed, source }
+}
+
+/// A command for the daemon of `folder`, which sees nothing of this process's environment but `PATH`.
+pub(crate) fn command(candidate: &Path, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(candidate);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command
+        .arg("daemon")
+        .args(arguments)
+        .env_clear()
+        .envs([("PATH", path), ("HOME", folder.into())])
+        .env("VIGIL_RUNTIME_DIR", runtime_folder(folder))
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Where a daemon with a home `folder` has its socket.
+pub(crate) fn runtime_folder(folder: &Path) -> PathBuf {
+    folder.join("run")
+}
+
+/// What the daemon of `folder` tells of itself.
+pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Told, DaemonError> {
+    let Output { stdout, stderr, .. } = command(candidate, folder, &["status", "--json"])
+        .output()
+        .map_err(while_doing(format!("starting {}", candidate.display())))?;
+    let text = String::from_utf8_lossy(&stdout);
+    let number = |key: &str| {
+        let (_, rest) = text.split_once(&format!("\"{key}\":"))?;
+        let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
+        rest.get(..end)?.parse().ok()
+    };
+    match (number("pid"), number("questions"), number("declined")) {
+        (Some(pid), Some(answered), Some(left)) => Ok(Told {
+            pid,
+            answered,
+            left,
+        }),
+        _ => Err(DaemonError::Silent(
+            String::from_utf8_lossy(&[stdout, stderr].concat()).into(),
+        )),
+    }
+}
+
+impl Daemon {
+    /// Starts one whose folder is in `parent`, and waits until it serves.
+    ///
+    /// # Errors
+    /// It cannot be started, or is no daemon.
+    pub fn start(candidate: &Path, parent: &Path) -> Result<Self, DaemonError> {
+        let folder = tempfile::Builder::new()
+            .prefix("vigil-daemon-")
+            .tempdir_in(parent)
+            .map_err(while_doing("making the daemon's folder"))?;
+        let errors = File::create(folder.path().join("errors"))
+            .map_err(while_doing("making a file of errors"))?;
+        let mut child = command(candidate, folder.path(), &["run"])
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .map_err(while_doing(format!("starting {}", candidate.display())))?;
+        let mut line = String::new();
+        if let Some(pipe) = child.stdout.take() {
+            // Whoever says nothing serves nothing.
+            let _ = BufReader::new(pipe).read_line(&mut line);
+        }
+        let daemon = Self {
+            candidate: candidate.to_owned(),
+            folder,
+            child,
+        };
+        if line.starts_with("serving on ") {
+            return Ok(daemon);
+        }
+        line.push_str(&daemon.errors());
+        Err(DaemonError::ServesNot(line))
+    }
+
+    /// The folder with its socket, for those who are to ask it (`VIGIL_RUNTIME_DIR`).
+    pub fn runtime_folder(&self) -> PathBuf {
+        runtime_folder(self.folder.path())
+    }
+
+    /// What it tells of itself now.
+    ///
+    /// # Errors
+    /// It is not there any more, or complained.
+    pub fn told(&self) -> Result<Told, DaemonError> {
+        let told = ask(&self.candidate, self.folder.path());
+        let errors = self.errors();
+        if !errors.is_empty() {
+            return Err(DaemonError::Complained(errors));
+        }
+        let (told, old) = (told?, u64::from(self.child.id()));
+        match told.pid == old {
+            true => Ok(told),
+            false => Err(DaemonError::Replaced { old, new: told.pid }),
+        }
+    }
+
+    /// The same, at the end of what it was there for.
+    ///
+    /// # Errors
+    /// It is not there any more, complained, or answered nothing.
+    pub fn served(&self) -> Result<Told, DaemonError> {
+        match self.told()? {
+            Told {
+                answered: 0, left, ..
+            } => Err(DaemonError::AnsweredNothing { left }),
+            told => Ok(told),
+        }
+    }
+
+    fn errors(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("errors")).unwrap_or_default()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // Whoever found none may have started another one.
+        let _ = command(&self.candidate, self.folder.path(), &["stop"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
