@@ -11,6 +11,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::MutexGuard;
 
 use bstr::BString;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps};
@@ -141,6 +143,23 @@ pub enum Action {
         /// Its copy.
         to: BString,
     },
+    /// Opens a file for writing, at its beginning, and holds it open instead of the one before.
+    Hold {
+        /// The file.
+        path: BString,
+    },
+    /// Writes to the file that is held open, whatever its name is by now.
+    WriteHeld {
+        /// What is written.
+        data: BString,
+    },
+    /// Closes the file that is held open.
+    Release,
+    /// Changes the first byte of a file that is not empty, through a mapping, which ends with that.
+    WriteMapped {
+        /// The file.
+        path: BString,
+    },
     /// Damages a file.
     Damage {
         /// The file; a name that begins with `*` means the first file of the directory that ends so.
@@ -264,6 +283,33 @@ impl Action {
                 not_a_pipe(&at(to))?;
                 fs::write(at(to), fs::read(at(from))?)
             }
+            Self::Hold { path } => {
+                regular(&at(path))?;
+                let file = fs::OpenOptions::new().write(true).open(at(path))?;
+                *held(sandbox)? = Some(file);
+                Ok(())
+            }
+            Self::WriteHeld { data } => match held(sandbox)?.as_mut() {
+                Some(file) => file.write_all(data),
+                None => Ok(()),
+            },
+            Self::Release => {
+                *held(sandbox)? = None;
+                Ok(())
+            }
+            Self::WriteMapped { path } => {
+                regular(&at(path))?;
+                // What is mapped here would need unsafe code.
+                let done = Command::new("python3")
+                    .args(["-c", script::WRITE_MAPPED])
+                    .arg(at(path))
+                    .stderr(Stdio::null())
+                    .status()?;
+                match done.success() {
+                    true => Ok(()),
+                    false => Err(io::Error::other("it was not mapped")),
+                }
+            }
             Self::Damage { path, damage } => {
                 let path = first_match(at(path))?;
                 let mut bytes = fs::read(&path)?;
@@ -285,6 +331,12 @@ impl Action {
             Self::Git(_) => Ok(()),
         }
     }
+}
+
+/// The file that is held open.
+fn held(sandbox: &Sandbox) -> io::Result<MutexGuard<'_, Option<fs::File>>> {
+    let held = sandbox.held.lock();
+    held.map_err(|_| io::Error::other("somebody failed who had it"))
 }
 
 /// A time that lies `ticks` hundredths of a second after [`BASE_TIME`], in nanoseconds since 1970.
@@ -447,6 +499,27 @@ mod tests {
             Action::write(path(b"pipe"), "nobody reads this"),
             Action::Socket {
                 path: path(b"socket"),
+            },
+            Action::Hold {
+                path: path(b"hard"),
+            },
+            Action::WriteHeld {
+                data: "held".into(),
+            },
+            Action::Rename {
+                from: path(b"hard"),
+                to: path(b"held"),
+            },
+            Action::WriteHeld {
+                data: "'\0\n".into(),
+            },
+            Action::Release,
+            Action::WriteHeld { data: "no".into() },
+            Action::WriteMapped {
+                path: path(b"held"),
+            },
+            Action::WriteMapped {
+                path: path(b"missing"),
             },
             Action::Directory {
                 path: path(b"d/e/f"),

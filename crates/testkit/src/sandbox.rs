@@ -9,10 +9,12 @@
 mod for_tests;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
@@ -85,6 +87,8 @@ pub struct Sandbox {
     more: Vec<(BString, BString)>,
     /// Names of those that they do not see.
     hidden: Vec<BString>,
+    /// The file that [`Action::Hold`] opened.
+    pub(crate) held: Mutex<Option<File>>,
     /// How the repository in `work` keeps its references.
     pub format: RefFormat,
     /// The kind of its ids.
@@ -132,6 +136,7 @@ impl Sandbox {
             git: git.to_owned(),
             more: Vec::new(),
             hidden: Vec::new(),
+            held: Mutex::new(None),
             format: RefFormat::Files,
             hash: Kind::Sha1,
         })

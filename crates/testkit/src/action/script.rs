@@ -5,6 +5,12 @@ use bstr::{BString, ByteSlice};
 use super::{Action, Damage, split_time};
 use crate::shell;
 
+/// A program for python that changes the first byte of a file through a mapping. A tmpfs leaves the file's times as they were,
+/// so that neither git nor anybody else can tell: then they are set, as other file systems do.
+pub(super) const WRITE_MAPPED: &str = "import mmap,os,sys; f=open(os.fsencode(sys.argv[1]),\"r+b\"); \
+    then=os.fstat(f.fileno()).st_mtime_ns; m=mmap.mmap(f.fileno(),0); m[0]^=1; m.flush(); m.close(); \
+    os.fstat(f.fileno()).st_mtime_ns==then and os.utime(f.fileno()); f.close()";
+
 impl Action {
     /// The same as a line of bash, to be run in the root.
     pub fn script(&self) -> BString {
@@ -118,6 +124,17 @@ impl Action {
                     b" < ",
                     &word(from),
                 ]);
+            }
+            Self::Hold { path } => {
+                say(&[b"[ -f ", &word(path), b" ] && exec 9<> ", &word(path)]);
+            }
+            Self::WriteHeld { data } => {
+                say(&[b"{ ", &shell::print(data), b" >&9; } 2> /dev/null"]);
+            }
+            Self::Release => say(&[b"exec 9>&-"]),
+            Self::WriteMapped { path } => {
+                say(&[b"[ -f ", &word(path), b" ] && python3 -c "]);
+                say(&[&shell::word(WRITE_MAPPED.as_bytes()), b" ", &word(path)]);
             }
             Self::Damage { path, damage } => {
                 let how = match damage {

@@ -29,6 +29,9 @@ pub struct Maker {
     /// Whether indexes may be split; if not, their checksum may be left out, and they may be sparse. git cannot read its
     /// own index where both are done.
     splits: bool,
+    /// Whether files may have names outside of the working tree; if not, files may be held open. Of what is written to a file
+    /// that was opened by a name which is gone by now, nobody is told by its other names.
+    pub links: bool,
     actions: Vec<Action>,
     clock: u64,
     names: u64,
@@ -49,6 +52,7 @@ impl Maker {
             reftable: plan.reftable && plan.has("reftable"),
             formats: plan.has("formats"),
             splits: seed.is_multiple_of(2),
+            links: (seed / 2).is_multiple_of(2),
             actions: Vec::new(),
             clock: 0,
             names: 0,

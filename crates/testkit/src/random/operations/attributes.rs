@@ -23,6 +23,10 @@ table! {
         m.act(Action::write("attributes", lines));
         m.git(&["config", "core.attributesFile", "{ROOT}/attributes"]);
     };
+    "write the user's attributes", 1, |m| {
+        let lines = lines(m);
+        m.act(Action::write("home/.config/git/attributes", lines));
+    };
     "remove attributes", 2, |m| m.remove(b".gitattributes");
     "configure a filter", 4, configure_filter;
     "check attributes out again", 2, |m| { m.git(&["rm", "-rq", "--cached", "."]); m.git(&["reset", "-q", "--hard"]); };

@@ -26,7 +26,18 @@ table! {
     "swap two files", 2, swap;
     "restore a file's old contents", 4, restore_content;
     "copy a file", 4, |m| { let (from, to) = (m.file(), m.file()); m.act(Action::Copy { from: at(&from), to: at(&to) }); };
-    "link a file to another name", 1, |m| { let (from, to) = (m.file(), m.file()); m.act(Action::HardLink { from: at(&from), to: at(&to) }); };
+    "give a file an old time", 2, |m| { let path = at(&m.file()); m.act(Action::SetTime { path, nanoseconds: 1 }); };
+    "write a file with an old time", 3, |m| {
+        let path = at(&m.file());
+        let data = m.content();
+        m.act(Action::write(path.clone(), data));
+        m.act(Action::SetTime { path, nanoseconds: 1 });
+    };
+    "change a directory's mode", 2, |m| {
+        let path = at(&m.directory());
+        let mode = m.rng.pick(&[0o755, 0o700, 0o775]);
+        m.act(Action::SetMode { path, mode });
+    };
 }
 
 /// A path of the working tree, from the root.

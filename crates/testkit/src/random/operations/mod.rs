@@ -9,9 +9,12 @@ mod config;
 mod conflicts;
 mod files;
 mod flags;
+mod held;
 mod ignore;
 mod layout;
+mod links;
 mod maintenance;
+mod moves;
 mod nested;
 mod operation;
 mod remotes;
@@ -36,6 +39,9 @@ use crate::scenario::Step;
 pub const GROUPS: &[(&str, &[Operation])] = &[
     ("files", files::OPERATIONS),
     ("types", types::OPERATIONS),
+    ("moves", moves::OPERATIONS),
+    ("links", links::OPERATIONS),
+    ("held", held::OPERATIONS),
     ("staging", staging::OPERATIONS),
     ("commits", commits::OPERATIONS),
     ("branches", branches::OPERATIONS),
