@@ -6,11 +6,16 @@
 
 mod doors;
 mod ends;
+mod faults;
 mod impostors;
 mod lent;
 mod life;
+mod limits;
+mod mounts;
+mod namespaces;
 mod older;
 mod sandbox;
 mod shell;
 mod shown;
+mod storms;
 mod strangers;

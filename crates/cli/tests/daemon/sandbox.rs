@@ -10,6 +10,8 @@ pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
+    /// Whether who asks waits for the daemon no longer than for a user.
+    pub(crate) is_impatient: bool,
 }
 
 impl Sandbox {
@@ -17,6 +19,7 @@ impl Sandbox {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         Self {
             folder: folder.unwrap(),
+            is_impatient: false,
         }
     }
 
@@ -94,6 +97,34 @@ impl Sandbox {
         Serving::start(self.command(VIGIL, "", &["daemon", "run"]))
     }
 
+    /// What `program` says of `folder` in two formats that tell everything.
+    pub(crate) fn everything_said_by(&self, program: &str, folder: &str) -> String {
+        let formats = [
+            &["status", "--porcelain=v2", "--branch", "-uall"][..],
+            &["status", "-s", "--ignored"],
+        ];
+        let said = formats.map(|arguments| {
+            let mut command = self.command(program, folder, arguments);
+            if self.is_impatient {
+                command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+            }
+            let output = command.env("GIT_OPTIONAL_LOCKS", "0").output().unwrap();
+            format!(
+                "{:?}\n{}",
+                output.status.code(),
+                String::from_utf8(output.stdout).unwrap()
+            )
+        });
+        said.concat()
+    }
+
+    /// Asserts that the answers for `folder` are git's; vigil is asked first, and at once.
+    #[track_caller]
+    pub(crate) fn is_answered_as_by_git(&self, folder: &str) {
+        let ours = self.everything_said_by(VIGIL, folder);
+        assert_eq!(ours, self.everything_said_by("git", folder), "{folder}");
+    }
+
     /// What the daemon tells of itself.
     pub(crate) fn described(&self) -> serde_json::Value {
         let (code, text) = self.daemon(&["status", "--json"]);
@@ -121,6 +152,11 @@ impl Sandbox {
         pids.filter(is_ours).collect()
     }
 
+    /// How many folders it watches.
+    pub(crate) fn watches(&self) -> u64 {
+        self.described()["watches"].as_u64().unwrap()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         std::fs::read_dir(self.run()).unwrap().next().is_none()
     }
@@ -144,13 +180,22 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Waits until it can be asked.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::try_start(command).unwrap()
+    }
+
+    /// The same; `None` where it does not come to serve.
+    pub(crate) fn try_start(mut command: Command) -> Option<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         lines.read_line(&mut line).unwrap();
-        assert!(line.starts_with("serving on "), "{line}");
-        Self { child }
+        let serving = Self { child };
+        line.starts_with("serving on ").then_some(serving)
+    }
+
+    pub(crate) fn lives(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -162,7 +207,14 @@ impl Serving {
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
+        !self.lives()
+    }
+
+    /// The same, unless it ended.
+    pub(crate) fn signal_if_there(&mut self, which: Signal) {
+        if self.lives() {
+            self.signal(which);
+        }
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {

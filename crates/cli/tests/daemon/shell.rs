@@ -84,7 +84,7 @@ impl Shell {
 }
 
 impl Sandbox {
-    fn shell_command(&self) -> Command {
+    pub(crate) fn shell_command(&self) -> Command {
         self.command(
             VIGIL,
             "",

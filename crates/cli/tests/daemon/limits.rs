@@ -1,0 +1,149 @@
+//! Little of what the daemon may use: it answers more slowly, or not at all, and never wrongly.
+
+use super::namespaces::{is_inside, run};
+use super::sandbox::{Sandbox, Serving, VIGIL};
+
+impl Sandbox {
+    /// A repository `work` of 40 folders below each other and beside each other.
+    fn with_folders() -> Self {
+        let sandbox = Self::with_repository();
+        for number in 0..40 {
+            sandbox.write(&folder_file(number), "recorded\n");
+        }
+        sandbox.git_in("work", &["add", "."]);
+        sandbox.git_in("work", &["commit", "-qm", "folders"]);
+        sandbox
+    }
+
+    /// Asks after one change in each of the folders, of all kinds.
+    fn hears_of_every_folder(&self) {
+        self.is_answered_as_by_git("work");
+        for number in 0..40 {
+            let file = folder_file(number);
+            match number % 4 {
+                0 => self.write(&file, "changed!\n"),
+                1 => std::fs::remove_file(self.path(&file)).unwrap(),
+                2 => self.write(&format!("{file}.new"), ""),
+                _ => {
+                    std::fs::rename(self.path(&file), self.path(&format!("{file}.moved"))).unwrap()
+                }
+            }
+            if number % 16 < 4 {
+                self.is_answered_as_by_git("work");
+            }
+        }
+        let folder = |name| self.path("work").join(name);
+        std::fs::rename(folder("few/2"), folder("many")).unwrap();
+        self.is_answered_as_by_git("work");
+        self.write("work/many/file2", "in a folder that moved\n");
+        self.is_answered_as_by_git("work");
+        self.git_in("work", &["reset", "-q", "--hard"]);
+        self.is_answered_as_by_git("work");
+        self.git_in("work", &["clean", "-qfd"]);
+        self.is_answered_as_by_git("work");
+    }
+
+    /// A daemon that is started by a shell after `limit`.
+    fn serve_limited(&self, limit: &str) -> Option<Serving> {
+        let script = format!("{limit} && exec {VIGIL} daemon run 2>/dev/null");
+        Serving::try_start(self.command("sh", "", &["-c", &script]))
+    }
+}
+
+fn folder_file(number: usize) -> String {
+    format!("work/few/{}/{}/file{number}", number % 5, number / 5)
+}
+
+fn allow(what: &str, count: usize) {
+    let path = format!("/proc/sys/user/max_inotify_{what}");
+    std::fs::write(path, count.to_string()).unwrap();
+}
+
+#[test]
+fn without_watches_for_all_folders_every_change_is_seen() {
+    run("limits::few_watches", &[]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn few_watches() {
+    if !is_inside() {
+        return;
+    }
+    for count in [0, 1, 7, 30] {
+        allow("watches", count);
+        let sandbox = Sandbox::with_folders();
+        let mut serving = sandbox.serve();
+        sandbox.hears_of_every_folder();
+        assert!(sandbox.watches() <= count as u64);
+        assert!(sandbox.counts().0 > 10, "{count}");
+        // There are more all of a sudden, and then fewer than are used.
+        for later in [10_000, 3] {
+            allow("watches", later);
+            sandbox.hears_of_every_folder();
+        }
+        assert!(serving.lives());
+    }
+}
+
+#[test]
+fn without_an_instance_every_change_is_seen() {
+    run("limits::few_instances", &[]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn few_instances() {
+    if !is_inside() {
+        return;
+    }
+    for count in [0, 1] {
+        allow("instances", count);
+        let sandbox = Sandbox::with_folders();
+        let mut serving = sandbox.serve();
+        sandbox.hears_of_every_folder();
+        assert!(sandbox.counts().0 > 10, "{count}");
+        assert!(serving.lives());
+    }
+}
+
+#[test]
+fn where_it_may_write_nothing_it_answers_and_leaves_nothing() {
+    let sandbox = Sandbox::with_folders();
+    let mut serving = sandbox.serve_limited("ulimit -f 0").unwrap();
+    sandbox.hears_of_every_folder();
+    assert!(sandbox.counts().0 > 10);
+    assert!(serving.lives());
+}
+
+#[test]
+fn with_few_descriptors_it_is_never_wrong() {
+    let mut most = 0;
+    for count in [6, 12, 20, 64] {
+        let mut sandbox = Sandbox::with_folders();
+        // One that cannot open what it needs may leave those who ask at the door.
+        sandbox.is_impatient = true;
+        let Some(mut serving) = sandbox.serve_limited(&format!("ulimit -n {count}")) else {
+            continue;
+        };
+        sandbox.hears_of_every_folder();
+        assert!(serving.lives(), "{count}");
+        most = count;
+    }
+    assert_eq!(most, 64);
+}
+
+#[test]
+fn with_little_memory_it_is_never_wrong() {
+    let mut served = 0;
+    for mebibytes in [16, 32, 64, 128, 256] {
+        let mut sandbox = Sandbox::with_folders();
+        sandbox.is_impatient = true;
+        let limit = format!("ulimit -v {}", mebibytes << 10);
+        // It may end for want of memory.
+        let serving = sandbox.serve_limited(&limit);
+        sandbox.hears_of_every_folder();
+        served += usize::from(serving.is_some());
+    }
+    assert!(served > 0);
+}

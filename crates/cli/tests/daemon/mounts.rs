@@ -1,0 +1,147 @@
+//! What is mounted while the daemon runs, and disks that are full.
+
+use std::process::Command;
+
+use super::namespaces::{is_inside, run};
+use super::sandbox::{Sandbox, Serving, VIGIL};
+
+impl Sandbox {
+    fn sh(&self, script: &str) {
+        let output = self.command("sh", "", &["-ec", script]).output().unwrap();
+        assert!(output.status.success(), "{script}: {output:?}");
+    }
+}
+
+#[test]
+fn what_is_mounted_and_unmounted_is_seen() {
+    run("mounts::mounting", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn mounting() {
+    if !is_inside() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("else/other", "another one\n");
+    sandbox.write("else/deep/new", "");
+    sandbox.write("work/dir/sub/new", "");
+    let mut serving = sandbox.serve();
+    let same = || {
+        sandbox.is_answered_as_by_git("work");
+        sandbox.is_answered_as_by_git("work/dir");
+    };
+    same();
+    for (mount, unmount) in [
+        ("mount --bind else work/dir", "umount work/dir"),
+        ("mount --bind else/deep work/dir/sub", "umount work/dir/sub"),
+        ("mount -t tmpfs none work/dir", "umount work/dir"),
+        ("mount --bind else/other work/file", "umount work/file"),
+        ("mount --bind work/dir work/dir", "umount work/dir"),
+    ] {
+        sandbox.sh(mount);
+        same();
+        sandbox.write(
+            "else/other",
+            &format!("written by its other name {mount}\n"),
+        );
+        sandbox.write("else/deep/newer", "");
+        same();
+        sandbox.write("work/dir/sub/newest", "");
+        same();
+        sandbox.sh("rm -r else/deep/newer work/dir/sub/newest");
+        same();
+        sandbox.sh(unmount);
+        same();
+    }
+    // A folder that is seen twice.
+    sandbox.sh("mount --bind work else");
+    same();
+    sandbox.write("else/new", "");
+    sandbox.write("else/file", "by its other name\n");
+    same();
+    sandbox.is_answered_as_by_git("else");
+    // The daemon has files of it in memory, so that it goes only when they do.
+    sandbox.sh("umount --lazy else");
+    same();
+    assert!(serving.lives());
+}
+
+#[test]
+fn where_the_disk_is_full_the_answers_are_right() {
+    run("mounts::full_disk", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn full_disk() {
+    if !is_inside() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.sh("mkdir work && mount -t tmpfs -o size=4m none work");
+    sandbox.repository("work", &[]);
+    for number in 0..300 {
+        sandbox.write(
+            &format!("work/many/{}/file{number}", number % 30),
+            "recorded\n",
+        );
+    }
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.git_in("work", &["commit", "-qm", "many"]);
+    let fill =
+        || sandbox.sh("cat /dev/zero >work/.git/filler 2>/dev/null || test -s work/.git/filler");
+    fill();
+    let mut serving = sandbox.serve();
+    for round in 0..3 {
+        sandbox.is_answered_as_by_git("work");
+        sandbox.sh(&format!(
+            "rm work/many/{round}/file{round} && touch work/many/1/file1"
+        ));
+        fill();
+        sandbox.is_answered_as_by_git("work");
+        sandbox.sh(&format!("mv work/many/{} work/moved{round}", 10 + round));
+        sandbox.is_answered_as_by_git("work");
+    }
+    // There is room again, and what was left half written is no harm.
+    sandbox.sh("rm work/.git/filler");
+    for round in 0..3 {
+        sandbox.write(&format!("work/new{round}"), "");
+        sandbox.is_answered_as_by_git("work");
+    }
+    assert!(serving.lives());
+    assert!(sandbox.counts().0 > 10);
+}
+
+#[test]
+fn where_there_is_no_room_for_a_socket_the_answers_are_right() {
+    run("mounts::full_runtime_folder", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn full_runtime_folder() {
+    if !is_inside() {
+        return;
+    }
+    // Room for the folder alone, and for one file more.
+    for inodes in [1, 2, 3] {
+        let sandbox = Sandbox::with_repository();
+        let mount = format!("mount -t tmpfs -o mode=700,nr_inodes={inodes} none run");
+        sandbox.sh(&format!("mkdir run && {mount}"));
+        let mut command: Command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+        command.stderr(std::process::Stdio::null());
+        let serving = Serving::try_start(command);
+        assert_eq!(serving.is_some(), inodes == 3, "{inodes}");
+        for name in ["new", "newer"] {
+            sandbox.write(&format!("work/{name}"), "");
+            sandbox.is_answered_as_by_git("work");
+            let answer = sandbox.shell().ask(&sandbox, "work");
+            assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+        }
+        drop(serving);
+        sandbox.daemon(&["stop"]);
+        sandbox.sh("umount run");
+    }
+}

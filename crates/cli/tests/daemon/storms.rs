@@ -1,0 +1,160 @@
+//! Very much happens at once, or a repository goes: what is asked at once after is answered as git answers.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::Signal;
+
+use super::namespaces::skipped;
+use super::sandbox::{Sandbox, VIGIL};
+
+/// How many files make a storm, unless `VIGIL_TEST_STORM_FILES` says otherwise.
+const STORM_FILES: usize = 20_000;
+
+/// The longest queue that is made to overflow.
+const QUEUE_MAX: usize = 200_000;
+
+fn make(folder: &Path, count: usize) {
+    fs::create_dir_all(folder).unwrap();
+    for number in 0..count {
+        fs::write(folder.join(format!("f{number}")), "").unwrap();
+    }
+}
+
+/// Asks all the time while `deed` is done. Returns all that was said, with the exit codes.
+fn ask_during(sandbox: &Sandbox, deed: impl FnOnce() + Send) -> Vec<(Option<i32>, Vec<u8>)> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let clients = [(); 2].map(|()| {
+            scope.spawn(|| {
+                let mut all = Vec::new();
+                loop {
+                    let ends = is_over.load(Ordering::Relaxed);
+                    // From a folder that stays.
+                    let mut command =
+                        sandbox.command(VIGIL, "", &["status", "--porcelain", "-unormal"]);
+                    command
+                        .env("GIT_DIR", sandbox.path("work/.git"))
+                        .env("GIT_WORK_TREE", sandbox.path("work"));
+                    let output = command.output().unwrap();
+                    all.push((output.status.code(), output.stdout));
+                    if ends {
+                        return all;
+                    }
+                }
+            })
+        });
+        scope.spawn(deed).join().unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        clients.map(|client| client.join().unwrap()).concat()
+    })
+}
+
+#[test]
+fn events_that_are_lost_are_made_up_for() {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    if limit > QUEUE_MAX {
+        return skipped(
+            "events_that_are_lost_are_made_up_for",
+            "its queue is too long",
+        );
+    }
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/burst/first", "");
+    let serving = sandbox.serve();
+    for round in 0..3 {
+        sandbox.is_answered_as_by_git("work");
+        assert!(sandbox.watches() > 0);
+        serving.signal(Signal::STOP);
+        serving.wait_until_halted();
+        // Each is at least one event, and another name than the one before it.
+        make(&sandbox.path(&format!("work/burst/{round}")), 1);
+        make(&sandbox.path("work/burst"), limit / 2 + 1);
+        fs::remove_dir_all(sandbox.path("work/burst")).unwrap();
+        fs::create_dir(sandbox.path("work/burst")).unwrap();
+        // Of all that follows nothing is told.
+        sandbox.write("work/file", &format!("changed {round}\n"));
+        sandbox.write(&format!("work/dir/new{round}"), "");
+        let (from, to) = (format!("work/dir{round}"), format!("work/dir{}", round + 1));
+        let from = if round == 0 {
+            "work/dir".to_owned()
+        } else {
+            from
+        };
+        fs::rename(sandbox.path(&from), sandbox.path(&to)).unwrap();
+        serving.signal(Signal::CONT);
+        let (answered, _) = sandbox.counts();
+        sandbox.is_answered_as_by_git("work");
+        assert_eq!(sandbox.counts().0, answered + 2);
+        sandbox.write(&format!("{to}/newer"), "");
+        sandbox.is_answered_as_by_git("work");
+    }
+}
+
+#[test]
+fn a_folder_of_very_many_files_comes_and_goes_while_it_is_asked() {
+    let count = std::env::var("VIGIL_TEST_STORM_FILES").ok();
+    let count = count.map_or(STORM_FILES, |count| count.parse().unwrap());
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/.gitignore", "ignored\n");
+    let mut serving = sandbox.serve();
+    sandbox.is_answered_as_by_git("work");
+    let storm = sandbox.path("work/storm");
+    for (round, folder) in ["storm", "ignored"].into_iter().enumerate() {
+        let said = ask_during(&sandbox, || {
+            make(&storm, count);
+            fs::rename(&storm, sandbox.path("work/dir").join(folder)).unwrap();
+        });
+        assert!(said.iter().all(|(code, _)| *code == Some(0)), "{said:?}");
+        sandbox.write("work/file", &format!("changed {round}\n"));
+        sandbox.is_answered_as_by_git("work");
+        let said = ask_during(&sandbox, || {
+            fs::remove_dir_all(sandbox.path("work/dir").join(folder)).unwrap();
+        });
+        assert!(said.iter().all(|(code, _)| *code == Some(0)), "{said:?}");
+        sandbox.is_answered_as_by_git("work");
+    }
+    assert!(serving.lives());
+}
+
+#[test]
+fn a_repository_that_is_replaced_or_goes_while_it_is_asked() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.repository("other", &[]);
+    sandbox.write("other/file", "changed\n");
+    sandbox.write("other/only here", "");
+    let mut serving = sandbox.serve();
+    for _ in 0..3 {
+        sandbox.is_answered_as_by_git("work");
+        sandbox.is_answered_as_by_git("other");
+    }
+    let [work, other, away] = ["work", "other", "away"].map(|name| sandbox.path(name));
+    let swap = || {
+        fs::rename(&work, &away).unwrap();
+        fs::rename(&other, &work).unwrap();
+        fs::rename(&away, &other).unwrap();
+    };
+    for _ in 0..4 {
+        ask_during(&sandbox, || (0..51).for_each(|_| swap()));
+        sandbox.is_answered_as_by_git("work");
+        sandbox.is_answered_as_by_git("other");
+        sandbox.write("work/new", "");
+        sandbox.is_answered_as_by_git("work");
+        fs::remove_file(work.join("new")).unwrap();
+    }
+    ask_during(&sandbox, || fs::remove_dir_all(work.join(".git")).unwrap());
+    sandbox.is_answered_as_by_git("work");
+    ask_during(&sandbox, || {
+        fs::remove_dir_all(&work).unwrap();
+        fs::rename(&other, &work).unwrap();
+    });
+    sandbox.is_answered_as_by_git("work");
+    ask_during(&sandbox, || {
+        fs::remove_dir_all(&work).unwrap();
+        sandbox.repository("work", &[]);
+    });
+    sandbox.is_answered_as_by_git("work");
+    assert!(serving.lives());
+}
