@@ -16,8 +16,9 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
 # How much the long testers do.
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
+MINUTES ?= 90
 
-.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-daemon random-objects fuzz bench docs
+.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-daemon soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -60,6 +61,10 @@ random-daemon: build
 		$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 			--vigil target/release/vigil --daemon --mode $$mode --comparisons $(COMPARISONS) || exit; \
 	done
+
+# Many clients at once, for long, of a daemon that is killed, halted, replaced and flooded; its memory, too.
+soak: build
+	$(CARGO) run --release --locked -p vigil-testkit --bin soak -- --vigil target/release/vigil --minutes $(MINUTES)
 
 # Sound and damaged repositories of all shapes, each question about objects compared with git's answer (2.55 or newer).
 random-objects: build

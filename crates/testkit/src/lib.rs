@@ -12,6 +12,7 @@
 //! - [`daemon`]: a daemon of the candidate's own, through which it is asked.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
+//! - [`soak`]: many clients at once of a daemon that much befalls, for long.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
 
 pub mod action;
@@ -32,4 +33,5 @@ pub mod scenario;
 mod settings;
 pub mod shell;
 pub mod shrink;
+pub mod soak;
 mod verdict;

@@ -182,7 +182,7 @@ fn run(settings: &Settings, program: &Path, mut command: Command) -> Result<Outc
 
 /// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are
 /// asked again: a machine that stood still is no fault of theirs.
-fn compare_status(
+pub(crate) fn compare_status(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,

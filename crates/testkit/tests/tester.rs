@@ -22,6 +22,7 @@ use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_testkit::scenario::{Item, ServerOptions};
+use vigil_testkit::soak::{self, Soak};
 
 fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
     // Reftable is left out, since the git of this machine may be too old.
@@ -201,6 +202,36 @@ fn a_daemon_that_ended_or_complained_is_no_success() {
     assert!(matches!(error, DaemonError::Silent(_)), "{error}");
     let error = Daemon::start(Path::new("/bin/false"), directory.path()).unwrap_err();
     assert!(matches!(error, DaemonError::ServesNot(_)), "{error}");
+}
+
+#[test]
+fn a_soak_finds_wrong_answers_and_a_daemon_that_answers_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let soak = Soak {
+        seed: 1,
+        repositories: 1,
+        time_max: Duration::MAX,
+        jobs: 1,
+        faults_percent: 50,
+        wrong_max: 1,
+        plan: campaign(1, 1, false).plan,
+    };
+    let soak_of = |filter: &str| {
+        let model = env!("CARGO_BIN_EXE_model-gitstatusd");
+        let text = format!(
+            "case $1 in
+            daemon) exit 1;;
+            gitstatusd) exec {model} \"$@\";;
+            *) git \"$@\" | {filter}; exit ${{PIPESTATUS[0]}};;
+            esac"
+        );
+        soak::run(&settings(&script(directory.path(), &text)), &soak).unwrap()
+    };
+    let right = soak_of("cat");
+    assert_eq!((right.wrong.len(), right.answered), (0, 0), "{right:?}");
+    assert!(right.comparisons > 30 && !right.is_good(), "{right:?}");
+    let wrong = soak_of("sed -e 's/^?? /!! /; s/^? /! /'");
+    assert!(!wrong.wrong.is_empty() && !wrong.is_good(), "{wrong:?}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use vigil_testkit::objects;
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 use vigil_testkit::sandbox::{default_parent, git_is_at_least, vigil_program};
+use vigil_testkit::soak::{self, Soak};
 
 /// The program, built once if it has to be.
 fn vigil() -> &'static Path {
@@ -138,6 +139,30 @@ fn random_states_are_answered_through_a_daemon_as_git_does() {
 #[test]
 fn random_states_are_answered_over_the_protocol_through_a_daemon() {
     play_through_a_daemon(true, 2000, 150);
+}
+
+#[test]
+fn whatever_befalls_the_daemon_no_answer_is_wrong() {
+    let soak = Soak {
+        seed: 3000,
+        repositories: 6,
+        time_max: Duration::MAX,
+        jobs: 2,
+        faults_percent: 40,
+        wrong_max: 1,
+        plan: Plan {
+            steps: 8,
+            questions: 2,
+            // Releases of git differ in what they colour.
+            without: ["overrides", "config"].map(str::to_owned).into(),
+            reftable: false,
+            prompts: false,
+        },
+    };
+    let report = soak::run(&settings(), &soak).unwrap();
+    assert!(report.is_good(), "{report:#?}");
+    assert!(report.faults.len() > 1 && report.daemons > 1, "{report:?}");
+    assert!(report.comparisons >= 100, "{report:?}");
 }
 
 #[test]

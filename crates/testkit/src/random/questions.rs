@@ -98,6 +98,8 @@ fn directory(m: &mut Maker, plan: &Plan) -> BString {
             "work/inner-worktree",
             "work/dir/module/inner",
             "library",
+            "other",
+            "outside/tree",
             ".",
         ];
         return m.rng.pick(&others).into();

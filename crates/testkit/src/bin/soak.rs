@@ -1,0 +1,110 @@
+//! Asks a daemon that much befalls, see `--help`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use vigil_testkit::player::Settings;
+use vigil_testkit::random::Plan;
+use vigil_testkit::soak::{self, Soak};
+
+const USAGE: &str = "usage: soak --vigil PATH [--git PATH]... [option]...
+
+Several repositories change at random, and are asked about by many at once through one daemon, which is killed, halted,
+replaced, flooded with events, and loses its folder. Ends with 1 when an answer is wrong or the daemon's memory grows.
+
+  --minutes N          begin no repository after this many minutes (90)
+  --repositories N     begin no repository after this many
+  --seed N             seed of the first repository (1)
+  --jobs J             repositories at a time (3)
+  --steps S            operations per repository (40)
+  --questions Q        questions after each operation (3), all at once; a shell asks one more
+  --faults PERCENT     how likely a fault is after an operation (25)
+  --root DIR           where repositories are made (/dev/shm)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|it| it == "--help" || it == "-h") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let (settings, soak) = match parse(&arguments) {
+        Ok(parsed) => parsed,
+        Err(message) => {
+            eprint!("soak: {message}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    let report = match soak::run(&settings, &soak) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("soak: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    for text in report.wrong.iter().chain(&report.errors) {
+        println!("{text}");
+    }
+    eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
+    print!("{}", report.summary());
+    match report.is_good() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<(Settings, Soak), String> {
+    let mut settings = Settings::new("", "git");
+    let mut gits = Vec::new();
+    let mut soak = Soak {
+        seed: 1,
+        repositories: u64::MAX,
+        time_max: Duration::from_secs(90 * 60),
+        jobs: 3,
+        faults_percent: 25,
+        wrong_max: 5,
+        plan: Plan {
+            steps: 40,
+            questions: 3,
+            without: Default::default(),
+            reftable: false,
+            prompts: false,
+        },
+    };
+    let mut rest = arguments.iter();
+    while let Some(name) = rest.next() {
+        let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
+        match name.as_str() {
+            "--vigil" => settings.candidate = program(value),
+            "--git" => gits.push(program(value)),
+            "--minutes" => soak.time_max = Duration::from_secs(60 * number::<u64>(value)?),
+            "--repositories" => soak.repositories = number(value)?,
+            "--seed" => soak.seed = number(value)?,
+            "--jobs" => soak.jobs = number(value)?,
+            "--steps" => soak.plan.steps = number(value)?,
+            "--questions" => soak.plan.questions = number(value)?,
+            "--faults" => soak.faults_percent = number(value)?,
+            "--root" => settings.parent = value.into(),
+            other => return Err(format!("unknown argument {other}")),
+        }
+    }
+    if settings.candidate.as_os_str().is_empty() {
+        return Err("--vigil is missing".to_owned());
+    }
+    let mut gits = gits.into_iter();
+    settings.oracle = gits.next().unwrap_or_else(|| "git".into());
+    settings.others = gits.collect();
+    Ok((settings, soak))
+}
+
+/// An absolute path of a program, so that it is found from any directory.
+fn program(name: &str) -> PathBuf {
+    let path = PathBuf::from(name);
+    path.canonicalize().unwrap_or(path)
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{text} is no number"))
+}

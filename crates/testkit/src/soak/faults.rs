@@ -1,0 +1,149 @@
+//! What befalls the daemon.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::memory::Samples;
+use crate::daemon;
+use crate::random::rng::Rng;
+
+/// Something that befalls a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// It is killed, and another one started.
+    Killed,
+    /// It is halted until those who ask have their answers.
+    Halted,
+    /// It is halted while more happens than the kernel keeps for it.
+    Flooded,
+    /// Another one takes its place.
+    Replaced,
+    /// Its folder is removed, and another one started.
+    Homeless,
+}
+
+impl Fault {
+    /// One that it may survive, or, if `may_end_it`, any.
+    pub(super) fn random(rng: &mut Rng, may_end_it: bool) -> Self {
+        match rng.below(if may_end_it { 12 } else { 6 }) {
+            0 => Self::Flooded,
+            1..=5 => Self::Halted,
+            6..=7 => Self::Killed,
+            8..=9 => Self::Replaced,
+            _ => Self::Homeless,
+        }
+    }
+}
+
+/// The daemon of a folder, whichever process it is.
+#[derive(Debug)]
+pub(super) struct Victim {
+    candidate: PathBuf,
+    folder: PathBuf,
+    /// All processes that served, and how many questions each answered as far as that is known.
+    answered: BTreeMap<u64, u64>,
+    /// Those that have lost their folder.
+    homeless: BTreeSet<u64>,
+    pub(super) samples: Samples,
+    pub(super) faults: BTreeMap<Fault, usize>,
+}
+
+impl Victim {
+    /// Starts one.
+    pub(super) fn new(candidate: &Path, folder: &Path) -> Self {
+        let victim = Self {
+            candidate: candidate.to_owned(),
+            folder: folder.to_owned(),
+            answered: BTreeMap::new(),
+            homeless: BTreeSet::new(),
+            samples: Samples::default(),
+            faults: BTreeMap::new(),
+        };
+        victim.start();
+        victim
+    }
+
+    /// Looks at what it tells and needs. Returns the process.
+    pub(super) fn look(&mut self) -> Option<u64> {
+        let told = daemon::ask(&self.candidate, &self.folder).ok()?;
+        self.answered.insert(told.pid, told.answered);
+        self.samples.look_at(told.pid);
+        Some(told.pid)
+    }
+
+    /// The questions that were answered, as far as that is known.
+    pub(super) fn answered(&self) -> u64 {
+        self.answered.values().sum()
+    }
+
+    /// How many served.
+    pub(super) fn processes(&self) -> usize {
+        self.answered.len()
+    }
+
+    /// Has `fault` befall it. Returns the process that is halted now, if one is.
+    pub(super) fn befall(&mut self, fault: Fault) -> Option<u64> {
+        let pid = match self.look() {
+            Some(pid) => pid,
+            None => {
+                self.start();
+                self.look()?
+            }
+        };
+        *self.faults.entry(fault).or_default() += 1;
+        match fault {
+            Fault::Halted | Fault::Flooded => {
+                signal(pid, Signal::STOP);
+                return Some(pid);
+            }
+            Fault::Killed => {
+                signal(pid, Signal::KILL);
+                self.start();
+            }
+            Fault::Replaced => self.command("restart"),
+            Fault::Homeless => {
+                // Whoever is about to start another one may make it again meanwhile.
+                let _ = std::fs::remove_dir_all(daemon::runtime_folder(&self.folder));
+                self.homeless.insert(pid);
+                self.start();
+            }
+        }
+        None
+    }
+
+    fn start(&self) {
+        self.command("start");
+    }
+
+    /// What comes of it shows when it is looked at next.
+    fn command(&self, name: &str) {
+        let _ = daemon::command(&self.candidate, &self.folder, &[name])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.command("stop");
+        for pid in &self.homeless {
+            // By now the number may be somebody else's.
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let folder = daemon::runtime_folder(&self.folder);
+            let folder = folder.as_os_str().as_encoded_bytes();
+            if environment.windows(folder.len()).any(|part| part == folder) {
+                signal(*pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Signals a process, if it is there.
+pub(super) fn signal(pid: u64, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let _ = pid.map(|pid| kill_process(pid, signal));
+}

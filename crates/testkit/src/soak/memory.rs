@@ -1,0 +1,114 @@
+//! Whether a process needs more and more memory.
+
+/// How many samples are needed for a verdict.
+const SAMPLES_MIN: usize = 30;
+
+/// Growth by less than this many KiB is none.
+const GROWTH_MIN_KIB: u64 = 8 << 10;
+
+/// Growth from one third to the next by less than this part of what was there is none.
+const GROWTH_PART: u64 = 20;
+
+/// What processes needed, in the order in which it was looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Samples(Vec<(u64, u64)>);
+
+/// What one process needed, in KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// How often it was looked at.
+    pub samples: usize,
+    /// At the first look.
+    pub start_kib: u64,
+    /// At the look in the middle.
+    pub middle_kib: u64,
+    /// At the last look.
+    pub end_kib: u64,
+    /// Whether it needs more and more.
+    pub grows: bool,
+}
+
+impl Samples {
+    /// Notes what a process needs now, if it is there.
+    pub(super) fn look_at(&mut self, pid: u64) {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let resident = status.lines().find_map(|line| {
+            let value = line.strip_prefix("VmRSS:")?;
+            value.trim().strip_suffix(" kB")?.trim().parse().ok()
+        });
+        self.0.extend(resident.map(|kib| (pid, kib)));
+    }
+
+    /// What the process needed that was looked at most often.
+    pub(super) fn course(&self) -> Course {
+        let of = |pid: u64| self.0.iter().filter(move |sample| sample.0 == pid);
+        let longest = self.0.iter().max_by_key(|sample| of(sample.0).count());
+        let Some((pid, _)) = longest else {
+            return Course::default();
+        };
+        let all: Vec<u64> = of(*pid).map(|sample| sample.1).collect();
+        let at = |index: usize| all.get(index).copied().unwrap_or_default();
+        Course {
+            samples: all.len(),
+            start_kib: at(0),
+            middle_kib: at(all.len() / 2),
+            end_kib: at(all.len().saturating_sub(1)),
+            grows: grows(&all),
+        }
+    }
+}
+
+/// Whether the middle of each third is clearly above the one before. The first quarter does not count: until then it gets to
+/// know as much as it keeps.
+fn grows(all: &[u64]) -> bool {
+    let later = all.get(all.len() / 4..).unwrap_or_default();
+    if later.len() < SAMPLES_MIN {
+        return false;
+    }
+    let medians: Vec<u64> = later
+        .chunks(later.len().div_ceil(3))
+        .map(|third| {
+            let mut third = third.to_vec();
+            third.sort_unstable();
+            third.get(third.len() / 2).copied().unwrap_or_default()
+        })
+        .collect();
+    let [first, second, third] = medians[..] else {
+        return false;
+    };
+    let is_above = |later: u64, earlier: u64| later > earlier + earlier / GROWTH_PART;
+    is_above(second, first) && is_above(third, second) && third - first >= GROWTH_MIN_KIB
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(values: impl Iterator<Item = u64>) -> Course {
+        Samples(values.map(|kib| (7, kib)).collect()).course()
+    }
+
+    #[test]
+    fn what_grows_on_and_on_is_told_from_what_settles() {
+        let steady = course((0..100).map(|number| 10_000 + number * 300));
+        assert!(steady.grows);
+        assert_eq!((steady.start_kib, steady.end_kib), (10_000, 39_700));
+        // It fills what it may keep, and swings.
+        let settling =
+            (0..100).map(|number| 10_000 + 30_000.min(number * 2000) + number % 7 * 2000);
+        assert!(!course(settling).grows);
+        assert!(!course((0..100).map(|number| 10_000 + number * 10)).grows);
+        assert!(!course((0..20).map(|number| number * 10_000)).grows);
+    }
+
+    #[test]
+    fn the_process_that_lived_longest_counts() {
+        let mut samples = Samples(vec![(1, 5), (2, 10), (2, 20), (2, 30), (3, 7)]);
+        let course = samples.course();
+        assert_eq!((course.samples, course.middle_kib), (3, 20));
+        samples.look_at(u64::from(std::process::id()));
+        assert_eq!(samples.0.len(), 6);
+        samples.look_at(u64::MAX);
+        assert_eq!(samples.0.len(), 6);
+    }
+}
