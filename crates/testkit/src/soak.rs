@@ -246,7 +246,9 @@ impl Shared<'_> {
         if fault == Some(Fault::Flooded) {
             let halted = victim.as_mut().and_then(|it| it.befall(Fault::Flooded));
             flood(sandbox);
-            halted.map(|pid| signal(pid, Signal::CONT));
+            if let Some(pid) = halted {
+                signal(pid, Signal::CONT);
+            }
         }
         let verdicts = std::thread::scope(|scope| {
             let asking: Vec<_> = questions
@@ -282,7 +284,9 @@ impl Shared<'_> {
                 .into_iter()
                 .chain([("  ? prompt in work\n".to_owned(), prompting)]);
             let verdicts: Vec<_> = asked.map(|(what, thread)| (what, thread.join())).collect();
-            halted.map(|pid| signal(pid, Signal::CONT));
+            if let Some(pid) = halted {
+                signal(pid, Signal::CONT);
+            }
             verdicts
         });
         drop(victim);
