@@ -8,11 +8,14 @@
     reason = "all of this file is tests"
 )]
 
+use std::cell::RefCell;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vigil_engine::prompt::PromptRequest;
 use vigil_engine::session::{Session, Still};
 use vigil_engine::status::StatusRequest;
@@ -25,7 +28,15 @@ use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
 /// A repository, and a folder beside it.
-struct Play(Sandbox);
+struct Play(Sandbox, RefCell<Held>);
+
+/// What may be written to by a descriptor that stays open.
+enum Held {
+    Nothing,
+    File(fs::File),
+    /// Nothing from now on: files got other names, and nobody tells of what is written to one by a name that is gone.
+    Never,
+}
 
 impl Play {
     fn new() -> Self {
@@ -36,7 +47,7 @@ impl Play {
         }
         sandbox.git(["add", "-A"]);
         sandbox.git(["commit", "-qm", "first"]);
-        Self(sandbox)
+        Self(sandbox, RefCell::new(Held::Nothing))
     }
 
     fn session(&self, watcher: Option<&Arc<Watcher>>) -> Session {
@@ -66,7 +77,7 @@ impl Play {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
-        let deed = random.below(30);
+        let deed = random.below(35);
         // What cannot be done is not done.
         match deed {
             0..=4 => {
@@ -102,6 +113,7 @@ impl Play {
             }
             19 => {
                 // It may then be written by a name that nobody listens to. That it got another name is not told by itself.
+                self.1.replace(Held::Never);
                 let _ = fs::remove_file(&outside);
                 let _ = fs::hard_link(&path, &outside);
                 if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
@@ -125,6 +137,33 @@ impl Play {
                     .append(true)
                     .open(self.0.git_dir().join("index"));
                 let _ = index.unwrap().set_modified(std::time::SystemTime::now());
+            }
+            29 => drop(renameat_with(
+                CWD,
+                &path,
+                CWD,
+                &other,
+                RenameFlags::EXCHANGE,
+            )),
+            30 => drop(renameat_with(
+                CWD,
+                &path,
+                CWD,
+                &outside,
+                RenameFlags::EXCHANGE,
+            )),
+            31 => {
+                let is_file = fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file());
+                let mut held = self.1.borrow_mut();
+                if is_file && !matches!(*held, Held::Never) {
+                    let file = fs::File::options().write(true).open(&path);
+                    *held = Held::File(file.unwrap());
+                }
+            }
+            32..=33 => {
+                if let Held::File(file) = &mut *self.1.borrow_mut() {
+                    file.write_all(b"held\n").unwrap();
+                }
             }
             _ => {
                 if path.is_dir() && path != self.0.top() {

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::MutexGuard;
 
 use bstr::BString;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, RenameFlags, Timespec, Timestamps};
 
 use crate::sandbox::{BASE_TIME, Sandbox};
 
@@ -135,6 +135,13 @@ pub enum Action {
         from: BString,
         /// The new name.
         to: BString,
+    },
+    /// Has two names change what they are names of, at one moment.
+    Exchange {
+        /// One of them.
+        first: BString,
+        /// The other.
+        second: BString,
     },
     /// Copies a file.
     Copy {
@@ -277,6 +284,13 @@ impl Action {
                 make_parents(&at(to))?;
                 fs::rename(at(from), at(to))
             }
+            Self::Exchange { first, second } => Ok(rustix::fs::renameat_with(
+                CWD,
+                at(first),
+                CWD,
+                at(second),
+                RenameFlags::EXCHANGE,
+            )?),
             Self::Copy { from, to } => {
                 regular(&at(from))?;
                 make_parents(&at(to))?;
@@ -521,6 +535,16 @@ mod tests {
             Action::WriteMapped {
                 path: path(b"missing"),
             },
+            Action::write(path(b"x/here"), "x"),
+            Action::write(path(b"y z"), "y"),
+            Action::Exchange {
+                first: path(b"x"),
+                second: path(b"y z"),
+            },
+            Action::Exchange {
+                first: path(b"x"),
+                second: path(b"missing"),
+            },
             Action::Directory {
                 path: path(b"d/e/f"),
             },
@@ -564,6 +588,6 @@ mod tests {
             .current_dir(scripted.root());
         assert!(bash.output().unwrap().status.success());
         assert_eq!(listing(&played.top()), listing(&scripted.top()));
-        assert_eq!(listing(&played.top()).len(), 15);
+        assert_eq!(listing(&played.top()).len(), 18);
     }
 }

@@ -115,6 +115,13 @@ impl Action {
                     &word(to),
                 ]);
             }
+            Self::Exchange { first, second } => {
+                say(&[
+                    b"python3 -c 'import ctypes,os,sys; a=[os.fsencode(p) for p in sys.argv[1:]]; ",
+                ]);
+                say(&[b"ctypes.CDLL(None).renameat2(-100, a[0], -100, a[1], 2)' "]);
+                say(&[&word(first), b" ", &word(second)]);
+            }
             Self::Copy { from, to } => {
                 say(&[
                     b"[ -f ",

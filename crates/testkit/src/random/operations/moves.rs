@@ -41,6 +41,14 @@ table! {
         let (first, second) = (m.directory(), m.directory());
         swap(m, &at(&first), &at(&second));
     };
+    "exchange two paths", 3, |m| {
+        let (first, second) = (at(&m.path()), at(&m.path()));
+        m.act(Action::Exchange { first, second });
+    };
+    "exchange a tree with one outside", 2, |m| {
+        let (first, second) = (at(&m.directory()), outside(m));
+        m.act(Action::Exchange { first, second });
+    };
     "put a file in a tree's place for a while", 2, |m| {
         let path = aside(m);
         m.act(Action::write(path, "a file\n"));
