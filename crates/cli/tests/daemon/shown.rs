@@ -46,13 +46,11 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
     assert_eq!(daemon["questions"], 5);
     let (code, table) = sandbox.daemon(&["status"]);
     assert_eq!(code, Some(0));
-    let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[4].ends_with("/odd\\nname\""), "{table}");
-    assert!(
-        lines[5].ends_with(&format!("  {}", work.display())),
-        "{table}"
-    );
-    assert!(lines[6].ends_with("  total"), "{table}");
+    // Beside them there may be what is looked at for each question.
+    let mut lines = table.lines();
+    for end in ["/odd\\nname\"", &format!("  {}", work.display()), "  total"] {
+        assert!(lines.any(|line| line.ends_with(end)), "{end} in {table}");
+    }
 }
 
 #[test]
