@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, listen, socket_with};
 use rustix::process::geteuid;
-use vigil_linux::ending;
+use vigil_linux::{ending, memory};
 
 use self::connection::Connection;
 use self::conversation::Host;
@@ -80,6 +80,7 @@ impl Server {
         idle_max: Duration,
     ) -> Result<Self, ServeError> {
         panics::silence();
+        memory::free_for_others();
         let ends = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         ending::by_event(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
         folder.forget_slow(&lock)?;

@@ -2,10 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use vigil_linux::memory;
+
 use crate::answers::Answers;
 
 /// Events come in bursts: it is listened to once for all of so long.
 const BURST: Duration = Duration::from_millis(10);
+
+/// Work that took so long had much to read, and so much to free.
+const LONG: Duration = Duration::from_millis(50);
 
 /// Works ahead for `answers` as long as there is something to hear.
 pub(crate) fn run(answers: &Answers) {
@@ -29,6 +34,9 @@ pub(crate) fn run(answers: &Answers) {
                 answers.again(question);
             }
             slot.ahead.lock().finish(work, Instant::now());
+            if now.elapsed() >= LONG {
+                memory::give_back();
+            }
         }
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));
         match watcher.wait(time) {

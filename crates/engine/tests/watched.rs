@@ -77,7 +77,7 @@ impl Play {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
-        let deed = random.below(35);
+        let deed = random.below(38);
         // What cannot be done is not done.
         match deed {
             0..=4 => {
@@ -164,6 +164,24 @@ impl Play {
                 if let Held::File(file) = &mut *self.1.borrow_mut() {
                     file.write_all(b"held\n").unwrap();
                 }
+            }
+            35..=36 => {
+                // Rules that the index has, and that count where they are not checked out.
+                let name = random.of(&[".gitignore", ".gitattributes"]);
+                let file = path.parent().unwrap().join(name);
+                let flag = random.of(&["--skip-worktree", "--no-skip-worktree"]);
+                let file = file.to_str().unwrap();
+                drop(self.0.try_git(["update-index", flag, file]));
+                if deed == 36 {
+                    let _ = fs::remove_file(file);
+                }
+            }
+            37 => {
+                let name = random.of(&[".gitignore", ".gitattributes"]);
+                let file = path.parent().unwrap().join(name);
+                let arguments = random.of(&[["rm", "-q", "--cached"], ["add", "-q", "-f"]]);
+                let arguments = [&arguments[..], &[file.to_str().unwrap()]].concat();
+                drop(self.0.try_git(arguments));
             }
             _ => {
                 if path.is_dir() && path != self.0.top() {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString};
-use vigil_model::path::join;
-use vigil_model::tracked::{DirNumber, ROOT, Tracked};
+use vigil_model::tracked::{DirNumber, Tracked};
 
 use super::findings::Findings;
 use super::focus::Focus;
@@ -17,6 +16,8 @@ pub struct Known {
     moved: BTreeSet<BString>,
     /// Files that are to be compared with their records again.
     doubted: BTreeSet<BString>,
+    /// Folders of which all is to be looked at again, with what is below.
+    doubted_trees: BTreeSet<BString>,
 }
 
 impl Known {
@@ -27,6 +28,7 @@ impl Known {
             findings,
             moved: BTreeSet::new(),
             doubted: BTreeSet::new(),
+            doubted_trees: BTreeSet::new(),
         })
     }
 
@@ -59,16 +61,13 @@ impl Known {
             .collect();
         let files = std::mem::take(&mut known.unheard.files).into_iter();
         known.unheard.files = files.filter_map(renumbered).collect();
-        let budget = now.budget();
-        let mut pending = vec![(ROOT, BString::default())];
-        while let Some((number, path)) = pending.pop() {
-            for sub in now.met(number, path.len(), &budget).subdirs() {
-                pending.push((sub.number, join(path.as_ref(), sub.name())));
-            }
-            if directories.contains(&number) {
-                self.moved.insert(path);
-            }
-        }
+        let paths = now.paths_of(directories).into_iter();
+        self.moved.extend(paths.map(|(_, path)| path));
+    }
+
+    /// From now on nothing is known of the folder at `path`, nor of what is below: what governs it is other.
+    pub fn doubt_tree(&mut self, path: BString) {
+        self.doubted_trees.insert(path);
     }
 
     /// What is to be looked at where the entries `paths` and the folders `folders`, with all below, may have changed. `None`
@@ -91,6 +90,9 @@ impl Known {
         }
         for path in &self.doubted {
             focus.add_entry(tracked, path.as_ref());
+        }
+        for path in &self.doubted_trees {
+            focus.add_tree(tracked, path.as_ref());
         }
         let unheard = &self.findings.unheard;
         for number in &unheard.files {
@@ -116,6 +118,7 @@ impl Known {
         }
         self.moved.clear();
         self.doubted.clear();
+        self.doubted_trees.clear();
         let known = &mut self.findings;
         let has_file = |number: u32| {
             let entry = tracked.entry(number);

@@ -19,6 +19,9 @@ use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
 
+/// An answer that took so long had much to read, and so much to free.
+const LONG: Duration = Duration::from_millis(50);
+
 /// Who has all connections, and an answer for them.
 pub(super) struct Host {
     answers: Answers,
@@ -166,6 +169,9 @@ impl Host {
         if let Some(slot) = answer.slot {
             slot.statistics.note(start, is_answered);
             slot.save();
+            if start.elapsed() >= LONG {
+                memory::give_back();
+            }
         }
         sent
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use bstr::{BStr, BString};
-use vigil_model::path::directory_len;
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::lstat_path;
+use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
 use vigil_scan::{Findings, Focus, Known, Unheard, Watch};
@@ -141,28 +142,22 @@ impl WatchedFindings {
     }
 
     /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for
-    /// the rest, unless files moved that govern others.
+    /// the rest, but for what is below files in the index that govern it and are others.
     pub(super) fn index_moved(
         &mut self,
         before: (u64, &Tracked),
         now: (u64, &Tracked),
         moved: &Moved,
     ) {
-        let of = |tracked: &Tracked, number: DirNumber| {
-            let is_there = number < tracked.directories();
-            GOVERNING.map(|name| {
-                let directory = is_there.then(|| tracked.directory(number))?;
-                let file = directory.file(directory.position(name))?;
-                (file.name() == name).then(|| (file.id(), file.mode(), file.flags()))
-            })
-        };
-        let mut directories = moved.directories.iter().chain(&moved.removed);
-        let governs = directories.any(|number| of(before.1, *number) != of(now.1, *number));
+        let governed = governed_otherwise(&self.tree, before.1, now.1, moved);
         self.kept.retain_mut(|kept| {
-            if governs || kept.grounds.index != before.0 {
+            if kept.grounds.index != before.0 {
                 return false;
             }
             kept.known.move_to(before.1, now.1, &moved.directories);
+            for path in &governed {
+                kept.known.doubt_tree(path.clone());
+            }
             kept.grounds.index = now.0;
             true
         });
@@ -200,6 +195,46 @@ fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)
     }
     let is_top = folders.first().is_some_and(|folder| folder.is_empty());
     (!is_top).then_some((paths, folders))
+}
+
+/// The folders for which the index has other governing files `now` than `before`, and in which these count: where they are
+/// not checked out.
+fn governed_otherwise(
+    tree: &Option<(Top, Arc<WatchedTree>)>,
+    before: &Tracked,
+    now: &Tracked,
+    moved: &Moved,
+) -> Vec<BString> {
+    let entry = |tracked: &Tracked, number: DirNumber, name: &[u8]| {
+        let directory = (number < tracked.directories()).then(|| tracked.directory(number))?;
+        let file = directory.file(directory.position(name))?;
+        (file.name() == name).then(|| (file.id(), file.mode(), file.flags()))
+    };
+    let is_other = |number: &DirNumber| {
+        let mut names = GOVERNING.iter();
+        names.any(|name| entry(before, *number, name) != entry(now, *number, name))
+    };
+    let others: BTreeSet<DirNumber> = moved.directories.iter().copied().filter(is_other).collect();
+    if others.is_empty() {
+        // What was in folders that are gone governs nothing.
+        return Vec::new();
+    }
+    let is_checked_out = |path: BString| {
+        let on_disk = tree.as_ref();
+        let on_disk = on_disk.map(|(top, _)| top.path.join(path.to_path_lossy()));
+        on_disk.is_some_and(|path| lstat_path(&path).is_ok_and(|stat| stat.is_file()))
+    };
+    let counts = |number: DirNumber, path: &BStr| {
+        GOVERNING.iter().any(|name| {
+            let (old, new) = (entry(before, number, name), entry(now, number, name));
+            let mut recorded = [&old, &new].into_iter().flatten();
+            let is_left_out = recorded.any(|(_, _, flags)| flags.is_skip_worktree());
+            old != new && (is_left_out || !is_checked_out(join(path, BStr::new(name))))
+        })
+    };
+    let paths = now.paths_of(&others).into_iter();
+    let counting = paths.filter(|(number, path)| counts(*number, path.as_ref()));
+    counting.map(|(_, path)| path).collect()
 }
 
 /// Hears of the folders of one tree.
