@@ -298,6 +298,16 @@ impl Caller {
         answered.map(|response| Said { response, pid })
     }
 
+    /// Asks for `request`, whose answer nobody waits for: the daemon then has it in memory.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
+        let end = self.client.end()?;
+        self.owed = Some(self.client.greet(&request.to_frame(), true, end)?);
+        Ok(())
+    }
+
     /// Whether an answer that came late has come by now: the daemon lives, and is asked again at no risk.
     pub fn has_caught_up(&mut self) -> bool {
         let Some(mut owed) = self.owed.take() else {

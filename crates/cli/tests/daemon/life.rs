@@ -9,6 +9,8 @@ use std::process::Stdio;
 use rustix::io::FdFlags;
 use rustix::process::Signal;
 
+use std::time::{Duration, Instant};
+
 use super::sandbox::{Sandbox, Serving, VIGIL, pid_in, signal};
 
 #[test]
@@ -309,4 +311,24 @@ fn a_folder_that_is_not_the_users_alone_is_refused() {
     if std::os::unix::fs::chown(sandbox.run(), Some(12345), None).is_ok() {
         refused("belongs to user 12345");
     }
+}
+
+#[test]
+fn one_that_was_started_is_asked_what_was_asked_before() {
+    let sandbox = Sandbox::with_repository();
+    let mut shell = sandbox.shell();
+    let answer = shell.ask(&sandbox, "work");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // Until it is there, and has answered, though nobody asked again.
+    loop {
+        let (code, text) = sandbox.daemon(&["status", "--json"]);
+        if code == Some(0) && text.contains("\"questions\":1,") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{text}");
+    }
+    assert_eq!(shell.ask(&sandbox, "work"), answer);
+    assert_eq!(sandbox.counts(), (2, 0));
+    shell.end();
+    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
 }

@@ -36,7 +36,15 @@ pub(super) struct Daemon {
     /// When one was started last, and the process.
     started_at: Option<Instant>,
     started: Option<Child>,
+    /// A question that the daemon could not be asked, since it was about to start, and how often that is still tried.
+    unasked: Option<(protocol::Request, u32)>,
 }
+
+/// How long a daemon that starts is given until it is asked again,
+const START_STEP: Duration = Duration::from_millis(20);
+
+/// and how often.
+const START_STEPS: u32 = 100;
 
 impl Daemon {
     /// The daemon of the user of `environment`, if he wants one.
@@ -51,6 +59,7 @@ impl Daemon {
             asks_from: None,
             started_at: None,
             started: None,
+            unasked: None,
         }
     }
 
@@ -58,6 +67,7 @@ impl Daemon {
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let caller = self.caller.as_mut()?;
         let directory = request.path()?;
+        self.unasked = None;
         if caller.has_caught_up() {
             self.pause = PAUSE_MIN;
             self.asks_from = None;
@@ -84,12 +94,9 @@ impl Daemon {
                     _ => None,
                 }
             }
-            Err(Unanswered::Absent) => {
+            Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
                 self.start();
-                None
-            }
-            Err(older) if older.is_of_older() => {
-                self.start();
+                self.unasked = self.started.is_some().then_some((question, START_STEPS));
                 None
             }
             Err(Unanswered::TooLong) => None,
@@ -98,6 +105,25 @@ impl Daemon {
                 self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
                 None
             }
+        }
+    }
+
+    /// How long it may be waited for requests until [`Self::rest`] is to be called; `None` where it need not be.
+    pub(super) fn rest_after(&self) -> Option<Duration> {
+        self.unasked.as_ref().map(|_| START_STEP)
+    }
+
+    /// Nobody asks: a daemon that has just started is asked what was asked before, so that it knows the next time.
+    pub(super) fn rest(&mut self) {
+        let Some((question, steps)) = self.unasked.take() else {
+            return;
+        };
+        let asked = self
+            .caller
+            .as_mut()
+            .map(|caller| caller.ask_ahead(&question));
+        if asked.is_some_and(|asked| asked.is_err()) && steps > 1 {
+            self.unasked = Some((question, steps.saturating_sub(1)));
         }
     }
 

@@ -15,6 +15,7 @@ use super::options::Options;
 use super::repositories::{Repositories, of_user};
 use super::request::{Records, Request};
 use super::response;
+use crate::stream::timespec;
 
 /// How long it waits for a request before it looks whether anybody is still there.
 const IDLE: Timespec = Timespec {
@@ -68,7 +69,12 @@ pub(super) fn serve(
             });
         }
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
-        match poll(&mut waiting, Some(&IDLE)) {
+        let time = daemon.rest_after().map(timespec);
+        match poll(&mut waiting, Some(time.as_ref().unwrap_or(&IDLE))) {
+            Ok(0) if time.is_some() => {
+                daemon.rest();
+                continue;
+            }
             Ok(0) => {
                 if lock.as_ref().is_some_and(|lock| !lock.is_held()) {
                     log.say(Level::Info, "the lock is gone");
