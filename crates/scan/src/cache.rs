@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use parking_lot::{Mutex, MutexGuard};
@@ -343,6 +343,8 @@ pub struct ScanMemory {
     left: AtomicU64,
     /// From when on stamps of blocks prove nothing, if at all.
     distrusted_from: Option<Timestamp>,
+    /// Whether any directory was asked for since all were found to be as their blocks say: there are many.
+    may_have_moved: AtomicBool,
 }
 
 impl ScanMemory {
@@ -353,6 +355,7 @@ impl ScanMemory {
             blocks: None,
             left: AtomicU64::new(0),
             distrusted_from: None,
+            may_have_moved: AtomicBool::new(false),
         }
     }
 
@@ -391,6 +394,7 @@ impl ScanMemory {
     /// What is remembered of a directory.
     pub(super) fn dir(&self, number: DirNumber) -> Option<MutexGuard<'_, DirMemory>> {
         let mut memory = self.dirs.get(number as usize)?.lock();
+        self.may_have_moved.store(true, Ordering::Relaxed);
         if !memory.is_loaded {
             memory.is_loaded = true;
             let block = self.blocks.as_ref().and_then(|blocks| blocks.seen(number));
@@ -414,9 +418,12 @@ impl ScanMemory {
             .is_some_and(|memory| !memory.listings.is_empty())
     }
 
-    /// Whether the memory of any directory is no longer what its block says.
+    /// Whether the memory of any directory is no longer what its block says. To be asked between scans.
     pub fn has_moved(&self) -> bool {
-        self.dirs.iter().any(|memory| memory.lock().is_moved)
+        let has_moved = self.may_have_moved.load(Ordering::Relaxed)
+            && self.dirs.iter().any(|memory| memory.lock().is_moved);
+        self.may_have_moved.store(has_moved, Ordering::Relaxed);
+        has_moved
     }
 
     /// The blocks of directories whose memory is no longer what their blocks say; `None` where nothing is remembered.
