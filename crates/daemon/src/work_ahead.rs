@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vigil_linux::memory;
+use vigil_linux::{map, memory};
 
 use crate::answers::Answers;
 
@@ -36,6 +36,7 @@ pub(crate) fn run(answers: &Answers) {
             slot.ahead.lock().finish(work, Instant::now());
             if now.elapsed() >= LONG {
                 memory::give_back();
+                map::let_go_of_all();
             }
         }
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));

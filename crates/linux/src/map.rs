@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use self::cuts::Known;
-pub use self::cuts::{cuts, survive_cuts};
+pub use self::cuts::{cuts, let_go_of_all, survive_cuts};
 
 /// The beginning of a file, mapped for reading (mmap(2)).
 ///
@@ -184,6 +184,20 @@ mod tests {
         assert_eq!(&*map, b"1234");
         map.read_ahead();
         assert!(map.is_in_memory());
+    }
+
+    #[test]
+    fn all_that_was_let_go_of_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let bytes: Vec<u8> = (0..100_000).map(|at| (at / 100) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        let map = || Map::read_only(File::open(&path).unwrap(), bytes.len()).unwrap();
+        let (one, other) = (map(), map());
+        assert_eq!(*one, *bytes);
+        let_go_of_all();
+        assert_eq!((&*one, &*other), (&*bytes, &*bytes));
+        assert!(!one.is_cut() && !other.is_cut());
     }
 
     #[test]

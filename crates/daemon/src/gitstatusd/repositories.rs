@@ -9,7 +9,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
 use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, map};
+use vigil_linux::{Errno, map, memory};
 use vigil_store::NoSteps;
 
 use super::options::Options;
@@ -183,7 +183,10 @@ impl Repositories {
 
     /// Forgets all repositories: somebody else answers.
     pub(super) fn forget_all(&mut self) {
-        self.open.clear();
+        if !self.open.is_empty() {
+            self.open.clear();
+            memory::give_back();
+        }
         self.cuts = map::cuts();
     }
 

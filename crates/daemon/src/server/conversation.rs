@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use rustix::io::Errno;
-use vigil_linux::memory;
+use vigil_linux::{map, memory};
 
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
@@ -171,6 +171,7 @@ impl Host {
             slot.save();
             if start.elapsed() >= LONG {
                 memory::give_back();
+                map::let_go_of_all();
             }
         }
         sent

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
 /// How many mappings there can be: as many as a process may have, unless that was changed (`vm.max_map_count`).
 const PLACES_MAX: usize = 1 << 16;
@@ -92,6 +92,24 @@ pub fn cuts() -> usize {
         }
     }
     CUTS.load(Ordering::Relaxed)
+}
+
+/// Lets go of the pages of all mappings, as [`Map::let_go`](super::Map::let_go) does: they stay in the system's memory, as
+/// long as that has room, and count for this process only once they are looked at again.
+pub fn let_go_of_all() {
+    // While this is held, nothing is unmapped.
+    let _free = free();
+    let used = USED.load(Ordering::Relaxed);
+    for place in PLACES.iter().take(used) {
+        let start = place.start.load(Ordering::Acquire);
+        let len = place.len.load(Ordering::Relaxed);
+        if start != 0 {
+            let start = std::ptr::with_exposed_provenance_mut(start);
+            // SAFETY: the range is that of a mapping that is there; it is of a file and was never written, so the pages come
+            // back with the same bytes.
+            let _ = unsafe { madvise(start, len, Advice::LinuxDontNeed) };
+        }
+    }
 }
 
 /// A mapping that is known here, by its place.
