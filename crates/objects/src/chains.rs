@@ -10,7 +10,7 @@ use super::contents::{Begin, SIZE_MAX};
 use super::delta::{self, Delta, Misfit};
 use super::error::{Reason, Trouble};
 use super::facts::Info;
-use super::inflate::{DELTA_HEAD_LEN, Inflater};
+use super::inflate::{DELTA_HEAD_LEN, Failed, Inflater};
 use super::pack::{Form, Pack};
 use super::table::Table;
 
@@ -32,6 +32,8 @@ pub(super) struct Chains {
     /// What git says while it reads, line by line.
     pub(super) said: Vec<String>,
     bases: Cache,
+    /// Bases that were had from elsewhere, since those of the pack are damaged. Like git, none is kept for the next object.
+    pub(super) foreign: Vec<(Key, Kind, Vec<u8>)>,
     kinds: Kinds,
     chain: Vec<Link>,
     /// An inflated delta.
@@ -62,6 +64,8 @@ struct Link {
 /// Where the chain of deltas ends.
 enum End {
     Cached(Kind, Place),
+    /// At a base from elsewhere, which is now in `made`.
+    Foreign(Kind),
     Whole {
         offset: u64,
         kind: Kind,
@@ -86,6 +90,7 @@ impl Chains {
             inflater: Inflater::new(),
             said: Vec::new(),
             bases: Cache::new(CACHE_LEN_MAX),
+            foreign: Vec::new(),
             kinds: Kinds::default(),
             chain: Vec::new(),
             delta: Vec::new(),
@@ -107,11 +112,6 @@ impl Chains {
         self.defers = true;
     }
 
-    /// Keeps a base that was had from elsewhere.
-    pub(super) fn take_base(&mut self, key: Key, kind: Kind, contents: &[u8]) {
-        self.bases.put(key, kind, contents);
-    }
-
     /// The size of the contents of the object at `offset`.
     pub(super) fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, Trouble> {
         let said = &mut self.said;
@@ -122,9 +122,14 @@ impl Chains {
         let base = pack.base(&entry, offset, said)?;
         let (_, start) = base.ok_or(Trouble::Damaged)?;
         let input = pack.from(start, said)?;
-        let Ok(head) = self.inflater.head(input, said) else {
-            said.push("error: delta data unpack-initial failed".into());
-            return Err(Trouble::Damaged);
+        let head = match self.inflater.head(input, said) {
+            Ok(head) => head,
+            Err(failed) => {
+                if matches!(failed, Failed::Damaged) {
+                    said.push("error: delta data unpack-initial failed".into());
+                }
+                return Err(failed.into());
+            }
         };
         debug_assert!(head.len() <= DELTA_HEAD_LEN);
         // git takes a size of nothing for a failure.
@@ -203,6 +208,7 @@ impl Chains {
                 }
                 Ok(info)
             }
+            End::Foreign(kind) => self.replay(pack, id, (kind, None), out, begin),
             End::Broken(at) => Err(self.broken(self.chain.len(), Some(at))),
             End::Whole {
                 kind,
@@ -218,12 +224,14 @@ impl Chains {
                         return Ok(info);
                     }
                     let result = self.inflater.whole(input, size, out, &mut self.said);
-                    return result.map(|()| info).map_err(|_| Trouble::Damaged);
+                    return Ok(result.map(|()| info)?);
                 }
                 self.made.clear();
                 let (made, said) = (&mut self.made, &mut self.said);
-                if self.inflater.whole(input, size, made, said).is_err() {
-                    return Err(self.broken(self.chain.len(), Some(at)));
+                match self.inflater.whole(input, size, made, said) {
+                    Ok(()) => {}
+                    Err(Failed::Damaged) => return Err(self.broken(self.chain.len(), Some(at))),
+                    Err(ended) => return Err(ended.into()),
                 }
                 let place = self.remember((pack.number, at), kind);
                 self.replay(pack, id, (kind, place), out, begin)
@@ -283,16 +291,17 @@ impl Chains {
             let input = pack.from(link.delta, &mut self.said)?;
             self.delta.clear();
             let size = fits(link.size, id)?;
-            if self
-                .inflater
-                .whole(input, size, &mut self.delta, &mut self.said)
-                .is_err()
-            {
-                self.said.push(format!(
-                    "error: failed to unpack compressed delta at offset {} from {}",
-                    link.delta, pack.shown
-                ));
-                return Err(self.broken(left, Some(link.offset)));
+            let (delta, said) = (&mut self.delta, &mut self.said);
+            match self.inflater.whole(input, size, delta, said) {
+                Ok(()) => {}
+                Err(Failed::Damaged) => {
+                    said.push(format!(
+                        "error: failed to unpack compressed delta at offset {} from {}",
+                        link.delta, pack.shown
+                    ));
+                    return Err(self.broken(left, Some(link.offset)));
+                }
+                Err(ended) => return Err(ended.into()),
             }
             let parsed = Delta::parse(&self.delta);
             if let Some(delta) = &parsed {
@@ -348,6 +357,15 @@ impl Chains {
         loop {
             if let Some((kind, place)) = self.bases.get((pack.number, at)) {
                 return Ok(End::Cached(kind, place));
+            }
+            let key = (pack.number, at);
+            let mut foreign = self.foreign.iter();
+            if !self.chain.is_empty()
+                && let Some((_, kind, contents)) = foreign.find(|(known, ..)| *known == key)
+            {
+                self.made.clear();
+                self.made.extend_from_slice(contents);
+                return Ok(End::Foreign(*kind));
             }
             let entry = pack.entry(at, said)?;
             match entry.form {

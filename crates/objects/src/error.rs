@@ -3,6 +3,8 @@
 use bstr::BString;
 use gix_hash::ObjectId;
 
+use super::inflate::Failed;
+
 /// Why an object cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
@@ -125,6 +127,15 @@ pub(super) enum Trouble {
     Bases(Vec<u64>),
     /// git ends.
     Fatal(Reason),
+}
+
+impl From<Failed> for Trouble {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Damaged => Self::Damaged,
+            Failed::Ended => Self::Fatal(Reason::BeyondPack),
+        }
+    }
 }
 
 impl From<Reason> for Trouble {

@@ -94,6 +94,26 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
             .unwrap_or_default()
     }
 
+    /// Where each object begins in the pack, in the order of ids, as git counts when it puts them in the order of offsets:
+    /// wide offsets are taken one after the other, whatever places in their table the others tell.
+    pub(super) fn counted_offsets(&self) -> Vec<u64> {
+        let count = self.fanout.count() as usize;
+        let (start, step) = match self.is_version_1 {
+            true => (self.ids, self.row_len),
+            false => (self.ids + count * (self.row_len + CRC_LEN), OFFSET_LEN),
+        };
+        let mut wide = start + count * OFFSET_LEN;
+        let offset = |place: usize| {
+            let offset = number(&self.bytes, start + place * step).unwrap_or_default();
+            if self.is_version_1 || offset & WIDE == 0 {
+                return offset.into();
+            }
+            wide += 8;
+            wide_number(&self.bytes, wide - 8).unwrap_or_default()
+        };
+        (0..count).map(offset).collect()
+    }
+
     /// Where the object at `position` begins in the pack.
     pub(super) fn offset(&self, position: u32, pack: &str) -> Result<u64, Reason> {
         let place = position as usize;

@@ -46,9 +46,14 @@ pub(super) struct Inflater {
     head: Vec<u8>,
 }
 
-/// Why a stream gave no contents. What git says of it was said.
+/// Why a stream gave no contents.
 #[derive(Debug)]
-pub(super) struct Failed;
+pub(super) enum Failed {
+    /// It makes no sense, or holds more or less than it should. What git says of it was said.
+    Damaged,
+    /// It goes on behind the end of the file.
+    Ended,
+}
 
 /// How far one call came.
 pub(super) struct Step {
@@ -234,19 +239,20 @@ impl Inflater {
             }
             let step = step?;
             if len > size || step.is_end && len < size {
-                return Err(Failed);
+                return Err(Failed::Damaged);
             }
             if step.is_end {
                 return Ok(());
             }
             input = input.get(step.used..).unwrap_or_default();
             if step.is_stuck || input.is_empty() {
-                return Err(Failed);
+                return Err(Failed::Ended);
             }
         }
     }
 
-    /// The first [`DELTA_HEAD_LEN`] bytes of the stream that `input` begins with, or all if it is shorter.
+    /// The first [`DELTA_HEAD_LEN`] bytes of the stream that `input` begins with. Zeros follow a shorter one: git reads on
+    /// where it has written nothing, and mostly finds them there.
     pub(super) fn head(
         &mut self,
         mut input: &[u8],
@@ -261,10 +267,11 @@ impl Inflater {
                 _ if head.len() >= DELTA_HEAD_LEN => break Ok(()),
                 Err(failed) => break Err(failed),
                 Ok(step) if step.is_end => break Ok(()),
-                Ok(step) if step.is_stuck => break Err(Failed),
+                Ok(step) if step.is_stuck => break Err(Failed::Ended),
                 Ok(step) => input = input.get(step.used..).unwrap_or_default(),
             }
         };
+        head.resize(DELTA_HEAD_LEN, 0);
         self.head = head;
         result.map(|()| self.head.as_slice())
     }
@@ -295,5 +302,5 @@ fn fail(error: &DecompressError, said: &mut Vec<String>) -> Failed {
     };
     let text = error.message().unwrap_or("no message");
     said.push(format!("error: inflate: {reason} ({text})"));
-    Failed
+    Failed::Damaged
 }

@@ -54,14 +54,15 @@ impl Loose {
         Ok(header?.0)
     }
 
-    /// Adds the contents to `out` after `begin` has seen what they are.
+    /// Adds the contents to `out` after `begin` has seen what they are. Where they are to be plain, what git shows otherwise
+    /// when it streams them counts as damaged.
     pub(super) fn read(
         &self,
         id: &oid,
         inflater: &mut Inflater,
         buf: &mut Vec<u8>,
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
+        (begin, is_plain): (Begin<'_>, bool),
         said: &mut Vec<String>,
     ) -> Result<Info, Trouble> {
         let mut window = Window::new(self, buf);
@@ -77,7 +78,7 @@ impl Loose {
             let start = out.len();
             let size = usize::try_from(info.size).unwrap_or(usize::MAX);
             let (header_len, contents) = (contents, head.get(contents..).unwrap_or_default());
-            if info.kind == Kind::Blob && contents.len() > size {
+            if is_plain && info.kind == Kind::Blob && contents.len() > size {
                 // git streams it to its end, whatever the header promises.
                 return Err(Trouble::Damaged);
             }

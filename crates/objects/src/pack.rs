@@ -5,6 +5,7 @@
 //! leaves the mapping whole. Of one that is cut all the same, zeros are read; whoever answers finds that out at the end
 //! ([`vigil_linux::map::cuts`]).
 
+use std::cmp::Ordering as Cmp;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -26,8 +27,11 @@ pub(super) type Packs = RwLock<Vec<Arc<Pack>>>;
 
 const HEADER_LEN: usize = 12;
 
-/// A reverse index begins so: its signature, its version, and a number that stands for the kind of ids.
-const REVERSE_HEADER: [u8; 12] = *b"RIDX\0\0\0\x01\0\0\0\0";
+/// A reverse index begins so.
+const REVERSE_MAGIC: &[u8] = b"RIDX";
+
+/// Before its rows come its signature, its version, and a number that stands for the kind of ids.
+const REVERSE_HEADER_LEN: usize = 12;
 
 /// A pack and its index.
 #[derive(Debug)]
@@ -312,6 +316,11 @@ impl Pack {
         })
     }
 
+    /// Whether the places of [`Self::by_offset`] are all there are, each once, with ascending offsets.
+    pub(super) fn is_in_order(&self, said: &mut Vec<String>) -> Result<bool, Reason> {
+        Ok(self.offsets(said)?.is_some_and(ByOffset::is_sound))
+    }
+
     /// The same, to be searched.
     fn offsets(&self, said: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
         if let Some(offsets) = self.by_offset.get() {
@@ -320,68 +329,90 @@ impl Pack {
         let Some(index) = self.index(said) else {
             return Ok(None);
         };
-        let offsets = match self.reverse_index(index) {
-            Some(places) => ByOffset::ascending(places, |place| self.offset_at(index, place)),
+        let offsets = match self.reverse_index(index, said) {
+            Some(places) => {
+                let offset_at = |place: &u32| index.offset(*place, &self.shown).ok();
+                let offsets: Option<Vec<u64>> = places.iter().map(offset_at).collect();
+                let ascending = offsets.filter(|offsets| self.ascend(offsets));
+                ByOffset {
+                    samples: ascending.map_or_else(Vec::new, |offsets| samples(&offsets)),
+                    places,
+                    told: Vec::new(),
+                }
+            }
             None => self.sort_offsets(index),
         };
         Ok(Some(self.by_offset.get_or_init(|| offsets)))
     }
 
-    /// The offset at a place in the index. One outside of the index is anywhere; git ends where that very object is asked for.
-    fn offset_at(&self, index: &Index, place: u32) -> u64 {
-        index.offset(place, &self.shown).unwrap_or(u64::MAX)
+    /// Where what follows the last object begins.
+    fn end(&self) -> u64 {
+        self.size.saturating_sub(self.hash.len_in_bytes() as u64)
+    }
+
+    /// Whether each of `offsets` is greater than the one before, and all are within the pack. As many as there are objects
+    /// are then all of them.
+    fn ascend(&self, offsets: &[u64]) -> bool {
+        offsets.is_sorted_by(|one, next| one < next)
+            && offsets.last().is_none_or(|last| *last < self.end())
     }
 
     /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
     /// has, so that offsets outside of it come anywhere.
     fn sort_offsets(&self, index: &Index) -> ByOffset {
-        let mut offsets = Vec::with_capacity(index.count() as usize);
-        for place in 0..index.count() {
-            offsets.push((self.offset_at(index, place), place));
-        }
-        let len = self.size.saturating_sub(self.hash.len_in_bytes() as u64);
-        let bits = (u64::BITS - len.leading_zeros()).next_multiple_of(16);
+        let mut offsets: Vec<(u64, u32)> = index.counted_offsets().into_iter().zip(0..).collect();
+        let bits = (u64::BITS - self.size.leading_zeros()).next_multiple_of(16);
         let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         offsets.sort_by_key(|(offset, _)| offset & counted);
-        let ascends = offsets.is_sorted_by_key(|(offset, _)| *offset);
-        let places = offsets.into_iter().map(|(_, place)| place).collect();
-        match ascends {
-            true => ByOffset::ascending(places, |place| self.offset_at(index, place)),
-            // Among offsets that do not ascend git finds what halving them happens to find.
+        let (told, places): (Vec<u64>, Vec<u32>) = offsets.into_iter().unzip();
+        let same = |(offset, place): (&u64, &u32)| {
+            index.offset(*place, &self.shown).ok().as_ref() == Some(offset)
+        };
+        match self.ascend(&told) && told.iter().zip(&places).all(same) {
+            true => ByOffset {
+                places,
+                samples: samples(&told),
+                told: Vec::new(),
+            },
             false => ByOffset {
                 places,
                 samples: Vec::new(),
+                told,
             },
         }
     }
 
     /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),
-    /// "pack-*.rev files"). `None` where there is no such file, or it is not about this index.
-    fn reverse_index(&self, index: &Index) -> Option<Vec<u32>> {
-        let bytes = file::read(&self.path.with_extension("rev")).ok()?;
-        let (header, rest) = bytes.split_at_checked(REVERSE_HEADER.len())?;
-        let len = (index.count() as usize).checked_mul(4)?;
-        let (rows, _) = rest.split_at_checked(len)?;
-        let known_hash = match self.hash {
-            HashKind::Sha256 => 2,
-            _ => 1,
+    /// "pack-*.rev files"). They are taken as they are. `None` where there is no such file, or it is not about this index.
+    fn reverse_index(&self, index: &Index, said: &mut Vec<String>) -> Option<Vec<u32>> {
+        let file = file::open(&self.path.with_extension("rev")).ok()?;
+        let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let shown = with_extension(&self.shown, "rev");
+        let mut refuse = |what: &str| {
+            said.push(format!("error: reverse-index file {shown} {what}"));
+            None
         };
-        if header.get(..8)? != REVERSE_HEADER.get(..8)? || number(header, 8)? != known_hash {
-            return None;
+        let checksums = 2 * self.hash.len_in_bytes();
+        let Some(rows_len) = len.checked_sub(REVERSE_HEADER_LEN + checksums) else {
+            return refuse("is too small");
+        };
+        if rows_len as u64 != u64::from(index.count()) * 4 {
+            return refuse("is corrupt");
         }
-        let mut places = Vec::with_capacity(index.count() as usize);
-        let mut before = 0;
-        for row in rows.chunks_exact(4) {
-            let place = number(row, 0)?;
-            // That each offset is greater than the one before says that all of them are there.
-            let offset = index.offset(place, &self.shown).ok()?;
-            if place >= index.count() || offset <= before {
-                return None;
-            }
-            before = offset;
-            places.push(place);
+        let bytes = Map::read_only(&file, len).ok()?;
+        if !bytes.starts_with(REVERSE_MAGIC) {
+            return refuse("has unknown signature");
         }
-        Some(places)
+        let version = number(&bytes, 4)?;
+        if version != 1 {
+            return refuse(&format!("has unsupported version {version}"));
+        }
+        let hash = number(&bytes, 8)?;
+        if !matches!(hash, 1 | 2) {
+            return refuse(&format!("has unsupported hash id {hash}"));
+        }
+        let rows = bytes.get(REVERSE_HEADER_LEN..)?.get(..rows_len)?;
+        rows.chunks_exact(4).map(|row| number(row, 0)).collect()
     }
 
     /// Plans for all objects being read. Where that goes wrong there is no plan, and what is wrong is said where it is met.
@@ -403,11 +434,46 @@ impl Pack {
         let (Some(offsets), Some(index)) = (offsets, self.index(said)) else {
             return Ok(None);
         };
-        let found = offsets.find(offset, |place| self.offset_at(index, place));
+        let found = match offsets.is_sound() {
+            true => offsets.find(offset, |place| {
+                index.offset(place, &self.shown).unwrap_or_default()
+            }),
+            false => self.halve(offsets, index, offset)?,
+        };
         if found.is_none() {
             said.push("error: bad offset for revindex".into());
         }
         Ok(found)
+    }
+
+    /// What halving finds, as git does it, among offsets that do not ascend.
+    fn halve(
+        &self,
+        offsets: &ByOffset,
+        index: &Index,
+        offset: u64,
+    ) -> Result<Option<usize>, Reason> {
+        let (mut low, mut high) = (0, offsets.places.len() + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let got = self.offset_at(offsets, index, middle)?;
+            match got.cast_signed().cmp(&offset.cast_signed()) {
+                Cmp::Equal => return Ok(Some(middle)),
+                Cmp::Greater => high = middle,
+                Cmp::Less => low = middle + 1,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the object at a position in [`Self::by_offset`] begins.
+    fn offset_at(&self, offsets: &ByOffset, index: &Index, position: usize) -> Result<u64, Reason> {
+        let told = offsets.told.get(position);
+        match (told, offsets.places.get(position)) {
+            (Some(offset), _) => Ok(*offset),
+            (None, Some(&place)) => index.offset(place, &self.shown),
+            (None, None) => Ok(self.end()),
+        }
     }
 
     /// The id of the object that begins at `offset`.
@@ -433,12 +499,11 @@ impl Pack {
             ));
             return Err(Trouble::Damaged);
         };
-        let next = self.by_offset(said)?.get(position + 1);
-        let end = match (next, self.index(said)) {
-            (Some(&place), Some(index)) => index.offset(place, &self.shown)?,
-            _ => self.size.saturating_sub(self.hash.len_in_bytes() as u64),
+        let end = match (self.offsets(said)?, self.index(said)) {
+            (Some(offsets), Some(index)) => self.offset_at(offsets, index, position + 1)?,
+            _ => self.end(),
         };
-        Ok(end.saturating_sub(offset))
+        Ok(end.wrapping_sub(offset))
     }
 
     pub(super) fn is_bad(&self, id: &oid) -> bool {
@@ -460,37 +525,33 @@ struct ByOffset {
     places: Vec<u32>,
     /// The offset of each [`SAMPLED`]th, if all ascend: to search them takes no look into the index.
     samples: Vec<u64>,
+    /// All offsets, where git has others in memory than the index tells, or they do not ascend.
+    told: Vec<u64>,
 }
 
 /// How far apart samples are.
 const SAMPLED: usize = 32;
 
 impl ByOffset {
-    /// Of places of which all offsets ascend.
-    fn ascending(places: Vec<u32>, offset_at: impl Fn(u32) -> u64) -> Self {
-        let samples = places
-            .iter()
-            .step_by(SAMPLED)
-            .map(|place| offset_at(*place));
-        Self {
-            samples: samples.collect(),
-            places,
-        }
+    /// Whether all offsets are those of the index, and ascend.
+    fn is_sound(&self) -> bool {
+        !self.samples.is_empty() || self.places.is_empty()
     }
 
     /// Where among the places the one with `offset` is.
     fn find(&self, offset: u64, offset_at: impl Fn(u32) -> u64) -> Option<usize> {
         let behind = self.samples.partition_point(|sample| *sample <= offset);
         let start = behind.saturating_sub(1) * SAMPLED;
-        let near = match self.samples.is_empty() {
-            true => None,
-            false => self.places.get(start..),
-        };
-        let near = near.map(|near| near.get(..SAMPLED).unwrap_or(near));
-        let near = near.unwrap_or(&self.places);
+        let near = self.places.get(start..).unwrap_or_default();
+        let near = near.get(..SAMPLED).unwrap_or(near);
         let found = near.binary_search_by_key(&offset, |place| offset_at(*place));
         found.ok().map(|at| start + at)
     }
+}
+
+/// What [`ByOffset::samples`] keeps of ascending offsets.
+fn samples(offsets: &[u64]) -> Vec<u64> {
+    offsets.iter().step_by(SAMPLED).copied().collect()
 }
 
 /// `path` with another extension than that of a pack.
@@ -559,14 +620,15 @@ mod tests {
         for count in [0, 1, 31, 32, 33, 64, 1000] {
             let offset_at = |place: u32| u64::from(place) * 7 + 12;
             let places: Vec<u32> = (0..count).collect();
-            let sampled = ByOffset::ascending(places.clone(), offset_at);
-            assert_eq!(sampled.samples.len(), places.len().div_ceil(SAMPLED));
-            let plain = ByOffset {
+            let offsets: Vec<u64> = places.iter().map(|place| offset_at(*place)).collect();
+            let sampled = ByOffset {
+                samples: samples(&offsets),
+                told: Vec::new(),
                 places,
-                samples: Vec::new(),
             };
+            assert_eq!(sampled.samples.len(), offsets.len().div_ceil(SAMPLED));
             for offset in 0..u64::from(count) * 7 + 30 {
-                let found = plain.find(offset, offset_at);
+                let found = offsets.binary_search(&offset).ok();
                 assert_eq!(sampled.find(offset, offset_at), found, "{count} {offset}");
             }
         }

@@ -108,7 +108,7 @@ impl Plan {
         let Some(index) = pack.index(said).filter(|index| index.count() >= COUNT_MIN) else {
             return Ok(None);
         };
-        if pack.contents(said).is_none() {
+        if pack.contents(said).is_none() || !pack.is_in_order(said)? {
             return Ok(None);
         }
         let threads = readers.threads.clamp(1, u8::MAX.into());

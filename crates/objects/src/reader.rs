@@ -39,6 +39,8 @@ pub struct Reader {
     window: Vec<u8>,
     /// A part of contents.
     piece: Vec<u8>,
+    /// Contents that are handed on in one piece.
+    whole: Vec<u8>,
     planned: Option<Planned>,
     /// The file that the last lookup opened.
     opened: Option<(ObjectId, Loose)>,
@@ -64,6 +66,7 @@ impl Reader {
             chains: Chains::new(),
             window: Vec::new(),
             piece: Vec::new(),
+            whole: Vec::new(),
             planned: None,
             opened: None,
             lookups: 0,
@@ -182,6 +185,35 @@ impl Reader {
         self.read_with(location, out, |_, _| true)
     }
 
+    /// As [`Self::read_with`], but only where nothing of it is damaged. Else `None`: nothing is then said or remembered, so
+    /// that it can be asked about step by step, and `out` is as it was.
+    pub fn read_plain(
+        &mut self,
+        location: &Location,
+        out: &mut Vec<u8>,
+        mut begin: impl FnMut(Info, &mut Vec<u8>) -> bool,
+    ) -> Option<Info> {
+        let (start, told) = (out.len(), self.chains.said.len());
+        let read = self.read_here(location, out, &mut begin, true).ok();
+        if read.is_none() {
+            out.truncate(start);
+            self.chains.said.truncate(told);
+        }
+        read
+    }
+
+    /// As [`Self::append`], but an object of which every copy is damaged counts as missing.
+    ///
+    /// # Errors
+    /// git ends for another reason, or every copy is damaged: that does not end it.
+    pub fn append_if_sound(
+        &mut self,
+        location: &Location,
+        out: &mut Vec<u8>,
+    ) -> Result<Info, Error> {
+        self.read_dyn(location, out, false, &mut |_, _| true)
+    }
+
     /// As [`Self::append`], after `begin` has had a look at what comes, and may have added something itself; it says
     /// whether the contents are wanted. It is called again if there is damage, and `out` then is as it was before.
     ///
@@ -253,10 +285,22 @@ impl Reader {
             has_begun = true;
             sink(info, piece)
         };
+        let mut piece = std::mem::take(&mut self.whole);
+        piece.clear();
+        let mut plain = None;
         let streamed = match location.place {
             Place::Loose => self.stream_loose(location, &mut taking),
             Place::Packed { pack, offset } => {
-                self.stream_packed(pack, offset, threshold, &mut taking)
+                match self.stream_packed(pack, offset, threshold, &mut taking) {
+                    Ok(None) => {
+                        plain = self.read_plain(location, &mut piece, |_, _| true);
+                        match plain {
+                            Some(_) => Ok(None),
+                            None => self.stream_file_of(location, &mut taking),
+                        }
+                    }
+                    streamed => streamed,
+                }
             }
             Place::EmptyTree => Ok(None),
         };
@@ -269,15 +313,16 @@ impl Reader {
             }
             Ok(None) | Err(_) => {}
         }
-        let mut piece = std::mem::take(&mut self.piece);
-        piece.clear();
-        let info = self.append(location, &mut piece);
+        let info = match plain {
+            Some(info) => Ok(info),
+            None => self.append(location, &mut piece),
+        };
         let result = match info {
             Ok(info) => sink(info, &piece).map(|()| info).map_err(StreamError::Sink),
             Err(error) => Err(StreamError::Read(error)),
         };
         if piece.capacity() <= PIECE_KEPT_MAX {
-            self.piece = piece;
+            self.whole = piece;
         }
         result
     }
@@ -461,6 +506,47 @@ impl Reader {
         ends_if_corrupt: bool,
         begin: Begin<'_>,
     ) -> Result<Info, Trouble> {
+        let Place::Packed { pack: number, .. } = location.place else {
+            let opened = match location.is_loose() {
+                true => self.loose(location).map(|loose| (location.id, loose)),
+                false => None,
+            };
+            let has_file = opened.is_some();
+            self.opened = opened;
+            let result = self.read_here(location, out, begin, false);
+            return match result {
+                // git looks for no other copy then.
+                Err(Trouble::Damaged) if ends_if_corrupt && has_file => Err(self.corrupt(location)),
+                result => result,
+            };
+        };
+        let start = out.len();
+        let foreign = self.chains.foreign.len();
+        let result = loop {
+            let result = self.read_here(location, out, begin, false);
+            let Err(Trouble::Bases(offsets)) = result else {
+                break result;
+            };
+            out.truncate(start);
+            // The next one is nearer to the object.
+            self.chains.foreign.truncate(foreign);
+            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
+            if let Err(trouble) = self.base_elsewhere(&pack, &offsets) {
+                break Err(trouble);
+            }
+        };
+        self.chains.foreign.truncate(foreign);
+        result
+    }
+
+    /// Reads the copy at `location` as it is there, with its bases.
+    fn read_here(
+        &mut self,
+        location: &Location,
+        out: &mut Vec<u8>,
+        begin: Begin<'_>,
+        is_plain: bool,
+    ) -> Result<Info, Trouble> {
         let (number, offset) = match location.place {
             Place::EmptyTree => {
                 let _ = begin(EMPTY_TREE, out);
@@ -470,12 +556,8 @@ impl Reader {
                 let loose = self.loose(location).ok_or(Trouble::Damaged)?;
                 let Chains { inflater, said, .. } = &mut self.chains;
                 let window = &mut self.window;
-                let result = loose.read(&location.id, inflater, window, out, begin, said);
-                return match result {
-                    // git looks for no other copy then.
-                    Err(Trouble::Damaged) if ends_if_corrupt => Err(self.corrupt(location)),
-                    result => result,
-                };
+                let begin = (begin, is_plain);
+                return loose.read(&location.id, inflater, window, out, begin, said);
             }
             Place::Packed { pack, offset } => (pack, offset),
         };
@@ -490,20 +572,11 @@ impl Reader {
             }
             out.truncate(start);
         }
-        loop {
-            let Self { packs, chains, .. } = &mut *self;
-            let pack = packs.get(number as usize).ok_or(Trouble::Damaged)?;
-            let result = chains.read(pack, &location.id, offset, out, begin);
-            chains.trim();
-            match result {
-                Err(Trouble::Bases(offsets)) => {
-                    let pack = pack.clone();
-                    out.truncate(start);
-                    self.base_elsewhere(&pack, &offsets)?;
-                }
-                result => return result,
-            }
-        }
+        let Self { packs, chains, .. } = &mut *self;
+        let pack = packs.get(number as usize).ok_or(Trouble::Damaged)?;
+        let result = chains.read(pack, &location.id, offset, out, begin);
+        chains.trim();
+        result
     }
 
     fn corrupt(&self, location: &Location) -> Trouble {
@@ -521,9 +594,9 @@ impl Reader {
                 continue;
             };
             pack.mark_bad(&id);
-            let info = self.elsewhere(&id, |reader, location| reader.info(location))?;
-            if let Some(info) = info {
-                return Ok(info.kind);
+            let kind = self.elsewhere(&id, |reader, location| reader.kind(location))?;
+            if let Some(kind) = kind {
+                return Ok(kind);
             }
         }
         Err(Trouble::Damaged)
@@ -546,7 +619,7 @@ impl Reader {
             })?;
             if let Some(info) = info {
                 let key = (pack.number, offset);
-                self.chains.take_base(key, info.kind, &contents);
+                self.chains.foreign.push((key, info.kind, contents));
                 return Ok(());
             }
         }
@@ -595,6 +668,28 @@ impl Reader {
         loose
             .stream(&location.id, inflater, window, piece, sink, said)
             .map(Some)
+    }
+
+    /// Streams the object from a file of its own, where git looks before it reads the copy of a pack as a whole. `None` if
+    /// there is no such file.
+    fn stream_file_of<E>(
+        &mut self,
+        location: &Location,
+        sink: Sink<'_, E>,
+    ) -> Result<Option<Result<Info, E>>, Trouble> {
+        let store = self.store.clone();
+        for source in location.source..u32::try_from(store.sources.len()).unwrap_or(u32::MAX) {
+            let loose = Location {
+                source,
+                place: Place::Loose,
+                ..*location
+            };
+            let streamed = self.stream_loose(&loose, sink)?;
+            if streamed.is_some() {
+                return Ok(streamed);
+            }
+        }
+        Ok(None)
     }
 
     /// `None` where git reads it as a whole.
@@ -651,10 +746,10 @@ impl Reader {
                 let start = pack.from(entry.end, said)?;
                 inflater.find_reason_in(start, u64::MAX, said);
             }
-            let step = step.map_err(|_| Trouble::Damaged)?;
+            let step = step?;
             input = input.get(step.used..).unwrap_or_default();
-            if step.is_stuck {
-                return Err(Trouble::Damaged);
+            if step.is_stuck || input.len() < pack.hash.len_in_bytes() {
+                return Err(Reason::BeyondPack.into());
             }
             read = read.saturating_add(step.used);
             if read >= HELD_LEN_MAX {

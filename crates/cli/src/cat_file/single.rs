@@ -141,17 +141,26 @@ impl One<'_> {
         let no_info = || Reply::fatal("git cat-file: could not get object info");
         let real = self.sources.objects.replaced(&id)?;
         let location = self.find(&real)?.ok_or_else(no_info)?;
-        let size = self.reader.size(&location);
-        let mut size = heard(&mut self.reader, size)?.ok_or_else(no_info)?;
-        if self.is_other || use_mailmap {
-            let kind = self.reader.kind(&location);
-            let kind = heard(&mut self.reader, kind)?.ok_or_else(no_info)?;
-            if self.is_other && kind != Kind::Blob {
-                size = self.read(&location)?.unwrap_or_default().len() as u64;
+        let mut size;
+        if use_mailmap {
+            // Then git reads contents whatever the object is.
+            let mut contents = Vec::new();
+            let read = self.reader.append_if_sound(&location, &mut contents);
+            let info = heard(&mut self.reader, read)?.ok_or_else(no_info)?;
+            let shown = self.shown(info.kind, contents).unwrap_or_default();
+            size = shown.len() as u64;
+            if matches!(info.kind, Kind::Commit | Kind::Tag) {
+                size = rewriter.with_mailmap(shown)?.len() as u64;
             }
-            if use_mailmap && matches!(kind, Kind::Commit | Kind::Tag) {
-                let contents = self.read(&location)?.unwrap_or_default();
-                size = rewriter.with_mailmap(contents)?.len() as u64;
+        } else {
+            let told = self.reader.size(&location);
+            size = heard(&mut self.reader, told)?.ok_or_else(no_info)?;
+            if self.is_other {
+                let kind = self.reader.kind(&location);
+                let kind = heard(&mut self.reader, kind)?.ok_or_else(no_info)?;
+                if kind != Kind::Blob {
+                    size = self.read(&location)?.unwrap_or_default().len() as u64;
+                }
             }
         }
         let _ = writeln!(self.output.buf, "{size}");
@@ -294,6 +303,10 @@ impl One<'_> {
         let replaced = self.sources.objects.replaced(&id)?;
         let mut contents = Vec::new();
         let info = match self.find(&replaced)? {
+            Some(location) if transform == Transform::Textconv => {
+                let read = self.reader.append_if_sound(&location, &mut contents);
+                heard(&mut self.reader, read)?
+            }
             Some(location) => {
                 let read = self.reader.append(&location, &mut contents);
                 heard(&mut self.reader, read)?

@@ -184,25 +184,23 @@ impl Teller<'_> {
         let mut is_declined = false;
         let read = self
             .reader
-            .read_with(location, &mut self.output.buf, |info, out| {
+            .read_plain(location, &mut self.output.buf, |info, out| {
                 is_declined = info.kind == Kind::Blob && info.size >= STREAM_MIN;
                 if !is_declined {
                     append_line(out, format, delimiter, &asked, &info.into());
                 }
                 !is_declined
             });
-        match read {
-            Ok(info) => {
-                self.heard(Ok(()))?;
-                if is_declined {
-                    return self.streamed(asked, location, info.into());
-                }
-                self.output.buf.push(delimiter);
-                Ok(())
-            }
+        let Some(info) = read else {
             // What is damaged is taken step by step, so that it is said where git says it.
-            Err(_) => self.looked_at(asked, location, What::Contents),
+            return self.looked_at(asked, location, What::Contents);
+        };
+        self.heard(Ok(()))?;
+        if is_declined {
+            return self.streamed(asked, location, info.into());
         }
+        self.output.buf.push(delimiter);
+        Ok(())
     }
 
     /// The line of an object that was looked at, and its contents if they are wanted.
@@ -213,21 +211,21 @@ impl Teller<'_> {
         mut facts: Facts,
         what: What,
     ) -> Result<(), Failure> {
-        let is_blob = facts.kind == Some(Kind::Blob);
         let mut renamed = None;
         if self.use_mailmap && matches!(facts.kind, Some(Kind::Commit | Kind::Tag)) {
             let mut contents = Vec::new();
-            let read = self.reader.append(location, &mut contents);
-            if self.heard(read)?.is_none() {
+            let Some(info) = self.read_all(location, &mut contents)? else {
                 return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
-            }
+            };
+            facts.kind = Some(info.kind);
             let contents = match self.rewriter {
                 Some(rewriter) => rewriter.with_mailmap(contents)?,
                 None => contents,
             };
             facts.size = Some(contents.len() as u64);
-            renamed = Some(contents);
+            renamed = Some(contents).filter(|_| info.kind != Kind::Blob);
         }
+        let is_blob = facts.kind == Some(Kind::Blob);
         if what == What::Info {
             self.line(&asked, &facts);
             return Ok(());
@@ -242,8 +240,18 @@ impl Teller<'_> {
                 return Err(Reply::fatal(format!("missing path for '{}'", asked.id)).into());
             };
             let mut contents = Vec::new();
-            let read = self.reader.append(location, &mut contents);
-            if self.heard(read)?.is_none() {
+            let converts = match self.rewriter {
+                Some(rewriter) if transform == Transform::Textconv => {
+                    rewriter.has_textconv(true, path)?
+                }
+                _ => false,
+            };
+            if converts {
+                let read = self.reader.append_if_sound(location, &mut contents);
+                if self.heard(read)?.is_none() {
+                    return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
+                }
+            } else if self.read_all(location, &mut contents)?.is_none() {
                 let complaint = bytes!["could not convert '", asked.id.to_string(), "' ", path];
                 return Err(Reply::fatal(complaint).into());
             }
@@ -258,9 +266,32 @@ impl Teller<'_> {
             return self.streamed(asked, location, facts);
         } else {
             self.line(&asked, &facts);
+            let start = self.output.buf.len();
             let read = self.reader.append(location, &mut self.output.buf);
-            if self.heard(read)?.is_none() {
+            let Some(read) = self.heard(read)? else {
                 return Err(Reply::fatal(format!("object {} disappeared", asked.id)).into());
+            };
+            if self.use_mailmap
+                && let Some(rewriter) = self.rewriter
+            {
+                // git looks for names in trees, too.
+                let contents = self.output.buf.split_off(start);
+                let contents = rewriter.with_mailmap(contents)?;
+                self.output.buf.extend_from_slice(&contents);
+            }
+            let changed = match facts {
+                Facts {
+                    kind: Some(kind), ..
+                } if kind != read.kind => Some("type"),
+                Facts {
+                    size: Some(size), ..
+                } if size != read.size => Some("size"),
+                _ => None,
+            };
+            if let Some(what) = changed {
+                self.output.buf.truncate(start);
+                let complaint = format!("object {} changed {what}!?", asked.id);
+                return Err(Reply::fatal(complaint).into());
             }
         }
         self.output.buf.push(delimiter);
@@ -302,6 +333,15 @@ impl Teller<'_> {
         }
         self.output.buf.push(self.arguments.output_delimiter);
         Ok(())
+    }
+
+    fn read_all(
+        &mut self,
+        location: &Location,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Info>, Failure> {
+        let read = self.reader.append(location, out);
+        self.heard(read)
     }
 
     fn line(&mut self, asked: &Asked<'_>, facts: &Facts) {

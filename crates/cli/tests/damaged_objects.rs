@@ -1,0 +1,371 @@
+//! `vigil cat-file` beside `git cat-file` where objects, packs and indexes are damaged or crafted.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this file is tests"
+)]
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use vigil_testkit::sandbox::{answer, git_is_at_least};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// The numbers of types in packs.
+const COMMIT: u8 = 1;
+const BLOB: u8 = 3;
+const DELTA: u8 = 7;
+
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+vigil_testkit::wraps_a_sandbox!(Sandbox);
+
+/// What an answer says, each line on standard error once: git looks twice where one look does.
+#[derive(Debug, PartialEq)]
+struct Said {
+    stdout: String,
+    stderr: Vec<String>,
+    code: Option<i32>,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let mut stderr: Vec<String> = Vec::new();
+        for line in String::from_utf8_lossy(&output.stderr).lines() {
+            if !stderr.iter().any(|known| known == line) {
+                stderr.push(line.to_owned());
+            }
+        }
+        Self {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr,
+            code: output.status.code(),
+        }
+    }
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        Self(vigil_testkit::sandbox::Sandbox::initialised(&[
+            "--object-format=sha1",
+        ]))
+    }
+
+    fn say(&self, program: &str, arguments: &[&str], input: &str) -> Said {
+        let arguments = [&["cat-file"], arguments].concat();
+        answer(self.command(program, "", arguments), input.as_bytes()).into()
+    }
+
+    /// What both say.
+    #[track_caller]
+    fn same(&self, arguments: &[&str], input: &str) -> Said {
+        let [ours, theirs] = [VIGIL, "git"].map(|program| self.say(program, arguments, input));
+        assert_eq!(ours, theirs, "{arguments:?} {input}");
+        theirs
+    }
+
+    fn add_pack(&self, objects: &[Object]) {
+        let (pack, index) = packed(objects);
+        self.write(".git/objects/pack/pack-crafted.pack", pack);
+        self.write(".git/objects/pack/pack-crafted.idx", index);
+    }
+
+    /// Adds a loose object of which the header and the contents are `bytes`.
+    fn add_loose(&self, id: &str, bytes: &[u8]) {
+        let (folder, name) = id.split_at(2);
+        self.write(format!(".git/objects/{folder}/{name}"), stored(bytes));
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        let packs = std::fs::read_dir(self.top().join(".git/objects/pack")).unwrap();
+        let mut packs = packs.map(|entry| entry.unwrap().path());
+        let path = packs.find(|path| path.extension().is_some_and(|it| it == extension));
+        let path = path.unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        std::fs::set_permissions(&path, mode).unwrap();
+        path
+    }
+}
+
+/// An object of a crafted pack.
+struct Object {
+    number: u8,
+    kind: u8,
+    size: u8,
+    /// What follows the header.
+    bytes: Vec<u8>,
+}
+
+impl Object {
+    fn new(number: u8, kind: u8, contents: &[u8]) -> Self {
+        Self {
+            number,
+            kind,
+            size: contents.len() as u8,
+            bytes: stored(contents),
+        }
+    }
+
+    /// A delta that is made of `delta` against the object of a number.
+    fn delta(number: u8, base: u8, delta: &[u8]) -> Self {
+        let object = Self::new(number, DELTA, delta);
+        Self {
+            bytes: [&[base; 20], &object.bytes[..]].concat(),
+            ..object
+        }
+    }
+}
+
+/// The id of the object of a number.
+fn id(number: u8) -> String {
+    format!("{number:02x}").repeat(20)
+}
+
+/// The objects, which come by their numbers, in a pack, and its index of version 1.
+fn packed(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
+    let mut pack = b"PACK\0\0\0\x02".to_vec();
+    pack.extend((objects.len() as u32).to_be_bytes());
+    let mut rows = Vec::new();
+    for object in objects {
+        rows.extend((pack.len() as u32).to_be_bytes());
+        rows.extend([object.number; 20]);
+        pack.push(object.kind << 4 | object.size & 15 | 0x80);
+        pack.push(object.size >> 4);
+        pack.extend(&object.bytes);
+    }
+    let checksum = [7; 20];
+    pack.extend(checksum);
+    let mut index = Vec::new();
+    for first in 0..=u8::MAX {
+        let below = objects.iter().filter(|object| object.number <= first);
+        index.extend((below.count() as u32).to_be_bytes());
+    }
+    index.extend(rows);
+    index.extend(checksum);
+    index.extend(checksum);
+    (pack, index)
+}
+
+/// `bytes` as a zlib stream in which they are not compressed (RFC 1950, RFC 1951).
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let len = bytes.len() as u16;
+    let (mut low, mut high) = (1u32, 0u32);
+    for byte in bytes {
+        low = (low + u32::from(*byte)) % 65_521;
+        high = (high + low) % 65_521;
+    }
+    let mut stream = vec![0x78, 0x01, 0x01];
+    stream.extend(len.to_le_bytes());
+    stream.extend((!len).to_le_bytes());
+    stream.extend(bytes);
+    stream.extend((high << 16 | low).to_be_bytes());
+    stream
+}
+
+/// An object that is missing by its size has led nobody to its base.
+#[test]
+fn a_look_ahead_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    let mut broken = Object::delta(1, 2, &[4, 4, 0x84, 4]);
+    broken.bytes[20] = 0;
+    let wild = [4, 4, 0x94, 200, 4];
+    sandbox.add_pack(&[
+        broken,
+        Object::delta(2, 3, &wild),
+        Object::new(3, BLOB, b"base"),
+    ]);
+    let said = sandbox.same(&["--batch"], &format!("{}\n{}\n", id(1), id(2)));
+    assert_eq!(
+        said.stdout,
+        format!("{} missing\n{} blob 4\n", id(1), id(2))
+    );
+}
+
+#[test]
+fn what_another_copy_holds_is_compared_with_what_was_told() {
+    let sandbox = Sandbox::new();
+    let mut broken = Object::new(1, COMMIT, b"abc");
+    broken.bytes.fill(0);
+    sandbox.add_pack(&[broken]);
+    for loose in [&b"tree 4\0none"[..], b"commit 4\0none"] {
+        sandbox.add_loose(&id(1), loose);
+        let said = sandbox.same(&["--batch"], &format!("{}\n", id(1)));
+        assert_eq!(said.stdout, format!("{} commit 3\n", id(1)));
+        let last = said.stderr.last().unwrap();
+        assert!(last.contains("changed "), "{last}");
+    }
+}
+
+#[test]
+fn sizes_after_mailmap_are_those_of_what_can_be_read() {
+    let sandbox = Sandbox::new();
+    let wild = [4, 4, 0x94, 200, 4];
+    let mut cut = Object::new(3, BLOB, b"cut off");
+    cut.bytes[8] ^= 1;
+    sandbox.add_pack(&[
+        Object::delta(1, 2, &wild),
+        Object::new(2, BLOB, b"base"),
+        cut,
+    ]);
+    for number in [1, 2, 3] {
+        sandbox.same(&["-s", "--use-mailmap", &id(number)], "");
+    }
+    assert_eq!(sandbox.same(&["-s", &id(1)], "").code, Some(0));
+}
+
+#[test]
+fn names_are_looked_for_in_all_but_blobs() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".mailmap",
+        "Right <right@example.com> <wrong@example.com>\n",
+    );
+    let author = "author Wrong <wrong@example.com> 1700000000 +0000\n";
+    let tree = format!("tree {}\0{author}", author.len());
+    sandbox.add_loose(&id(1), tree.as_bytes());
+    let said = sandbox.same(&["--batch", "--use-mailmap"], &format!("{}\n", id(1)));
+    assert!(said.stdout.contains("Right"), "{}", said.stdout);
+}
+
+#[test]
+fn what_a_program_is_to_show_is_read_or_not() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "diff.up.textconv", "tr a-z A-Z <"]);
+    sandbox.write(".gitattributes", "*.up diff=up\n");
+    let mut damaged = Object::new(1, BLOB, b"damaged");
+    damaged.bytes[8] ^= 1;
+    sandbox.add_pack(&[damaged]);
+    let mut file = stored(&[&b"blob 60\0"[..], &[b'a'; 60]].concat());
+    *file.last_mut().unwrap() ^= 1;
+    sandbox.write(
+        format!(".git/objects/{}/{}", &id(2)[..2], &id(2)[2..]),
+        file,
+    );
+    for number in [1, 2] {
+        // Since 2.55, git takes nothing from a pack for contents until it writes them.
+        if number == 1 && git_is_at_least("git", 55) {
+            continue;
+        }
+        let single = sandbox.same(&["--textconv", "--path=a.up", &id(number)], "");
+        let batch = sandbox.same(
+            &["--batch=%(rest)", "--textconv"],
+            &format!("{} a.up\n", id(number)),
+        );
+        for said in [single, batch] {
+            let words = said.stderr.last().unwrap();
+            assert!(words.starts_with("fatal: unable to read "), "{words}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_goes_on_behind_the_pack_ends_git() {
+    let sandbox = Sandbox::new();
+    let mut endless = Object::new(1, BLOB, &[b'a'; 100]);
+    endless.bytes.truncate(30);
+    sandbox.add_pack(&[endless]);
+    for arguments in [&["-p", &id(1)][..], &["-s", &id(1)], &["--batch"]] {
+        sandbox.same(arguments, &format!("{}\n", id(1)));
+    }
+    let mut delta = Object::delta(2, 1, &[b'a'; 100]);
+    delta.bytes.truncate(30);
+    sandbox.add_pack(&[Object::new(1, BLOB, b"base"), delta]);
+    for arguments in [&["-p", &id(2)][..], &["--batch"]] {
+        sandbox.same(arguments, &format!("{}\n", id(2)));
+    }
+    let said = sandbox.same(&["-p", &id(2)], "");
+    assert_eq!(
+        said.stderr,
+        ["fatal: offset beyond end of packfile (truncated pack?)"]
+    );
+}
+
+/// git reads what nobody has written there, and so may say anything; mostly it is this.
+#[test]
+fn a_size_that_is_cut_off_ends_with_zeros() {
+    let sandbox = Sandbox::new();
+    sandbox.add_pack(&[
+        Object::delta(1, 2, &[4, 0xb7]),
+        Object::new(2, BLOB, b"base"),
+    ]);
+    let said = sandbox.say(VIGIL, &["-s", &id(1)], "");
+    assert_eq!((said.stdout.as_str(), said.code), ("55\n", Some(0)));
+}
+
+#[test]
+fn a_file_is_streamed_where_the_copy_of_a_pack_is_not() {
+    let sandbox = Sandbox::new();
+    let mut damaged = Object::new(1, BLOB, b"whole");
+    damaged.bytes[8] ^= 1;
+    sandbox.add_pack(&[damaged]);
+    sandbox.add_loose(&id(1), b"blob 5\0whole");
+    for (arguments, stdout) in [
+        (&["-p", &id(1)][..], "whole".to_owned()),
+        (&["--batch"], format!("{} blob 5\nwhole\n", id(1))),
+    ] {
+        let said = sandbox.say(VIGIL, arguments, &format!("{}\n", id(1)));
+        // Before 2.55, git read the copy of the pack, too.
+        if git_is_at_least("git", 55) {
+            sandbox.same(arguments, &format!("{}\n", id(1)));
+        }
+        assert_eq!((said.stdout, said.stderr), (stdout, Vec::new()));
+    }
+}
+
+/// Beside a sound index, a table of offsets that is wrong counts as it is.
+#[test]
+fn sizes_on_disk_are_counted_as_git_counts_them() {
+    const DISK: &str = "--batch-check=%(objectname) %(objectsize:disk)";
+    let sandbox = Sandbox::new();
+    for number in 0..20 {
+        sandbox.write(format!("file{number}"), number.to_string());
+    }
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "-m", "all"]);
+    sandbox.git(["config", "pack.writeReverseIndex", "true"]);
+    sandbox.git(["repack", "-q", "-a", "-d"]);
+    let ids = sandbox.git([
+        "cat-file",
+        "--batch-all-objects",
+        "--batch-check=%(objectname)",
+    ]);
+    let rev = sandbox.file("rev");
+    let sound = std::fs::read(&rev).unwrap();
+    let compare = || {
+        for id in ids.lines() {
+            sandbox.same(&[DISK], &format!("{id}\n"));
+        }
+    };
+    if git_is_at_least("git", 41) {
+        let mut swapped = sound.clone();
+        swapped[12..24].rotate_left(4);
+        let mut unsigned = sound.clone();
+        unsigned[0] = b'r';
+        let mut later = sound.clone();
+        later[7] = 2;
+        let mut strange = sound.clone();
+        strange[11] = 9;
+        let longer = [&sound[..], b"more"].concat();
+        for damaged in [
+            &swapped,
+            &unsigned,
+            &later,
+            &strange,
+            &longer,
+            &sound[..20].to_vec(),
+        ] {
+            std::fs::write(&rev, damaged).unwrap();
+            compare();
+        }
+    }
+    std::fs::remove_file(&rev).unwrap();
+    let index = sandbox.file("idx");
+    let mut bytes = std::fs::read(&index).unwrap();
+    let count = ids.lines().count();
+    // That of the sixth object is one of the table of wide offsets, which has none.
+    bytes[8 + 1024 + count * 24 + 20] = 0x80;
+    std::fs::write(&index, bytes).unwrap();
+    compare();
+}
