@@ -14,6 +14,7 @@ use vigil_testkit::sandbox::{answer, git_is_at_least};
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// The numbers of types in packs.
+const BAD: u8 = 0;
 const COMMIT: u8 = 1;
 const BLOB: u8 = 3;
 const DELTA: u8 = 7;
@@ -162,6 +163,47 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     stream.extend(bytes);
     stream.extend((high << 16 | low).to_be_bytes());
     stream
+}
+
+const FORMAT: &str = "--batch-check=%(objectname) %(objecttype) %(objectsize)";
+
+/// A base that cannot be read is known to be damaged when it comes up itself, whoever came upon it.
+#[test]
+fn all_objects_are_told_as_by_one_who_goes_through_them() {
+    let sandbox = Sandbox::new();
+    let delta = Object::delta(1, 2, &[4, 4, 0x84, 4]);
+    let mut objects = vec![delta, Object::new(2, BAD, b"base")];
+    objects.extend((3..=200).map(|number| Object::new(number, BLOB, b"sound")));
+    sandbox.add_pack(&objects);
+    for options in [&["--batch"][..], &[FORMAT], &[FORMAT, "--buffer"]] {
+        let said = sandbox.same(&[&["--batch-all-objects"], options].concat(), "");
+        assert!(said.stdout.contains(&format!("{} missing", id(2))));
+        assert_eq!(said.stderr, [""; 0]);
+    }
+    // What was written before the damage is met is not written again.
+    let mut noise = 1u32;
+    let next = || {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (noise >> 24) as u8
+    };
+    let large: Vec<u8> = std::iter::repeat_with(next).take(3 << 20).collect();
+    sandbox.write("large", large);
+    let large = sandbox.git(["hash-object", "-w", "large"]);
+    let (folder, name) = large.trim().split_at(2);
+    let path = sandbox.top().join(".git/objects").join(folder).join(name);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let place = bytes.len() - 3000;
+    bytes[place..place + 100].fill(0);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    sandbox.add_pack(&objects[2..]);
+    let [ours, theirs] = [VIGIL, "git"].map(|program| {
+        let all = ["--batch-all-objects", "--batch", "--unordered"];
+        let said = sandbox.say(program, &all, "");
+        (said.stdout, said.code)
+    });
+    assert!(ours == theirs);
+    assert_eq!(ours.1, Some(128));
 }
 
 /// An object that is missing by its size has led nobody to its base.

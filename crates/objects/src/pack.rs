@@ -510,6 +510,12 @@ impl Pack {
         self.has_bad.load(Ordering::Relaxed) && self.bad.lock().iter().any(|bad| **bad == *id)
     }
 
+    /// Forgets which objects turned out to be damaged.
+    pub(super) fn forget_bad(&self) {
+        self.bad.lock().clear();
+        self.has_bad.store(false, Ordering::Relaxed);
+    }
+
     pub(super) fn mark_bad(&self, id: &oid) {
         let mut bad = self.bad.lock();
         if !bad.iter().any(|known| **known == *id) {

@@ -104,6 +104,23 @@ impl ObjectStore {
         listed.map_err(error(said))
     }
 
+    /// Whether this copy of an object turned out to be damaged: to look for the object finds another one, or none.
+    pub fn is_known_bad(&self, location: &Location) -> bool {
+        let Place::Packed { pack, .. } = location.place else {
+            return false;
+        };
+        let packs = self.packs.read();
+        let pack = packs.get(pack as usize);
+        pack.is_some_and(|pack| pack.is_bad(&location.id))
+    }
+
+    /// Forgets which objects turned out to be damaged, as if none had been read.
+    pub fn forget_damage(&self) {
+        for pack in self.packs.read().iter() {
+            pack.forget_bad();
+        }
+    }
+
     /// How many objects are in packs; what is in several counts for each. 0 where an index cannot be read.
     ///
     /// # Errors

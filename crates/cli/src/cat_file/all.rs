@@ -38,37 +38,61 @@ pub(super) fn print(
     if is_contents {
         output::widen_pipe();
     }
-    let locations = match arguments.unordered {
+    let find = |said: &mut Vec<String>, is_planned: bool| match arguments.unordered {
         // In that order, what a plan tells of an object by itself is found as fast without one.
         true => store
-            .pack_order(&mut said)
-            .map(|all| match is_contents && !is_alone {
+            .pack_order(said)
+            .map(|all| match is_planned && is_contents {
                 true => Locations::Packs(all.planned_for(bounds.threads)),
                 false => Locations::Packs(all),
             }),
-        false => {
-            store
-                .sorted(&mut said)
-                .map(|all| match (is_contents || needs_info) && !is_alone {
-                    true => Locations::Sorted(all.planned_for(bounds.threads)),
-                    false => Locations::Sorted(all),
-                })
-        }
+        false => store
+            .sorted(said)
+            .map(|all| match is_planned && (is_contents || needs_info) {
+                true => Locations::Sorted(all.planned_for(bounds.threads)),
+                false => Locations::Sorted(all),
+            }),
     };
+    let mut locations = find(&mut said, !is_alone);
     say(&said);
+    let mut told = 0;
+    if !is_alone {
+        let Some(locations_found) = teller.heard(locations)? else {
+            return Ok(());
+        };
+        let tell = |teller: &mut Teller<'_>, item| tell(teller, item, what);
+        let account = teller.output.account.clone();
+        let printed = threads::print(
+            arguments,
+            format,
+            store,
+            locations_found,
+            bounds,
+            &account,
+            tell,
+        );
+        // What seems to be damaged, or not to be there, may be what is gone.
+        account.check()?;
+        let Some(rest) = printed? else {
+            return Ok(());
+        };
+        store.forget_damage();
+        told = rest.objects;
+        teller.output.unwanted = rest.bytes;
+        locations = find(&mut Vec::new(), false);
+    }
     let Some(locations) = teller.heard(locations)? else {
         return Ok(());
     };
-    if !is_alone {
-        let tell = |teller: &mut Teller<'_>, item| tell(teller, item, what);
-        let account = teller.output.account.clone();
-        let told = threads::print(arguments, format, store, locations, bounds, &account, tell);
-        // What seems to be damaged, or not to be there, may be what is gone.
-        return account.check().and(told);
-    }
     let mut result = Ok(());
-    for item in locations {
-        result = tell(&mut teller, item, what);
+    for item in locations.skip(told) {
+        result = match item {
+            // In the order of ids git looks for each object.
+            Ok(location) if !arguments.unordered && store.is_known_bad(&location) => {
+                tell_again(&mut teller, location.id().to_owned(), what)
+            }
+            item => tell(&mut teller, item, what),
+        };
         if result.is_err() {
             break;
         }
@@ -84,6 +108,13 @@ fn tell(teller: &mut Teller<'_>, item: Item, what: What) -> Result<(), Failure> 
         return Ok(());
     };
     teller.object(asked(location.id().to_owned()), Some(location), what)
+}
+
+/// Tells of an object of which a copy turned out to be damaged.
+fn tell_again(teller: &mut Teller<'_>, id: ObjectId, what: What) -> Result<(), Failure> {
+    let found = teller.reader.find(&id);
+    let location = teller.heard(found)?.flatten();
+    teller.object(asked(id), location, what)
 }
 
 fn asked<'a>(id: ObjectId) -> Asked<'a> {

@@ -18,6 +18,9 @@ pub(super) enum Failure {
     Output(Errno),
     /// Nobody takes answers any more, for a reason that is told elsewhere.
     Unwanted,
+    /// Something is damaged. What git says then depends on what it met before, so that one thread is to tell it, and what
+    /// follows, in order.
+    Damaged,
     /// A mapped file was cut, and zeros may have been read. Nothing of it was written: who asks anew is told what is left.
     Cut,
 }
@@ -60,7 +63,7 @@ impl Failure {
         match self {
             Self::Reply(reply) => say(&reply),
             Self::Output(Errno::PIPE) => pager::die_of_broken_pipe(),
-            Self::Unwanted => Reply::FATAL,
+            Self::Unwanted | Self::Damaged => Reply::FATAL,
             Self::Cut => say(&cut_off()),
             Self::Output(error) => {
                 let reason = vigil_linux::errno::text(error);

@@ -157,5 +157,6 @@ fn teller<'a>(
         output: Output::new(Sink::Stdout, &sources.account),
         rewriter: Some(sources),
         use_mailmap,
+        is_one_of_many: false,
     }
 }

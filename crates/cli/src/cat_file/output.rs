@@ -89,7 +89,8 @@ pub(super) enum Sink {
 /// What goes to the thread that writes.
 pub(super) enum Piece {
     Filled(Filled),
-    Failed(Failure),
+    /// With how many bytes of the answer that goes on were sent.
+    Failed(Failure, usize),
 }
 
 /// Answers in a row.
@@ -106,6 +107,10 @@ pub(super) struct Output {
     /// Where the answers for another thread end.
     ends: Vec<usize>,
     sink: Sink,
+    /// How many bytes of an answer that goes on were sent to another thread.
+    pub(super) sent: usize,
+    /// How many bytes were written before by others, and are not to be written again.
+    pub(super) unwanted: usize,
     pub(super) account: Account,
 }
 
@@ -115,6 +120,8 @@ impl Output {
             buf: Vec::with_capacity(KEPT_MAX),
             ends: Vec::new(),
             sink,
+            sent: 0,
+            unwanted: 0,
             account: account.clone(),
         }
     }
@@ -124,6 +131,12 @@ impl Output {
         if matches!(self.sink, Sink::Thread { .. }) {
             self.ends.push(self.buf.len());
         }
+    }
+
+    /// Drops what is there of an answer that goes on.
+    pub(super) fn drop_part(&mut self) {
+        self.buf
+            .truncate(self.ends.last().copied().unwrap_or_default());
     }
 
     /// Writes what is there if it is much, and says whether it was.
@@ -148,7 +161,8 @@ impl Output {
         }
         match &self.sink {
             Sink::Stdout => {
-                let written = self.account.write_all(&mut [IoSlice::new(&self.buf)]);
+                let wanted = after(&mut self.unwanted, &self.buf);
+                let written = self.account.write_all(&mut [IoSlice::new(wanted)]);
                 self.buf.clear();
                 // One large object leaves no large buffer behind.
                 self.buf.shrink_to(KEPT_MAX.saturating_mul(8));
@@ -158,6 +172,10 @@ impl Output {
                 let is_usable = |buf: &Vec<u8>| buf.capacity() <= KEPT_MAX.saturating_mul(4);
                 let next = empty.try_recv().ok().filter(is_usable);
                 let next = next.unwrap_or_else(|| Vec::with_capacity(KEPT_MAX + KEPT_MAX / 4));
+                self.sent = match self.ends.last() {
+                    Some(end) => self.buf.len() - end,
+                    None => self.sent + self.buf.len(),
+                };
                 let filled = Filled {
                     bytes: std::mem::replace(&mut self.buf, next),
                     ends: std::mem::take(&mut self.ends),
@@ -175,7 +193,9 @@ impl Output {
     pub(super) fn flush_with(&mut self, piece: &[u8]) -> Result<(), Failure> {
         match &self.sink {
             Sink::Stdout => {
-                let mut parts = [IoSlice::new(&self.buf), IoSlice::new(piece)];
+                let wanted = after(&mut self.unwanted, &self.buf);
+                let piece = after(&mut self.unwanted, piece);
+                let mut parts = [IoSlice::new(wanted), IoSlice::new(piece)];
                 let written = self.account.write_all(&mut parts);
                 self.buf.clear();
                 written
@@ -186,6 +206,13 @@ impl Output {
             }
         }
     }
+}
+
+/// What of `bytes` is behind the first `unwanted` ones, which are counted down.
+fn after<'a>(unwanted: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
+    let (dropped, wanted) = bytes.split_at(bytes.len().min(*unwanted));
+    *unwanted -= dropped.len();
+    wanted
 }
 
 fn write_all(parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {

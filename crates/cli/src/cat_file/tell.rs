@@ -59,6 +59,8 @@ pub(super) struct Teller<'a> {
     pub(super) output: Output,
     pub(super) rewriter: Option<&'a dyn Rewriter>,
     pub(super) use_mailmap: bool,
+    /// Others read at the same time what is printed before and after.
+    pub(super) is_one_of_many: bool,
 }
 
 /// An object that was asked for.
@@ -192,6 +194,9 @@ impl Teller<'_> {
                 !is_declined
             });
         let Some(info) = read else {
+            if self.is_one_of_many {
+                return Err(Failure::Damaged);
+            }
             // What is damaged is taken step by step, so that it is said where git says it.
             return self.looked_at(asked, location, What::Contents);
         };
@@ -322,6 +327,7 @@ impl Teller<'_> {
         match streamed {
             Ok(_) => {}
             Err(StreamError::Sink(error)) => return Err(error),
+            Err(StreamError::Read(_)) if self.is_one_of_many => return Err(Failure::Damaged),
             Err(StreamError::Read(error)) => {
                 let is_fatal = error.is_fatal();
                 let failure = self.heard::<()>(Err(error));
@@ -371,6 +377,9 @@ impl Teller<'_> {
         &mut self,
         result: Result<T, object_store::Error>,
     ) -> Result<Option<T>, Failure> {
+        if self.is_one_of_many && (result.is_err() || !self.reader.take_said().is_empty()) {
+            return Err(Failure::Damaged);
+        }
         heard(&mut self.reader, result)
     }
 }

@@ -3,6 +3,9 @@
 //! Objects are given out in chunks, and of each chunk every thread has its share, in order. What a thread makes goes to
 //! the writer in buffers, as many as there is room for; the writer knows whose each object is, and takes them one run
 //! after the other. It only ever waits for a thread that has nothing waiting for it, so that nobody waits in a circle.
+//!
+//! What git says of an object that is damaged, or rests on one, depends on what it met before. From the first one on, one
+//! thread tells the rest.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -34,6 +37,14 @@ const BASES_LEN_MAX: usize = 60 << 20;
 
 /// An object, or why it cannot be named.
 pub(super) type Item = Result<Location, object_store::Error>;
+
+/// Where one thread goes on.
+pub(super) struct Rest {
+    /// How many objects were told.
+    pub(super) objects: usize,
+    /// How many bytes of the next one were written.
+    pub(super) bytes: usize,
+}
 
 /// What may be used.
 #[derive(Clone, Copy)]
@@ -212,7 +223,8 @@ impl<L: Shared> Queue<L> {
     }
 }
 
-/// Prints the objects, each as `tell` does, with so many threads.
+/// Prints the objects, each as `tell` does, with so many threads. What is left where something is damaged is to be told by
+/// one, in order.
 ///
 /// # Errors
 /// Why git ends, after what is to be said was.
@@ -224,7 +236,7 @@ pub(super) fn print(
     bounds: Bounds,
     account: &Account,
     tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+) -> Result<Option<Rest>, Failure> {
     let threads = bounds.threads.max(1);
     let bases_len_max = bounds.bases_len_max.unwrap_or(BASES_LEN_MAX) / threads;
     let queue = Queue::new(locations, threads);
@@ -250,6 +262,7 @@ pub(super) fn print(
                     output: Output::new(sink, account),
                     rewriter: None,
                     use_mailmap: false,
+                    is_one_of_many: true,
                 };
                 work(thread, queue, teller, &to, tell);
             };
@@ -259,15 +272,23 @@ pub(super) fn print(
                 return Err(Reply::fatal(format!("unable to create a thread: {reason}")).into());
             }
         }
-        let result = Writer {
+        let mut writer = Writer {
             streams,
             parts: Vec::new(),
             account,
-        }
-        .write(&queue);
+            objects: 0,
+            bytes: 0,
+        };
+        let result = writer.write(&queue);
         // Whoever waits is told that there is nobody.
         queue.close();
-        result
+        match result {
+            Err(Failure::Damaged) => Ok(Some(Rest {
+                objects: writer.objects,
+                bytes: writer.bytes,
+            })),
+            result => result.map(|()| None),
+        }
     })
 }
 
@@ -294,6 +315,9 @@ fn work(
             for item in share {
                 let told = tell(&mut teller, item);
                 if told.is_err() {
+                    if matches!(told, Err(Failure::Damaged)) {
+                        teller.output.drop_part();
+                    }
                     teller.output.flush()?;
                     return told;
                 }
@@ -304,7 +328,7 @@ fn work(
     };
     if let Err(failure) = work() {
         // Nobody wants to know where the writer has ended.
-        let _ = to.send(Piece::Failed(failure));
+        let _ = to.send(Piece::Failed(failure, teller.output.sent));
     }
 }
 
@@ -343,8 +367,8 @@ impl Stream {
         (taken, left)
     }
 
-    /// Waits for the next buffer. There is none if the thread is no more.
-    fn advance(&mut self) -> Result<bool, Failure> {
+    /// Waits for the next buffer; `sent` becomes how much was sent of an answer that failed. There is none if the thread is no more.
+    fn advance(&mut self, sent: &mut usize) -> Result<bool, Failure> {
         match self.from.recv() {
             Ok(Piece::Filled(filled)) => {
                 let mut empty = std::mem::replace(&mut self.filled, filled).bytes;
@@ -354,7 +378,10 @@ impl Stream {
                 (self.taken, self.ended) = (0, 0);
                 Ok(true)
             }
-            Ok(Piece::Failed(failure)) => Err(failure),
+            Ok(Piece::Failed(failure, bytes)) => {
+                *sent = bytes;
+                Err(failure)
+            }
             Err(_) => Ok(false),
         }
     }
@@ -366,10 +393,13 @@ struct Writer<'a> {
     streams: Vec<Stream>,
     /// What is to be written next: parts of the buffers that the streams have.
     parts: Vec<(usize, Range<usize>)>,
+    /// How many objects were taken as a whole, and how many bytes of the next one when it failed.
+    objects: usize,
+    bytes: usize,
 }
 
 impl Writer<'_> {
-    fn write(mut self, queue: &Queue<impl Shared>) -> Result<(), Failure> {
+    fn write(&mut self, queue: &Queue<impl Shared>) -> Result<(), Failure> {
         loop {
             let order = match queue.next_order() {
                 Some(order) => order,
@@ -400,6 +430,7 @@ impl Writer<'_> {
                 return Ok(false);
             };
             let (part, rest) = stream.take(left);
+            self.objects += left - rest;
             if !part.is_empty() {
                 self.parts.push((thread, part));
             }
@@ -412,7 +443,7 @@ impl Writer<'_> {
             left = rest;
             self.flush()?;
             if let Some(stream) = self.streams.get_mut(thread)
-                && !stream.advance()?
+                && !stream.advance(&mut self.bytes)?
             {
                 return Ok(false);
             }
