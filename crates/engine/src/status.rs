@@ -32,6 +32,8 @@ pub struct StatusRequest {
     pub branch: bool,
     /// Count stash entries (`--show-stash`).
     pub stash: bool,
+    /// Find what is under way, in gitstatusd's words ([`Status::action`]).
+    pub action: bool,
     /// Find what only the long format tells ([`Status::long`]): it costs more files and objects.
     pub long: bool,
     /// Find how patches of the working tree are made ([`PatchRules`]), too.
@@ -182,6 +184,8 @@ pub struct Status {
     pub branch: Option<BranchStatus>,
     /// The number of stash entries, where it was asked for.
     pub stash_count: Option<usize>,
+    /// What is under way, in gitstatusd's words, where that was asked for; empty for nothing.
+    pub action: BString,
     /// What only the long format tells, where it was asked for.
     pub long: Option<LongStatus>,
     /// What git would say on stderr, each line whole.

@@ -3,6 +3,7 @@
 mod branch_name;
 pub(crate) mod color;
 pub(crate) mod json;
+mod line;
 pub(crate) mod long;
 mod path;
 mod porcelain_v1;
@@ -31,6 +32,8 @@ pub(crate) enum Format {
     PorcelainV2,
     /// For programs, Vigil's own.
     Json,
+    /// For programs that show one line, Vigil's own.
+    Line,
 }
 
 /// The bytes of `status` in `format`.
@@ -41,5 +44,6 @@ pub(crate) fn write(format: Format, status: &Status, presentation: &Presentation
         Format::PorcelainV1 => porcelain_v1::write(status, presentation),
         Format::PorcelainV2 => porcelain_v2::write(status, presentation),
         Format::Json => json::write(status, presentation),
+        Format::Line => line::write(status, presentation),
     }
 }

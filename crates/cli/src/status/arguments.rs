@@ -127,7 +127,7 @@ pub(super) const TABLE: Table<Key> = Table {
                 None,
                 "format",
                 "format",
-                "print in the format 'json'",
+                "print in the format 'json' or 'line'",
             )
         },
     ],
@@ -163,14 +163,33 @@ impl FormatChoice {
     }
 }
 
+/// A format that git does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnFormat {
+    /// `--format=json`.
+    Json,
+    /// `--format=line`.
+    Line,
+}
+
+impl OwnFormat {
+    /// What asks for it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Line => "line",
+        }
+    }
+}
+
 /// Everything the command line says; `None` where it is silent. Values that git checks only after the whole line
 /// is read are kept as they were given.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Of git's formats the last that was asked for.
     pub format: FormatChoice,
-    /// `--format=json`.
-    pub json: bool,
+    /// `--format`.
+    pub own: Option<OwnFormat>,
     pub branch: Option<bool>,
     pub stash: Option<bool>,
     pub ahead_behind: Option<bool>,
@@ -198,9 +217,10 @@ impl Arguments {
         let mut this = Self::default();
         this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
         // Which of both was meant, nobody can tell.
-        if let (true, Some(other)) = (this.json, this.format.option()) {
+        if let (Some(own), Some(other)) = (this.own, this.format.option()) {
+            let own = own.name();
             return Err(Reply::usage_error(format!(
-                "options '--format=json' and '{other}' cannot be used together"
+                "options '--format={own}' and '{other}' cannot be used together"
             )));
         }
         Ok(this)
@@ -220,7 +240,7 @@ impl Arguments {
             Key::Long if is_set => self.format = FormatChoice::Long,
             Key::Short | Key::Long => self.format = FormatChoice::Withdrawn,
             Key::Porcelain => self.format = porcelain_version(given)?,
-            Key::Format => self.json = inside::is_json(given)?,
+            Key::Format => self.own = own_format(given)?,
             Key::Branch => self.branch = Some(is_set),
             Key::ShowStash => self.stash = Some(is_set),
             Key::AheadBehind => self.ahead_behind = Some(is_set),
@@ -243,6 +263,13 @@ impl Arguments {
             }
         }
         Ok(())
+    }
+}
+
+fn own_format(given: Given<'_>) -> Result<Option<OwnFormat>, Reply> {
+    match given {
+        Given::With(name) if name == OwnFormat::Line.name() => Ok(Some(OwnFormat::Line)),
+        given => Ok(inside::is_json(given)?.then_some(OwnFormat::Json)),
     }
 }
 
@@ -301,10 +328,13 @@ mod tests {
             "-z --format=json",
             "-s --no-short --format=json",
         ] {
-            assert!(arguments(line).unwrap().json, "{line}");
+            let own = arguments(line).unwrap().own;
+            assert_eq!(own, Some(OwnFormat::Json), "{line}");
         }
         let back = arguments("--format=json --no-format --porcelain").unwrap();
-        assert_eq!((back.json, back.format), (false, FormatChoice::PorcelainV1));
+        assert_eq!((back.own, back.format), (None, FormatChoice::PorcelainV1));
+        let line = arguments("--format=json --format=line").unwrap();
+        assert_eq!(line.own, Some(OwnFormat::Line));
         for (line, other) in [
             ("--format=json --porcelain", "--porcelain"),
             ("--porcelain=v2 --format=json", "--porcelain"),

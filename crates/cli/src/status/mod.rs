@@ -130,7 +130,7 @@ fn answer_in(
         stderr.extend(reply.stderr);
         return Ok(Reply {
             stdout: match plan.format {
-                Format::Json => Vec::new(),
+                Format::Json | Format::Line => Vec::new(),
                 format => output::write(format, &status, &plan.presentation),
             },
             stderr,

@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use super::arguments::{Arguments, FormatChoice};
+use super::arguments::{Arguments, FormatChoice, OwnFormat};
 use super::column_style::ColumnUse;
 use super::installed_git::Wanted;
 use super::settings::{ColorUse, PrintSettings};
@@ -81,12 +81,13 @@ impl Plan {
                 .ahead_behind
                 .or(settings.ahead_behind.filter(|_| is_for_people))
                 .unwrap_or(true),
-            branch: wants_branch || matches!(format, Format::Long | Format::Json),
+            branch: wants_branch || matches!(format, Format::Long | Format::Json | Format::Line),
             stash: match format {
                 Format::PorcelainV2 | Format::Long => wants_stash,
-                Format::Json => true,
+                Format::Json | Format::Line => true,
                 Format::Short | Format::PorcelainV1 => false,
             },
+            action: format == Format::Line,
             long: format == Format::Long,
             unstaged_patches: format == Format::Long && arguments.verbosity > 1,
             pathspecs: arguments.pathspecs.clone(),
@@ -147,8 +148,10 @@ impl Plan {
 }
 
 fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
-    if arguments.json {
-        return Ok(Format::Json);
+    match arguments.own {
+        Some(OwnFormat::Json) => return Ok(Format::Json),
+        Some(OwnFormat::Line) => return Ok(Format::Line),
+        None => {}
     }
     match arguments.format {
         FormatChoice::Long if arguments.nul_terminated => Err(Reply::fatal(

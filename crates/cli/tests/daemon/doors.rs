@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use super::sandbox::{Sandbox, VIGIL};
 
-const FORMATS: [&[&str]; 14] = [
+const FORMATS: [&[&str]; 15] = [
     &[],
     &["-s"],
     &["-sb"],
@@ -12,6 +12,7 @@ const FORMATS: [&[&str]; 14] = [
     &["--porcelain=v2", "--branch", "--show-stash"],
     &["--porcelain=v2", "-z"],
     &["--format=json"],
+    &["--format=line"],
     &["-uno"],
     &["-s", "-uall"],
     &["-s", "--ignored"],

@@ -29,6 +29,7 @@ use super::*;
 use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
 use vigil_git::advice::Advice;
+use vigil_git::operation::Operation;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_scan::{Focus, PathFilter, ScanError, Watch};
@@ -232,6 +233,9 @@ impl Session {
         }
         if request.stash {
             status.stash_count = Some(self.refs.stash_count()?);
+        }
+        if request.action {
+            status.action = Operation::detect(&self.repository, &self.refs)?.action();
         }
         if request.long {
             let question = LongQuestion {
