@@ -15,6 +15,7 @@ vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
 const COMMANDS: &str = "\
 These are the commands:
    status       Show what changed in the working tree, in the formats of 'git status'
+   watch        Show in a line what changed, now and each time that it does
    why          Explain what 'vigil status' says of single paths
    cat-file     Print objects and what is known of them, as 'git cat-file'
    describe     Name a commit by the nearest tag, as 'git describe'

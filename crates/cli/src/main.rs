@@ -22,6 +22,7 @@ mod state;
 mod status;
 mod terminal;
 mod time;
+mod watch;
 mod whole_files;
 mod why;
 
@@ -102,7 +103,7 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
 }
 
 /// The commands.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "cat-file",
     "daemon",
     "describe",
@@ -112,6 +113,7 @@ const COMMANDS: [&str; 10] = [
     "state",
     "status",
     "version",
+    "watch",
     "why",
 ];
 
@@ -155,6 +157,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             }
             code
         }
+        b"watch" => watch::run(arguments, &environment),
         b"why" => {
             let answered = of_whole_files(&environment, || why::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))

@@ -68,6 +68,11 @@ impl Ahead {
         self.asked_at = Some(now);
     }
 
+    /// Somebody waits for the next answer: there is work however long ago it was that somebody asked.
+    pub(crate) fn is_waited_for(&mut self, now: Instant) {
+        self.asked_at = Some(now);
+    }
+
     /// There was an answer, which rests on `heard`.
     pub(crate) fn answered(&mut self, heard: Heard) {
         self.heard = heard;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
-use vigil_engine::session::{Session, SessionError, Still};
+use vigil_engine::session::{Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
@@ -65,6 +65,20 @@ pub(crate) struct Answer {
     pub(crate) slot: Option<Arc<Slot>>,
 }
 
+/// An answer, and on what it rests.
+pub(crate) struct Watched {
+    pub(crate) answer: Answer,
+    pub(crate) ground: Ground,
+}
+
+/// What tells that an answer may be another one.
+#[derive(Default)]
+pub(crate) struct Ground {
+    pub(crate) heard: Heard,
+    /// Whether nothing can change unheard but the configuration of the user and of the system.
+    pub(crate) is_all: bool,
+}
+
 impl Answers {
     pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Self {
         Self {
@@ -80,13 +94,28 @@ impl Answers {
     }
 
     pub(crate) fn status(&self, question: &StatusQuestion) -> Answer {
-        let answer = answered(self.try_status(question));
+        let answer = answered_with(self.try_status(question));
         answer.expect_again(|| Asked::Status(question.clone()));
         answer
     }
 
+    /// The same for one who is to be told when it changes.
+    pub(crate) fn watched(&self, question: &StatusQuestion) -> Watched {
+        let mut ground = Ground::default();
+        let answered = self.status_on(question, |session| {
+            ground = Ground {
+                heard: session.heard(),
+                is_all: session.hears_all(),
+            };
+        });
+        Watched {
+            answer: answered_with(answered),
+            ground,
+        }
+    }
+
     pub(crate) fn prompt(&self, question: &PromptQuestion) -> Answer {
-        let answer = answered(self.try_prompt(question));
+        let answer = answered_with(self.try_prompt(question));
         answer.expect_again(|| Asked::Prompt(question.clone()));
         answer
     }
@@ -109,6 +138,15 @@ impl Answers {
         &self,
         question: &StatusQuestion,
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        self.status_on(question, |_| {})
+    }
+
+    /// Calls `look` with the session that has answered.
+    fn status_on(
+        &self,
+        question: &StatusQuestion,
+        look: impl FnOnce(&Session),
+    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
         let is_same =
@@ -128,7 +166,9 @@ impl Answers {
                 return Err(theirs("there was something to say of it"));
             }
             let prefix = prefix(session, directory)?;
-            self.writer.write(session, prefix, question, &shown)
+            let written = self.writer.write(session, prefix, question, &shown);
+            look(session);
+            written
         };
         let (stdout, slot) = self.answer(key, || self.open(&environment, &location), write)?;
         let response = Response::Answer {
@@ -258,7 +298,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-fn answered(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> Answer {
+fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> Answer {
     match answered {
         Ok((response, slot)) => Answer { response, slot },
         Err(declined) => Answer {

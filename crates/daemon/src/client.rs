@@ -1,5 +1,7 @@
 //! Asking a daemon, for no longer than whoever asks can wait: without an answer he finds out by himself.
 
+mod subscription;
+
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
@@ -15,6 +17,8 @@ use crate::protocol::{
 };
 use crate::stream::{Broken, Stream};
 use crate::view;
+
+pub use subscription::Subscription;
 
 /// How long whoever can answer by himself waits, if nothing else is said.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -6,6 +6,7 @@
 mod connection;
 mod connections;
 mod conversation;
+mod subscribers;
 mod workers;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -137,7 +138,7 @@ impl Server {
         // Without it each question finds its own work to do.
         let _ = Builder::new()
             .name("ahead".to_owned())
-            .spawn(move || work_ahead::run(host.answers()));
+            .spawn(move || work_ahead::run(host.answers(), &|| host.tell_subscribers()));
         let round = ROUND.min(self.idle_max);
         let mut looked_at = Instant::now();
         loop {

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use bstr::BStr;
 use rustix::fs::{Mode, OFlags, open};
@@ -61,6 +62,42 @@ fn command(environment: &Environment) -> Command {
         command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
     }
     command
+}
+
+/// How long it takes until a daemon is started again: where one cannot live, each start is in vain.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Starts daemons for one who comes again, and not one after the other in vain.
+#[derive(Debug)]
+pub struct Starter {
+    environment: Environment,
+    /// When one was started last, and the process.
+    started_at: Option<Instant>,
+    started: Option<Child>,
+}
+
+impl Starter {
+    /// Has started none yet.
+    pub fn new(environment: Environment) -> Self {
+        Self {
+            environment,
+            started_at: None,
+            started: None,
+        }
+    }
+
+    /// Starts one, unless one was started a moment ago. That none can be started is no news to whoever does without.
+    pub fn start(&mut self) {
+        if let Some(child) = &mut self.started {
+            // Who has ended is not to stay as a shadow of a process.
+            let _ = child.try_wait();
+        }
+        if self.started_at.is_some_and(|then| then.elapsed() < PAUSE) {
+            return;
+        }
+        self.started_at = Some(Instant::now());
+        self.started = spawn(&self.environment).ok();
+    }
 }
 
 /// Leaves the session of whoever started this process, and what he left open but the standard streams. To be called before

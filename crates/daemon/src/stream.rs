@@ -1,6 +1,6 @@
 //! Frames over a socket, within a time.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,6 +40,11 @@ impl Stream {
             socket,
             frames: Frames::new(len_max),
         }
+    }
+
+    /// To wait for what comes.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// The next frame, which has to come before `end`.

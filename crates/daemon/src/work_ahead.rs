@@ -12,8 +12,9 @@ const BURST: Duration = Duration::from_millis(10);
 /// Work that took so long had much to read, and so much to free.
 const LONG: Duration = Duration::from_millis(50);
 
-/// Works ahead for `answers` as long as there is something to hear.
-pub(crate) fn run(answers: &Answers) {
+/// Works ahead for `answers` as long as there is something to hear. `tell` tells those of changes who want to know, and when that is
+/// to be done next.
+pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
     let Some(watcher) = answers.watcher() else {
         return;
     };
@@ -39,6 +40,8 @@ pub(crate) fn run(answers: &Answers) {
                 map::let_go_of_all();
             }
         }
+        let told = tell();
+        let next = next.into_iter().chain(told).min();
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));
         match watcher.wait(time) {
             Ok(true) => {

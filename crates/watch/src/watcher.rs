@@ -129,6 +129,12 @@ impl Watcher {
         }
     }
 
+    /// Has whoever waits come back at once: there is something else to do.
+    pub fn wake(&self) {
+        // Whoever waits is told already where it cannot take more.
+        let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
+    }
+
     /// Takes in all that happened, so that the kernel has room for more.
     pub fn listen(&self) {
         self.inner.lock().listen();

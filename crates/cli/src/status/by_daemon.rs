@@ -5,10 +5,10 @@ use std::os::fd::AsFd;
 use bstr::BString;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use vigil_daemon::client::{Client, Unanswered};
-use vigil_daemon::protocol::{Request, Response, StatusQuestion};
+use vigil_daemon::protocol::{Request, Response, StatusQuestion, Terminal};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
-use vigil_linux::stat::stat_fd;
+use vigil_linux::stat::{stat_fd, stat_path};
 
 use crate::pager;
 use crate::reply::Reply;
@@ -31,18 +31,11 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
     let standing = stat_fd(standing.as_fd()).ok()?;
-    let directory = environment.working_directory().to_owned();
-    if !directory.is_absolute() {
-        return None;
-    }
-    let question = Request::Status(StatusQuestion {
-        arguments: arguments.to_vec(),
-        directory,
+    let said = client.ask(&Request::Status(StatusQuestion {
         directory_id: (standing.dev, standing.ino),
-        variables: variables::to_send(environment),
         terminal: terminal::of_process(environment),
-    });
-    let said = client.ask(&question);
+        ..question(arguments, environment)?
+    }));
     if let Err(Unanswered::Late { .. }) = said {
         // A script with many of these is to wait once.
         client.place().note_slow();
@@ -59,4 +52,21 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
         }),
         _ => None,
     }
+}
+
+/// What is asked of a daemon by `vigil status` with `arguments` that is shown on no terminal: about the directory that has the name
+/// of the one in which the command stands. `None` where there is none.
+pub(crate) fn question(arguments: &[BString], environment: &Environment) -> Option<StatusQuestion> {
+    let directory = environment.working_directory().to_owned();
+    if !directory.is_absolute() {
+        return None;
+    }
+    let standing = stat_path(&directory).ok()?;
+    Some(StatusQuestion {
+        arguments: arguments.to_vec(),
+        directory,
+        directory_id: (standing.dev, standing.ino),
+        variables: variables::to_send(environment),
+        terminal: Terminal::default(),
+    })
 }

@@ -26,7 +26,7 @@ use crate::output::{self, Format};
 use crate::reply::{Reply, bytes};
 use crate::terminal;
 
-pub(crate) use by_daemon::ask;
+pub(crate) use by_daemon::{ask, question};
 pub(crate) use kept::Kept;
 
 use arguments::{Arguments, TABLE};

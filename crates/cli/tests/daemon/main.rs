@@ -19,3 +19,4 @@ mod shell;
 mod shown;
 mod storms;
 mod strangers;
+mod watch;

@@ -1,7 +1,6 @@
 //! Having the user's daemon answer, which keeps one memory for all shells. Where it is not there, or slow, this process answers
 //! by itself.
 
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
@@ -13,29 +12,24 @@ use super::options::Options;
 use super::request::Request;
 use crate::client::{Caller, Client, Unanswered};
 use crate::protocol::{self, PromptQuestion, Response};
-use crate::{start, variables};
+use crate::start::Starter;
+use crate::variables;
 
 /// How long a daemon that was slow is not asked: first, and at most.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// How long it takes until a daemon is started again: where one cannot live, each start is in vain.
-const START_PAUSE: Duration = Duration::from_secs(30);
-
 /// The user's daemon, as one who asks often knows it.
 pub(super) struct Daemon {
     /// `None` where none is wanted.
     caller: Option<Caller>,
-    environment: Environment,
     request: PromptRequest,
     summary_len_max: usize,
     variables: Vec<(BString, BString)>,
     /// How long it is not asked when it is slow the next time, and until when it is not asked now.
     pause: Duration,
     asks_from: Option<Instant>,
-    /// When one was started last, and the process.
-    started_at: Option<Instant>,
-    started: Option<Child>,
+    starter: Starter,
     /// A question that the daemon could not be asked, since it was about to start, and how often that is still tried.
     unasked: Option<(protocol::Request, u32)>,
 }
@@ -51,14 +45,12 @@ impl Daemon {
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
             caller: is_wanted(environment).then(|| Caller::new(Client::of_command(environment))),
-            environment: environment.clone(),
             request: options.prompt_request(),
             summary_len_max: options.summary_len_max,
             variables: variables::to_send(environment),
             pause: PAUSE_MIN,
             asks_from: None,
-            started_at: None,
-            started: None,
+            starter: Starter::new(environment.clone()),
             unasked: None,
         }
     }
@@ -95,8 +87,8 @@ impl Daemon {
                 }
             }
             Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
-                self.start();
-                self.unasked = self.started.is_some().then_some((question, START_STEPS));
+                self.starter.start();
+                self.unasked = Some((question, START_STEPS));
                 None
             }
             Err(Unanswered::TooLong) => None,
@@ -124,20 +116,6 @@ impl Daemon {
             .map(|caller| caller.ask_ahead(&question));
         if asked.is_some_and(|asked| asked.is_err()) && steps > 1 {
             self.unasked = Some((question, steps.saturating_sub(1)));
-        }
-    }
-
-    fn start(&mut self) {
-        if let Some(child) = &mut self.started {
-            // Who has ended is not to stay as a shadow of a process.
-            let _ = child.try_wait();
-        }
-        let is_soon = self
-            .started_at
-            .is_some_and(|then| then.elapsed() < START_PAUSE);
-        if !is_soon {
-            self.started_at = Some(Instant::now());
-            self.started = start::spawn(&self.environment).ok();
         }
     }
 }

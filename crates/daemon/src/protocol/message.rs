@@ -19,6 +19,7 @@ const STOP: u8 = 3;
 const DESCRIBE: u8 = 4;
 const STATUS: u8 = 5;
 const PROMPT: u8 = 6;
+const WATCH: u8 = 10;
 const WELCOME: u8 = 65;
 const REFUSED: u8 = 66;
 const DONE: u8 = 67;
@@ -42,6 +43,8 @@ pub enum Request {
     Status(StatusQuestion),
     /// What gitstatusd says.
     Prompt(PromptQuestion),
+    /// What `vigil status` says, now and each time that it says something else.
+    Watch(StatusQuestion),
 }
 
 /// What a daemon says.
@@ -91,16 +94,12 @@ impl Request {
             Self::Stop => STOP,
             Self::Describe => DESCRIBE,
             Self::Status(question) => {
-                list(&mut body, &question.arguments);
-                path(&mut body, &question.directory);
-                number(&mut body, question.directory_id.0);
-                number(&mut body, question.directory_id.1);
-                pairs(&mut body, &question.variables);
-                let terminal = question.terminal;
-                body.u32(u32::from(terminal.is_output));
-                body.u32(u32::from(terminal.is_errors));
-                body.optional(terminal.width, Writer::u32);
+                status(&mut body, question);
                 STATUS
+            }
+            Self::Watch(question) => {
+                status(&mut body, question);
+                WATCH
             }
             Self::Prompt(question) => {
                 let request = &question.request;
@@ -149,17 +148,8 @@ impl Request {
                 PING => Self::Ping,
                 STOP => Self::Stop,
                 DESCRIBE => Self::Describe,
-                STATUS => Self::Status(StatusQuestion {
-                    arguments: read_list(body, Reader::bytes)?,
-                    directory: read_path(body)?,
-                    directory_id: (read_number(body)?, read_number(body)?),
-                    variables: read_pairs(body)?,
-                    terminal: Terminal {
-                        is_output: read_flag(body)?,
-                        is_errors: read_flag(body)?,
-                        width: read_optional(body, Reader::u32)?,
-                    },
-                }),
+                STATUS => Self::Status(read_status(body)?),
+                WATCH => Self::Watch(read_status(body)?),
                 PROMPT => Self::Prompt(read_prompt(body)?),
                 _ => return None,
             })
@@ -186,6 +176,32 @@ fn hello(body: &[u8]) -> Result<Hello, ProtocolError> {
         protocol,
         program,
         view,
+    })
+}
+
+fn status(body: &mut Writer, question: &StatusQuestion) {
+    list(body, &question.arguments);
+    path(body, &question.directory);
+    number(body, question.directory_id.0);
+    number(body, question.directory_id.1);
+    pairs(body, &question.variables);
+    let terminal = question.terminal;
+    body.u32(u32::from(terminal.is_output));
+    body.u32(u32::from(terminal.is_errors));
+    body.optional(terminal.width, Writer::u32);
+}
+
+fn read_status(body: &mut Reader<'_>) -> Option<StatusQuestion> {
+    Some(StatusQuestion {
+        arguments: read_list(body, Reader::bytes)?,
+        directory: read_path(body)?,
+        directory_id: (read_number(body)?, read_number(body)?),
+        variables: read_pairs(body)?,
+        terminal: Terminal {
+            is_output: read_flag(body)?,
+            is_errors: read_flag(body)?,
+            width: read_optional(body, Reader::u32)?,
+        },
     })
 }
 
@@ -407,7 +423,12 @@ mod tests {
                 id: "7\x1f".into(),
                 directory: "/a".into(),
                 from_git_dir: true,
+                variables: variables.clone(),
+            }),
+            Request::Watch(StatusQuestion {
+                directory: "/a".into(),
                 variables,
+                ..StatusQuestion::default()
             }),
         ]
     }

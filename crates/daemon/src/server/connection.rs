@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use super::subscribers::Subscription;
 use crate::protocol::{Frames, ProtocolError, REQUEST_LEN_MAX};
 use crate::stream::Broken;
 
@@ -16,6 +17,8 @@ pub(super) struct Connection {
     /// What has not gone out yet.
     unsent: Vec<u8>,
     greeting: Greeting,
+    /// What it is told of without being asked.
+    subscription: Option<Subscription>,
 }
 
 /// What is known of who is there.
@@ -36,6 +39,7 @@ impl Connection {
             frames: Frames::new(REQUEST_LEN_MAX),
             unsent: Vec::new(),
             greeting: Greeting::Awaited,
+            subscription: None,
         }
     }
 
@@ -49,6 +53,35 @@ impl Connection {
 
     pub(super) fn greet(&mut self, greeting: Greeting) {
         self.greeting = greeting;
+    }
+
+    /// From now on it is told of what `subscription` is about, and of nothing else.
+    pub(super) fn subscribe(&mut self, subscription: Option<Subscription>) {
+        self.subscription = subscription;
+    }
+
+    /// Whether there is something to tell that was not asked for.
+    pub(super) fn has_news(&self) -> bool {
+        self.subscription
+            .as_ref()
+            .is_some_and(Subscription::has_news)
+    }
+
+    /// Sends what there is to tell, unless what was sent before waits to be read.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(super) fn tell_news(&mut self) -> Result<(), Broken> {
+        if !self.unsent.is_empty() {
+            return Ok(());
+        }
+        let Some(news) = self.subscription.as_ref().and_then(Subscription::take_news) else {
+            return Ok(());
+        };
+        if news.is_last {
+            self.subscription = None;
+        }
+        self.send(news.frame.to_vec())
     }
 
     /// How many bytes wait for whoever is there to read.

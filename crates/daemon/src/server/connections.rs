@@ -108,6 +108,16 @@ impl Connections {
         }
     }
 
+    /// Has somebody work on the connection `id` as soon as it takes what is sent, if nobody works on it: there is news.
+    pub(super) fn wake(&self, id: u64) {
+        let inner = self.inner.lock();
+        if let Some(resting) = inner.resting.get(&id) {
+            let (connection, data) = (&resting.connection, EventData::new_u64(id));
+            // One that cannot be waited for ends when something is sent to it the next time.
+            let _ = epoll::modify(&self.epoll, connection.socket(), data, wanted(connection));
+        }
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.inner.lock().len()
@@ -156,8 +166,9 @@ impl Inner {
 }
 
 impl Turn<'_> {
-    pub(super) fn connection(&mut self) -> Option<&mut Connection> {
-        self.connection.as_mut()
+    pub(super) fn connection(&mut self) -> Option<(u64, &mut Connection)> {
+        let id = self.id;
+        self.connection.as_mut().map(|connection| (id, connection))
     }
 
     /// Gives the connection back: it rests until something happens on it.
@@ -192,6 +203,7 @@ impl Drop for Turn<'_> {
 fn wanted(connection: &Connection) -> EventFlags {
     // Who does not read his answers is asked for no more questions.
     let wanted = match connection.unsent() {
+        0 if connection.has_news() => EventFlags::IN | EventFlags::OUT,
         0 => EventFlags::IN,
         _ => EventFlags::OUT,
     };

@@ -12,9 +12,12 @@ use vigil_linux::{map, memory};
 
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
-use crate::answers::{Answers, StatusWriter};
+use super::subscribers::{Found, Search, Subscribers};
+use crate::answers::{Answers, Ground, StatusWriter};
 use crate::panics;
-use crate::protocol::{Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, program};
+use crate::protocol::{
+    Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
+};
 use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
@@ -27,6 +30,7 @@ pub(super) struct Host {
     answers: Answers,
     statistics: Statistics,
     connections: Connections,
+    subscribers: Arc<Subscribers>,
     view: Option<BString>,
     is_tidying: AtomicBool,
     ends: OwnedFd,
@@ -42,6 +46,7 @@ impl Host {
             answers: Answers::new(writer),
             statistics: Statistics::new(),
             connections: Connections::new()?,
+            subscribers: Arc::default(),
             view: view::of_process(),
             is_tidying: AtomicBool::new(false),
             ends,
@@ -58,7 +63,9 @@ impl Host {
 
     /// Whether nobody has asked for `time`, and nobody is being answered.
     pub(super) fn is_idle_for(&self, time: Duration) -> bool {
-        self.connections.taken() == 0 && self.statistics.summary().idle >= time
+        self.connections.taken() == 0
+            && self.subscribers.is_empty()
+            && self.statistics.summary().idle >= time
     }
 
     /// Forgets, in a thread of its own, what nobody has asked about for `time`, and what is gone: a disk that does not answer
@@ -88,7 +95,7 @@ impl Host {
         };
         begin();
         // A defect in one answer is caught where it is made; here it costs the connection.
-        let attended = panics::catch(|| turn.connection().map(|one| self.attend(one)));
+        let attended = panics::catch(|| turn.connection().map(|(id, one)| self.attend(id, one)));
         if let Ok(Some(Ok(()))) = attended {
             turn.give_back();
         }
@@ -99,15 +106,16 @@ impl Host {
         rustix::io::write(&self.ends, &1u64.to_ne_bytes())
     }
 
-    /// Answers what has come, as long as the answers are taken.
-    fn attend(&self, connection: &mut Connection) -> Result<(), Broken> {
+    /// Answers what has come, and tells what changed, as long as that is taken.
+    fn attend(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
         connection.flush()?;
+        connection.tell_news()?;
         let attended = self
-            .answer_all(connection)
+            .answer_all(id, connection)
             .and_then(|()| match connection.unsent() {
                 0 => connection
                     .receive()
-                    .and_then(|()| self.answer_all(connection)),
+                    .and_then(|()| self.answer_all(id, connection)),
                 _ => Ok(()),
             });
         if let Err(Broken::Protocol(error)) = &attended {
@@ -118,10 +126,10 @@ impl Host {
     }
 
     /// Answers the whole messages of what has been received.
-    fn answer_all(&self, connection: &mut Connection) -> Result<(), Broken> {
+    fn answer_all(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
         while connection.unsent() == 0 {
             match connection.take() {
-                Ok(Some((kind, body))) => self.answer(connection, kind, body)?,
+                Ok(Some((kind, body))) => self.answer(id, connection, kind, body)?,
                 Ok(None) => break,
                 Err(error) => return Err(error.into()),
             }
@@ -129,7 +137,13 @@ impl Host {
         Ok(())
     }
 
-    fn answer(&self, connection: &mut Connection, kind: u8, body: Vec<u8>) -> Result<(), Broken> {
+    fn answer(
+        &self,
+        id: u64,
+        connection: &mut Connection,
+        kind: u8,
+        body: Vec<u8>,
+    ) -> Result<(), Broken> {
         let start = Instant::now();
         let request = Request::from_frame(kind, &body);
         drop(body);
@@ -149,21 +163,16 @@ impl Host {
                 let description = Response::Description(self.describe());
                 return connection.send(description.to_frame());
             }
-            Request::Status(_) | Request::Prompt(_) if !is_alike => {
+            Request::Status(_) | Request::Prompt(_) | Request::Watch(_) if !is_alike => {
                 let elsewhere = Response::Yourself("files are seen otherwise here".into());
                 self.statistics.note(start, false);
                 return connection.send(elsewhere.to_frame());
             }
+            Request::Watch(question) => return self.watch(id, connection, question, start),
             Request::Status(question) => self.answers.status(question),
             Request::Prompt(question) => self.answers.prompt(question),
         };
-        let mut frame = answer.response.to_frame();
-        let mut is_answered = !matches!(answer.response, Response::Yourself(_));
-        if frame.len() > RESPONSE_LEN_MAX {
-            frame = Response::Yourself("the answer is too long".into()).to_frame();
-            is_answered = false;
-        }
-        drop(answer.response);
+        let (frame, is_answered) = framed(answer.response);
         self.statistics.note(start, is_answered);
         let sent = connection.send(frame);
         if let Some(slot) = answer.slot {
@@ -175,6 +184,74 @@ impl Host {
             }
         }
         sent
+    }
+
+    /// Answers `question`, and again each time that the answer is another one.
+    fn watch(
+        &self,
+        id: u64,
+        connection: &mut Connection,
+        question: &StatusQuestion,
+        start: Instant,
+    ) -> Result<(), Broken> {
+        let Some(watcher) = self.answers.watcher() else {
+            let deaf = Response::Yourself("changes cannot be heard of".into());
+            self.statistics.note(start, false);
+            return connection.send(deaf.to_frame());
+        };
+        connection.subscribe(None);
+        let watched = self.answers.watched(question);
+        let (mut frame, mut is_answered) = framed(watched.answer.response);
+        if is_answered {
+            match self.subscribers.add(id, question, &frame, watched.ground) {
+                Some(subscription) => connection.subscribe(Some(subscription)),
+                None => {
+                    frame = Response::Yourself("too many are told of changes".into()).to_frame();
+                    is_answered = false;
+                }
+            }
+        }
+        self.statistics.note(start, is_answered);
+        let sent = connection.send(frame);
+        if let Some(slot) = watched.answer.slot {
+            slot.statistics.note(start, is_answered);
+            slot.save();
+        }
+        // It may have changed meanwhile.
+        watcher.wake();
+        sent
+    }
+
+    /// Finds the answers again that may have changed, and has those told who want to know. Returns when there is more to do, if
+    /// that is known.
+    pub(super) fn tell_subscribers(&self) -> Option<Instant> {
+        loop {
+            let search = match self.subscribers.next(Instant::now()) {
+                Ok(search) => search,
+                Err(next) => return next,
+            };
+            let found = self.find_again(&search);
+            for id in self.subscribers.note(search, found) {
+                self.connections.wake(id);
+            }
+        }
+    }
+
+    fn find_again(&self, search: &Search) -> Found {
+        let watched = panics::catch(|| self.answers.watched(&search.question));
+        let (response, ground) = match watched {
+            Ok(watched) => (watched.answer.response, watched.ground),
+            Err(told) => {
+                let defect = Response::Yourself(format!("defect: {told}").into());
+                (defect, Ground::default())
+            }
+        };
+        let (frame, is_answer) = framed(response);
+        Found {
+            frame,
+            is_answer,
+            ground,
+        }
     }
 
     fn greet(
@@ -215,4 +292,14 @@ impl Host {
             repositories: self.answers.sessions().describe(),
         }
     }
+}
+
+/// `response` as it is sent, and whether it is an answer.
+fn framed(response: Response) -> (Vec<u8>, bool) {
+    let frame = response.to_frame();
+    if frame.len() > RESPONSE_LEN_MAX {
+        let too_long = Response::Yourself("the answer is too long".into());
+        return (too_long.to_frame(), false);
+    }
+    (frame, !matches!(response, Response::Yourself(_)))
 }

@@ -1,6 +1,7 @@
 //! What a process does with a session that answers `status` again and again, for callers who stand in different places.
 
 use bstr::BString;
+use vigil_scan::Unheard;
 
 use super::{Heard, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
@@ -47,6 +48,17 @@ impl Session {
             )
             .map(|(tree, position)| (tree.clone(), position));
         Heard(trees.collect())
+    }
+
+    /// Whether all on which the last answer rests is heard of, but for the user's own configuration and the system's.
+    pub fn hears_all(&self) -> bool {
+        let mut folders = self
+            .repository_watch
+            .iter()
+            .flat_map(|watch| watch.known_until());
+        let watched = self.watched.as_ref();
+        let unheard = watched.and_then(|watched| watched.unheard());
+        folders.next().is_some() && unheard.is_some_and(|unheard| *unheard == Unheard::default())
     }
 
     /// What is watched for this session.

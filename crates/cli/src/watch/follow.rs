@@ -1,0 +1,313 @@
+//! Being told of changes by the user's daemon, and looking for them where there is none, or as long as it is silent.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use vigil_daemon::client::{Client, Subscription, Unanswered, patience};
+use vigil_daemon::protocol::Response;
+use vigil_daemon::start::Starter;
+use vigil_git::environment::Environment;
+
+use super::look::Looks;
+use crate::pager;
+use crate::reply::Reply;
+use crate::say::{say, write};
+use crate::status;
+
+/// How long it is from one try to be told by a daemon to the next: first, and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// After so long without a word the daemon is asked for a sign of life.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
+/// How long it has for that, and for the first answer, before this process looks by itself.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Prints until nobody reads, or there is nothing to print any more; then returns the exit code.
+pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon: bool) -> u8 {
+    let follower = Follower {
+        arguments,
+        environment,
+        patience: patience(environment).unwrap_or(PATIENCE),
+        looks: Looks::new(arguments, environment),
+        said: Reply::default(),
+        daemon: wants_daemon.then(|| Daemon {
+            client: Client::of_command(environment),
+            starter: Starter::new(environment.clone()),
+            pause: PAUSE_MIN,
+            asks_from: None,
+            link: None,
+        }),
+    };
+    match follower.follow() {
+        Err(End::Said(code)) => code,
+        Err(End::NobodyReads) => pager::die_of_broken_pipe(),
+        Ok(never) => match never {},
+    }
+}
+
+/// Why it ends.
+enum End {
+    /// There is no answer any more, which was said: the exit code.
+    Said(u8),
+    /// Standard output is closed at its other end.
+    NobodyReads,
+}
+
+enum Never {}
+
+struct Follower<'a> {
+    arguments: &'a [BString],
+    environment: &'a Environment,
+    patience: Duration,
+    looks: Looks<'a>,
+    /// What was said last.
+    said: Reply,
+    /// `None` where none is wanted.
+    daemon: Option<Daemon>,
+}
+
+/// The user's daemon, as one who is told by it knows it.
+struct Daemon {
+    client: Client,
+    starter: Starter,
+    /// How long it takes until the next try to be told, and when that is.
+    pause: Duration,
+    asks_from: Option<Instant>,
+    link: Option<Link>,
+}
+
+/// A connection on which the daemon tells of changes.
+struct Link {
+    subscription: Subscription,
+    heard_at: Instant,
+    /// Since when a word is due.
+    waits_since: Option<Instant>,
+    /// This process has looked by itself meanwhile: what comes may be older than that.
+    is_stale: bool,
+}
+
+impl Follower<'_> {
+    fn follow(mut self) -> Result<Never, End> {
+        loop {
+            if self.connect() {
+                // The first answer may have come with the welcome: nothing more comes then to wait for.
+                self.hear()?;
+            }
+            let now = Instant::now();
+            let looks_at = self.looks_at(now);
+            if looks_at.is_some_and(|at| at <= now) {
+                self.look()?;
+                continue;
+            }
+            let asks_at = self.daemon.as_ref().and_then(|daemon| daemon.acts_at());
+            let next = looks_at.into_iter().chain(asks_at).min();
+            if self.wait(next)? {
+                self.hear()?;
+            }
+            if let Some(daemon) = &mut self.daemon {
+                daemon.ask_for_a_sign();
+            }
+        }
+    }
+
+    /// Has a daemon tell of changes, unless one does, or it is too soon to ask again. Returns whether one tells now.
+    fn connect(&mut self) -> bool {
+        let now = Instant::now();
+        let Some(daemon) = &mut self.daemon else {
+            return false;
+        };
+        let is_due = daemon.asks_from.is_none_or(|at| at <= now);
+        if daemon.link.is_some() || !is_due {
+            return false;
+        }
+        // The directory by that name may be another one than it was.
+        let question = status::question(self.arguments, self.environment);
+        let subscribed = question.map(|question| daemon.client.subscribe(question));
+        match subscribed {
+            Some(Ok(subscription)) => {
+                let now = Instant::now();
+                daemon.link = Some(Link {
+                    subscription,
+                    heard_at: now,
+                    waits_since: Some(now),
+                    is_stale: false,
+                });
+            }
+            Some(Err(Unanswered::Absent)) => {
+                daemon.starter.start();
+                daemon.pause();
+            }
+            Some(Err(error)) => {
+                if error.is_of_older() {
+                    daemon.starter.start();
+                }
+                daemon.pause();
+            }
+            None => daemon.pause(),
+        }
+        daemon.link.is_some()
+    }
+
+    /// When this process looks by itself; `None` as long as a daemon is there that speaks.
+    fn looks_at(&self, now: Instant) -> Option<Instant> {
+        let link = self.daemon.as_ref().and_then(|daemon| daemon.link.as_ref());
+        let silent_at = match link {
+            None => now,
+            Some(link) => link.waits_since?.checked_add(self.patience)?,
+        };
+        Some(
+            self.looks
+                .next_at()
+                .map_or(silent_at, |at| at.max(silent_at)),
+        )
+    }
+
+    fn look(&mut self) -> Result<(), End> {
+        let reply = self.looks.look();
+        if let Some(link) = self.daemon.as_mut().and_then(|daemon| daemon.link.as_mut()) {
+            link.is_stale = true;
+        }
+        self.say(reply)
+    }
+
+    /// Waits until the daemon says something, at most until `until`. Returns whether it did.
+    fn wait(&self, until: Option<Instant>) -> Result<bool, End> {
+        let rest = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let rest = rest.and_then(|rest| Timespec::try_from(rest).ok());
+        let stdout = rustix::stdio::stdout();
+        let link = self.daemon.as_ref().and_then(|daemon| daemon.link.as_ref());
+        // That it can be written to is no news: only that nobody reads.
+        let mut waiting = vec![PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::empty())];
+        if let Some(link) = link {
+            let socket = link.subscription.socket();
+            waiting.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
+        }
+        match poll(&mut waiting, rest.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // Nothing can be waited for: the next look is as good.
+            Err(_) => return Ok(false),
+        }
+        let mut events = waiting.iter().map(PollFd::revents);
+        let is_closed = events.next().is_some_and(|events| {
+            events.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+        });
+        match is_closed {
+            true => Err(End::NobodyReads),
+            false => Ok(events.any(|events| !events.is_empty())),
+        }
+    }
+
+    /// Takes in what the daemon says.
+    fn hear(&mut self) -> Result<(), End> {
+        loop {
+            let Some(daemon) = &mut self.daemon else {
+                return Ok(());
+            };
+            let Some(link) = &mut daemon.link else {
+                return Ok(());
+            };
+            match link.subscription.receive() {
+                Ok(None) => return Ok(()),
+                Ok(Some(_)) if link.is_stale => {
+                    // It lives: it is asked anew, at once.
+                    daemon.link = None;
+                    daemon.asks_from = None;
+                    return Ok(());
+                }
+                Ok(Some(Response::Answer {
+                    stdout,
+                    stderr,
+                    code,
+                })) => {
+                    link.heard();
+                    daemon.pause = PAUSE_MIN;
+                    self.say(Reply {
+                        stdout,
+                        stderr,
+                        code,
+                    })?;
+                }
+                Ok(Some(Response::Done)) => link.heard(),
+                Ok(Some(_)) | Err(_) => {
+                    daemon.link = None;
+                    daemon.pause();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Says `reply`, unless it is what was said last.
+    fn say(&mut self, reply: Reply) -> Result<(), End> {
+        if reply == self.said {
+            return Ok(());
+        }
+        if reply.code != 0 {
+            return Err(End::Said(say(&reply)));
+        }
+        // Nobody is left to be told if standard error cannot be written.
+        let _ = write(rustix::stdio::stderr(), &reply.stderr);
+        if reply.stdout != self.said.stdout {
+            match write(rustix::stdio::stdout(), &reply.stdout) {
+                Ok(()) => {}
+                Err(Errno::PIPE) => return Err(End::NobodyReads),
+                // It cannot be written: as for any command.
+                Err(_) => return Err(End::Said(say(&reply))),
+            }
+        }
+        self.said = reply;
+        Ok(())
+    }
+}
+
+impl Daemon {
+    /// Waits for longer each time.
+    fn pause(&mut self) {
+        self.asks_from = Instant::now().checked_add(self.pause);
+        self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
+    }
+
+    /// When there is something to do for it.
+    fn acts_at(&self) -> Option<Instant> {
+        match &self.link {
+            None => self.asks_from,
+            Some(link) => link.asks_at(),
+        }
+    }
+
+    /// Asks one that has been silent for long whether it is there.
+    fn ask_for_a_sign(&mut self) {
+        let now = Instant::now();
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        if link.asks_at().is_none_or(|at| at > now) {
+            return;
+        }
+        link.waits_since = Some(now);
+        if link.subscription.ping().is_err() {
+            self.link = None;
+            self.asks_from = None;
+        }
+    }
+}
+
+impl Link {
+    fn heard(&mut self) {
+        self.heard_at = Instant::now();
+        self.waits_since = None;
+    }
+
+    /// When a sign of life is asked for.
+    fn asks_at(&self) -> Option<Instant> {
+        match self.waits_since {
+            None => self.heard_at.checked_add(SILENCE_MAX),
+            Some(_) => None,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `vigil watch`: the status now, and again each time that it is another one.
+
+mod follow;
+mod look;
+
+use bstr::BString;
+use vigil_daemon::variables;
+use vigil_git::environment::Environment;
+
+use crate::inside;
+use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
+use crate::reply::Reply;
+use crate::say::say;
+
+#[derive(Clone, Copy)]
+enum Key {
+    Format,
+}
+
+const TABLE: Table<Key> = Table {
+    synopsis: "vigil watch [--format=json]",
+    headings: &[],
+    entries: &[Entry {
+        key: Key::Format,
+        short: None,
+        long: "format",
+        argument: Argument::Optional("format"),
+        negatable: true,
+        help: "print in the format 'json'",
+        is_own: false,
+    }],
+};
+
+/// Runs the command with what follows its name on the command line, and returns the exit code where it ends by itself.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
+    match prepare(arguments, environment) {
+        Ok((arguments, wants_daemon)) => follow::run(&arguments, environment, wants_daemon),
+        Err(reply) => say(&reply),
+    }
+}
+
+/// The command line of the status that is watched, and whether a daemon is wanted for that.
+fn prepare(
+    arguments: &[BString],
+    environment: &Environment,
+) -> Result<(Vec<BString>, bool), Reply> {
+    if arguments == ["--help"] {
+        return Err(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+    }
+    let mut is_json = false;
+    let others = parse(&TABLE, arguments, |Key::Format, given| {
+        is_json = inside::is_json(given)?;
+        Ok(())
+    })?;
+    if !others.is_empty() {
+        return Err(with_usage(&TABLE, b"too many arguments"));
+    }
+    let repository = inside::find(environment)?;
+    let configured = repository.config.boolean("vigil.daemon");
+    let configured = configured.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let format = match is_json {
+        true => "--format=json",
+        false => "--format=line",
+    };
+    let wants_daemon = !variables::is_off(environment) && configured != Some(false);
+    Ok((vec![format.into()], wants_daemon))
+}

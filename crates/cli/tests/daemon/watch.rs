@@ -1,0 +1,254 @@
+//! `vigil watch`: a line now, and one each time that the answer is another one.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::sandbox::{Sandbox, VIGIL, signal};
+
+/// How long something may take that needs no time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One that watches. It is killed when this is dropped.
+struct Watching {
+    child: Child,
+    /// `None` once nobody reads.
+    lines: Option<BufReader<ChildStdout>>,
+}
+
+impl Watching {
+    fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let lines = Some(lines);
+        Self { child, lines }
+    }
+
+    fn next(&mut self) -> String {
+        let mut line = String::new();
+        let lines = self.lines.as_mut().unwrap();
+        lines.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// The next line, of which there are no two like each other; it says `part`.
+    #[track_caller]
+    fn says(&mut self, part: &str) -> String {
+        let line = self.next();
+        assert!(line.contains(part), "{part:?} is not in {line:?}");
+        line
+    }
+
+    fn signal(&self, which: Signal) {
+        signal(i32::try_from(self.child.id()).unwrap(), which);
+    }
+
+    /// How it ended, and all that it said on standard error.
+    fn end(mut self) -> (ExitStatus, String) {
+        let mut errors = String::new();
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut errors).unwrap();
+        (self.child.wait().unwrap(), errors)
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Sandbox {
+    fn watch(&self, folder: &str, arguments: &[&str]) -> Watching {
+        Watching::start(self.command(VIGIL, folder, &[&["watch"], arguments].concat()))
+    }
+
+    /// Of one who looks by himself.
+    fn watch_alone(&self, folder: &str) -> Watching {
+        let mut command = self.command(VIGIL, folder, &["watch"]);
+        command.env("VIGIL_NO_DAEMON", "1");
+        Watching::start(command)
+    }
+
+    fn says_now(&self, format: &str) -> String {
+        let output = self.vigil("work", &["status", &format!("--format={format}")]);
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+const CLEAN: &str =
+    "main ahead - behind - staged 0 unstaged 0 untracked 0 conflicted 0 stashes 0 action -\n";
+
+#[test]
+fn each_change_is_a_line_for_all_who_watch_and_nothing_else_is() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let mut lines = [
+        sandbox.watch("work", &[]),
+        sandbox.watch("work/dir", &[]),
+        sandbox.watch("work", &[]),
+    ];
+    let mut json = sandbox.watch("work", &["--format=json"]);
+    let mut all_say = |part: &str| {
+        for one in &mut lines {
+            let line = one.says(part);
+            assert_eq!(line, sandbox.says_now("line"));
+        }
+        let mut object = json.next();
+        while object != sandbox.says_now("json") {
+            // It tells of what the line leaves out, too.
+            object = json.next();
+        }
+    };
+    all_say(CLEAN);
+    sandbox.write("work/file", "changed\n");
+    all_say(" staged 0 unstaged 1 untracked 0 ");
+    // That makes no other answer.
+    sandbox.write("work/file", "changed again\n");
+    sandbox.write("work/.git/info/note", "");
+    sandbox.write("work/new", "");
+    all_say(" staged 0 unstaged 1 untracked 1 ");
+    sandbox.git_in("work", &["add", "-A"]);
+    all_say(" staged 2 unstaged 0 untracked 0 ");
+    sandbox.git_in("work", &["commit", "-qm", "second"]);
+    all_say(CLEAN);
+    sandbox.git_in("work", &["checkout", "-q", "-b", "side", "HEAD~"]);
+    all_say("side ahead - ");
+    sandbox.write("work/file", "otherwise\n");
+    sandbox.git_in("work", &["stash", "-q"]);
+    all_say(" stashes 1 action -");
+    let daemon = sandbox.described();
+    assert_eq!(daemon["connections"], 5, "{daemon}");
+}
+
+#[test]
+fn what_cannot_be_heard_of_is_looked_at() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    std::fs::hard_link(sandbox.path("work/file"), sandbox.path("outside")).unwrap();
+    let mut watching = sandbox.watch("work", &[]);
+    watching.says(" unstaged 0 ");
+    sandbox.write("outside", "changed\n");
+    watching.says(" unstaged 1 ");
+}
+
+#[test]
+fn a_daemon_that_is_killed_and_one_that_comes_cost_no_line() {
+    let sandbox = Sandbox::with_repository();
+    let first = sandbox.serve();
+    let mut watching = sandbox.watch("work", &[]);
+    watching.says(" untracked 0 ");
+    drop(first);
+    sandbox.write("work/one", "");
+    watching.says(" untracked 1 ");
+    // It started another one, or would have.
+    sandbox.daemon(&["start"]);
+    let deadline = Instant::now() + PATIENCE;
+    while sandbox.described()["connections"] != 2 {
+        assert!(Instant::now() < deadline, "it does not connect again");
+        std::thread::yield_now();
+    }
+    sandbox.write("work/two", "");
+    watching.says(" untracked 2 ");
+    watching.signal(Signal::INT);
+    let (status, errors) = watching.end();
+    assert_eq!((status.signal(), errors.as_str()), (Some(2), ""));
+    sandbox.daemon(&["stop"]);
+}
+
+#[test]
+fn one_that_is_halted_costs_no_line() {
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    let mut command = sandbox.command(VIGIL, "work", &["watch"]);
+    command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+    let mut watching = Watching::start(command);
+    watching.says(" untracked 0 ");
+    serving.signal(Signal::STOP);
+    sandbox.write("work/one", "");
+    watching.says(" untracked 1 ");
+    serving.signal(Signal::CONT);
+    sandbox.write("work/two", "");
+    watching.says(" untracked 2 ");
+}
+
+#[test]
+fn it_starts_a_daemon_where_one_is_wanted() {
+    let sandbox = Sandbox::with_repository();
+    let mut alone = sandbox.watch_alone("work");
+    alone.says(CLEAN);
+    sandbox.git_in("work", &["config", "vigil.daemon", "false"]);
+    let mut unwanted = sandbox.watch("work", &[]);
+    unwanted.says(CLEAN);
+    sandbox.write("work/one", "");
+    unwanted.says(" untracked 1 ");
+    alone.says(" untracked 1 ");
+    assert!(sandbox.daemons().is_empty());
+    sandbox.git_in("work", &["config", "--unset", "vigil.daemon"]);
+    let mut wanted = sandbox.watch("work", &[]);
+    wanted.says(" untracked 1 ");
+    let deadline = Instant::now() + PATIENCE;
+    while sandbox.daemons().is_empty() {
+        assert!(Instant::now() < deadline, "it starts none");
+        std::thread::yield_now();
+    }
+    sandbox.write("work/two", "");
+    wanted.says(" untracked 2 ");
+    alone.says(" untracked 2 ");
+    alone.signal(Signal::TERM);
+    let (status, errors) = alone.end();
+    assert_eq!((status.signal(), errors.as_str()), (Some(15), ""));
+    drop(wanted);
+    sandbox.daemon(&["start"]);
+    sandbox.daemon(&["stop"]);
+}
+
+#[test]
+fn it_ends_when_nobody_reads_though_nothing_changes() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    for mut watching in [sandbox.watch("work", &[]), sandbox.watch_alone("work")] {
+        watching.says(CLEAN);
+        watching.lines = None;
+        let (status, errors) = watching.end();
+        assert_eq!(status.signal(), Some(13));
+        assert_eq!(errors, "");
+    }
+}
+
+#[test]
+fn where_there_is_no_repository_or_none_any_more_it_says_so_as_git_does() {
+    let sandbox = Sandbox::with_repository();
+    let git = |folder: &str| {
+        let output = sandbox
+            .command("git", folder, &["status"])
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    sandbox.write("elsewhere/file", "");
+    let (status, errors) = sandbox.watch("elsewhere", &[]).end();
+    assert_eq!((status.code(), errors), git("elsewhere"));
+    assert_eq!(status.code(), Some(128));
+    let _serving = sandbox.serve();
+    let mut told = sandbox.watch("work", &[]);
+    let mut alone = sandbox.watch_alone("work");
+    told.says(CLEAN);
+    alone.says(CLEAN);
+    std::fs::remove_dir_all(sandbox.path("work/.git")).unwrap();
+    for watching in [told, alone] {
+        let (status, errors) = watching.end();
+        assert_eq!((status.code(), errors), git("work"));
+    }
+}

@@ -1,0 +1,409 @@
+//! Those who are told each time that an answer changes: who asks the same is told the same, which is found out once.
+//!
+//! They cost no thread. The thread that works ahead finds the answer again once something was heard, and notes it here; those
+//! to whom it is news are woken, and whoever attends to their connection sends it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::ahead::{Ahead, Asked, Work};
+use crate::answers::Ground;
+use crate::protocol::{Response, StatusQuestion};
+
+/// How many may be told at a time.
+const SUBSCRIBERS_MAX: usize = 64;
+
+/// The most bytes of answers that wait for those who have not read the one before.
+const WAITING_MAX: usize = 32 << 20;
+
+/// How often an answer is found again though nothing was heard: it may rest on the user's own configuration,
+const LOOKS_EACH: Duration = Duration::from_secs(30);
+
+/// or on what cannot be heard of.
+const LOOKS_UNHEARD_EACH: Duration = Duration::from_secs(2);
+
+/// It takes no more than one part of so many of a core to look at what cannot be heard of,
+const UNHEARD_SHARE: u32 = 50;
+
+/// and one of so many to answer at all.
+const SHARE: u32 = 5;
+
+/// Those who are told.
+#[derive(Default)]
+pub(super) struct Subscribers {
+    inner: Mutex<Inner>,
+    digests: RandomState,
+}
+
+#[derive(Default)]
+struct Inner {
+    topics: Vec<Topic>,
+    next: u64,
+    rests_until: Option<Instant>,
+}
+
+/// A question that one or more are told about.
+struct Topic {
+    question: StatusQuestion,
+    ahead: Ahead,
+    /// When the answer is found again, though nothing was heard.
+    looks_at: Instant,
+    /// The digest of the answer,
+    digest: u64,
+    /// and that itself as a frame, as long as there is one who has not been told.
+    frame: Option<Arc<Vec<u8>>>,
+    /// That is the last word.
+    is_over: bool,
+    subscribers: HashMap<u64, Subscriber>,
+}
+
+struct Subscriber {
+    /// Its connection.
+    connection: u64,
+    /// The digest of what it was told last.
+    told: u64,
+}
+
+/// One who is told, as long as this is kept.
+pub(super) struct Subscription {
+    subscribers: Arc<Subscribers>,
+    id: u64,
+}
+
+/// What there is to tell.
+pub(super) struct News {
+    pub(super) frame: Arc<Vec<u8>>,
+    /// Nothing comes after it.
+    pub(super) is_last: bool,
+}
+
+/// An answer that is being found again.
+pub(super) struct Search {
+    pub(super) question: StatusQuestion,
+    work: Work,
+    began_at: Instant,
+}
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) frame: Vec<u8>,
+    /// It is an answer, and not the word that there is none.
+    pub(super) is_answer: bool,
+    pub(super) ground: Ground,
+}
+
+impl Subscribers {
+    /// From now on the connection is told when `question` is answered otherwise than by `frame`, which it is told now and which
+    /// rests on `ground`. `None` where there are too many.
+    pub(super) fn add(
+        self: &Arc<Self>,
+        connection: u64,
+        question: &StatusQuestion,
+        frame: &[u8],
+        ground: Ground,
+    ) -> Option<Subscription> {
+        let now = Instant::now();
+        let told = self.digests.hash_one(frame);
+        let mut inner = self.inner.lock();
+        if inner.len() >= SUBSCRIBERS_MAX {
+            return None;
+        }
+        let id = inner.next;
+        inner.next = inner.next.wrapping_add(1);
+        let topics = &mut inner.topics;
+        let known = topics
+            .iter_mut()
+            .find(|topic| topic.question == *question && !topic.is_over);
+        let subscriber = Subscriber { connection, told };
+        match known {
+            Some(topic) => {
+                if topic.digest != told {
+                    // One of both is out of date.
+                    topic.looks_at = now;
+                }
+                topic.subscribers.insert(id, subscriber);
+            }
+            None => {
+                let mut topic = Topic {
+                    question: question.clone(),
+                    ahead: Ahead::default(),
+                    looks_at: now,
+                    digest: told,
+                    frame: None,
+                    is_over: false,
+                    subscribers: HashMap::from([(id, subscriber)]),
+                };
+                topic.ahead.asked(Asked::Status(question.clone()), now);
+                topic.rest_on(ground, Duration::ZERO, now);
+                topics.push(topic);
+            }
+        }
+        drop(inner);
+        Some(Subscription {
+            subscribers: self.clone(),
+            id,
+        })
+    }
+
+    /// Whether there is nobody.
+    pub(super) fn is_empty(&self) -> bool {
+        self.inner.lock().topics.is_empty()
+    }
+
+    /// The next answer that is to be found again; or when the next one is, if there is any.
+    pub(super) fn next(&self, now: Instant) -> Result<Search, Option<Instant>> {
+        let mut inner = self.inner.lock();
+        let rests_until = inner.rests_until;
+        let mut first: Option<(Instant, &mut Topic)> = None;
+        for topic in inner.topics.iter_mut().filter(|topic| !topic.is_over) {
+            let at = topic.due_at(now);
+            if first.as_ref().is_none_or(|(first, _)| at < *first) {
+                first = Some((at, topic));
+            }
+        }
+        let (at, topic) = first.ok_or(None)?;
+        let at = rests_until.map_or(at, |until| at.max(until));
+        if at > now {
+            return Err(Some(at));
+        }
+        Ok(Search {
+            question: topic.question.clone(),
+            work: topic.ahead.begin(now),
+            began_at: now,
+        })
+    }
+
+    /// Notes what was `found`. Returns the connections to which it is news.
+    pub(super) fn note(&self, search: Search, found: Found) -> Vec<u64> {
+        let now = Instant::now();
+        let digest = self.digests.hash_one(&found.frame[..]);
+        let cost = now.saturating_duration_since(search.began_at);
+        let mut inner = self.inner.lock();
+        inner.rests_until = now.checked_add(cost.saturating_mul(SHARE));
+        let waiting: usize = inner.topics.iter().map(Topic::waiting).sum();
+        let topics = &mut inner.topics;
+        let Some(topic) = topics
+            .iter_mut()
+            .find(|topic| topic.question == search.question && !topic.is_over)
+        else {
+            return Vec::new();
+        };
+        topic.ahead.finish(search.work, now);
+        topic.rest_on(found.ground, cost, now);
+        topic.digest = digest;
+        topic.is_over = !found.is_answer;
+        topic.frame = None;
+        let behind: Vec<u64> = topic.behind().map(|one| one.connection).collect();
+        if !behind.is_empty() {
+            let fits = waiting.saturating_add(found.frame.len()) <= WAITING_MAX;
+            topic.is_over |= !fits;
+            topic.frame = Some(Arc::new(match fits {
+                true => found.frame,
+                false => Response::Yourself("too much waits to be read".into()).to_frame(),
+            }));
+        }
+        behind
+    }
+}
+
+impl Inner {
+    fn len(&self) -> usize {
+        let topics = self.topics.iter();
+        topics.map(|topic| topic.subscribers.len()).sum()
+    }
+}
+
+impl Topic {
+    /// From now on the answer rests on `ground`; it took `cost` to find.
+    fn rest_on(&mut self, ground: Ground, cost: Duration, now: Instant) {
+        self.ahead.answered(ground.heard);
+        let rest = match ground.is_all {
+            true => LOOKS_EACH,
+            false => LOOKS_UNHEARD_EACH.max(cost.saturating_mul(UNHEARD_SHARE)),
+        };
+        self.looks_at = now.checked_add(rest).unwrap_or(now);
+    }
+
+    fn due_at(&mut self, now: Instant) -> Instant {
+        self.ahead.is_waited_for(now);
+        let heard = self.ahead.due_at(now);
+        heard.map_or(self.looks_at, |at| at.min(self.looks_at))
+    }
+
+    fn behind(&self) -> impl Iterator<Item = &Subscriber> {
+        let all = self.subscribers.values();
+        all.filter(|one| self.is_over || one.told != self.digest)
+    }
+
+    /// How many bytes wait.
+    fn waiting(&self) -> usize {
+        self.frame.as_ref().map_or(0, |frame| frame.len())
+    }
+}
+
+impl Subscription {
+    /// Whether there is something to tell.
+    pub(super) fn has_news(&self) -> bool {
+        self.with_topic(|topic, id| topic.news_for(id).is_some())
+            .unwrap_or_default()
+    }
+
+    /// What there is to tell, once.
+    pub(super) fn take_news(&self) -> Option<News> {
+        self.with_topic(|topic, id| {
+            let frame = topic.news_for(id)?;
+            if let Some(one) = topic.subscribers.get_mut(&id) {
+                one.told = topic.digest;
+            }
+            if topic.behind().next().is_none() {
+                topic.frame = None;
+            }
+            Some(News {
+                frame,
+                is_last: topic.is_over,
+            })
+        })?
+    }
+
+    fn with_topic<T>(&self, act: impl FnOnce(&mut Topic, u64) -> T) -> Option<T> {
+        let mut inner = self.subscribers.inner.lock();
+        let mut topics = inner.topics.iter_mut();
+        let topic = topics.find(|topic| topic.subscribers.contains_key(&self.id))?;
+        Some(act(topic, self.id))
+    }
+}
+
+impl Topic {
+    fn news_for(&self, id: u64) -> Option<Arc<Vec<u8>>> {
+        let one = self.subscribers.get(&id)?;
+        let is_behind = self.is_over || one.told != self.digest;
+        self.frame.clone().filter(|_| is_behind)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut inner = self.subscribers.inner.lock();
+        for topic in &mut inner.topics {
+            topic.subscribers.remove(&self.id);
+        }
+        inner.topics.retain(|topic| !topic.subscribers.is_empty());
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscription")
+            .field("id", &self.id)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(name: &str) -> StatusQuestion {
+        StatusQuestion {
+            directory: format!("/{name}").into(),
+            ..StatusQuestion::default()
+        }
+    }
+
+    fn add(all: &Arc<Subscribers>, connection: u64, frame: &[u8]) -> Subscription {
+        let added = all.add(connection, &question("a"), frame, Ground::default());
+        added.unwrap()
+    }
+
+    /// Finds `frame`, once it is time to look; to whom that is news.
+    fn find(all: &Subscribers, frame: &[u8], is_answer: bool) -> Vec<u64> {
+        let mut now = Instant::now();
+        let search = loop {
+            match all.next(now) {
+                Ok(search) => break search,
+                Err(at) => now = at.unwrap(),
+            }
+        };
+        let ground = Ground::default();
+        let found = Found {
+            frame: frame.to_vec(),
+            is_answer,
+            ground,
+        };
+        all.note(search, found)
+    }
+
+    fn told(one: &Subscription) -> Option<(Vec<u8>, bool)> {
+        let had_news = one.has_news();
+        let news = one.take_news();
+        assert_eq!(had_news, news.is_some());
+        news.map(|news| (news.frame.to_vec(), news.is_last))
+    }
+
+    #[test]
+    fn each_is_told_of_what_is_news_to_it_once() {
+        let all = Arc::new(Subscribers::default());
+        let [one, two] = [1, 2].map(|connection| add(&all, connection, b"first"));
+        assert!(find(&all, b"first", true).is_empty());
+        assert_eq!((told(&one), told(&two)), (None, None));
+        let mut both = find(&all, b"second", true);
+        both.sort_unstable();
+        assert_eq!(both, [1, 2]);
+        assert_eq!(told(&one), Some((b"second".to_vec(), false)));
+        assert_eq!(told(&one), None);
+        // The other one has not read, and finds it as it was.
+        assert_eq!(find(&all, b"first", true), [1]);
+        assert_eq!(told(&two), None);
+        assert_eq!(told(&one), Some((b"first".to_vec(), false)));
+        assert!(all.inner.lock().topics[0].frame.is_none());
+        drop((one, two));
+        assert!(all.is_empty());
+    }
+
+    #[test]
+    fn one_that_comes_with_another_answer_has_it_found_again() {
+        let all = Arc::new(Subscribers::default());
+        let one = add(&all, 1, b"old");
+        let two = add(&all, 2, b"new");
+        assert!(all.next(Instant::now()).is_ok());
+        assert_eq!(find(&all, b"new", true), [1]);
+        assert_eq!(told(&one), Some((b"new".to_vec(), false)));
+        assert_eq!(told(&two), None);
+    }
+
+    #[test]
+    fn the_last_word_is_told_and_ends_it() {
+        let all = Arc::new(Subscribers::default());
+        let one = add(&all, 1, b"answer");
+        assert_eq!(find(&all, b"yourself", false), [1]);
+        assert_eq!(told(&one), Some((b"yourself".to_vec(), true)));
+        assert!(matches!(all.next(Instant::now()), Err(None)));
+        // Whoever comes then begins anew.
+        let _two = add(&all, 2, b"answer");
+        assert!(matches!(all.next(Instant::now()), Err(Some(_))));
+    }
+
+    #[test]
+    fn they_are_so_many_and_what_waits_for_them_is_so_much() {
+        let all = Arc::new(Subscribers::default());
+        let mut many: Vec<Subscription> = (0..SUBSCRIBERS_MAX as u64)
+            .map(|connection| add(&all, connection, b"answer"))
+            .collect();
+        let one_more = |all: &Arc<Subscribers>| {
+            let more = all.add(99, &question("b"), b"answer", Ground::default());
+            more.is_some()
+        };
+        assert!(!one_more(&all));
+        many.pop();
+        assert!(one_more(&all));
+        let much = vec![0; WAITING_MAX + 1];
+        assert_eq!(find(&all, &much, true).len(), SUBSCRIBERS_MAX - 1);
+        let (frame, is_last) = told(&many[0]).unwrap();
+        assert!(frame.len() < 100 && is_last);
+    }
+}
