@@ -5,12 +5,14 @@
 
 mod ahead;
 mod answers;
+pub mod audit;
 pub mod client;
 mod declined;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gitstatusd;
+mod log;
 mod panics;
 pub mod place;
 pub mod protocol;

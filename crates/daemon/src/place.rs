@@ -19,6 +19,8 @@ use vigil_linux::errno;
 use vigil_linux::lock::Locked;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
+use crate::log::Log;
+
 /// The name of the socket in the folder.
 pub const SOCKET: &str = "daemon.sock";
 /// The name of the file that whoever serves has locked.
@@ -241,6 +243,11 @@ impl Folder {
     /// It was noted, and cannot be removed.
     pub fn forget_slow(&self, _: &Lock) -> Result<(), Errno> {
         self.remove(SLOW)
+    }
+
+    /// What is logged in it.
+    pub(crate) fn log(&self) -> Result<Log, Errno> {
+        Ok(Log::new(rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?))
     }
 
     /// Which socket is there by its name, if one is.

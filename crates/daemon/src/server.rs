@@ -25,6 +25,7 @@ use self::connection::Connection;
 use self::conversation::Host;
 use self::workers::Workers;
 use crate::answers::StatusWriter;
+use crate::audit::Auditor;
 use crate::panics;
 use crate::place::{Folder, Lock, SocketId};
 use crate::stream::timespec;
@@ -56,6 +57,15 @@ struct Entrance {
     is_lent: bool,
 }
 
+/// How often what is done unasked.
+#[derive(Clone, Copy, Debug)]
+pub struct Rhythm {
+    /// How long whatever nobody asks for is kept.
+    pub idle_max: Duration,
+    /// How long it is between two samples of what is kept, which are compared with what is there.
+    pub sample_rest: Duration,
+}
+
 /// A daemon that can be asked.
 pub struct Server {
     entrance: Entrance,
@@ -78,7 +88,7 @@ impl Server {
         lock: Lock,
         lent: Option<OwnedFd>,
         writer: Box<dyn StatusWriter>,
-        idle_max: Duration,
+        rhythm: Rhythm,
     ) -> Result<Self, ServeError> {
         panics::silence();
         memory::free_for_others();
@@ -95,14 +105,15 @@ impl Server {
             id: folder.socket(),
             is_lent,
         };
-        let host = Host::new(writer, rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
+        let auditor = Auditor::new(folder.log()?, rhythm.sample_rest);
+        let host = Host::new(writer, rustix::io::fcntl_dupfd_cloexec(&ends, 3)?, auditor)?;
         Ok(Self {
             entrance,
             folder,
             lock,
             ends,
             host: Arc::new(host),
-            idle_max,
+            idle_max: rhythm.idle_max,
         })
     }
 
@@ -138,7 +149,7 @@ impl Server {
         // Without it each question finds its own work to do.
         let _ = Builder::new()
             .name("ahead".to_owned())
-            .spawn(move || work_ahead::run(host.answers(), &|| host.tell_subscribers()));
+            .spawn(move || work_ahead::run(host.answers(), &|| host.look_around()));
         let round = ROUND.min(self.idle_max);
         let mut looked_at = Instant::now();
         loop {

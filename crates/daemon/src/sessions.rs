@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
+use vigil_engine::session::audit::{Audit, Extent};
 use vigil_engine::session::{Session, Still, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
@@ -54,6 +55,18 @@ pub(crate) struct Slot {
     pub(crate) statistics: Statistics,
     /// What is done before it is asked.
     pub(crate) ahead: Mutex<Ahead>,
+    audited: Mutex<Audited>,
+}
+
+/// What came of doubting what is known of one working copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Audited {
+    /// With which file the next sample begins.
+    pub(crate) next: u32,
+    /// How often it was compared.
+    pub(crate) audits: u64,
+    /// How often something differed, in all.
+    pub(crate) differences: u64,
 }
 
 /// What is known of one working copy.
@@ -164,6 +177,8 @@ impl Sessions {
                 last_us: micros(summary.last),
                 asked_s: summary.idle.as_secs(),
                 ahead: slots.iter().map(|slot| slot.ahead.lock().done()).sum(),
+                audits: slots.iter().map(|slot| slot.audited().audits).sum(),
+                differences: slots.iter().map(|slot| slot.audited().differences).sum(),
                 scanned: report.map_or_else(Vec::new, |report| report.looked_at),
             }
         });
@@ -232,6 +247,51 @@ impl Slot {
         self.ahead.lock().answered(session.heard());
         kept.session = Some(session);
         answer
+    }
+
+    /// The top of its working tree, once that is known.
+    pub(crate) fn path(&self) -> Option<BString> {
+        let top = self.top.get()?;
+        Some(BString::from(top.clone().into_os_string().into_vec()))
+    }
+
+    /// What came of doubting what is known until now.
+    pub(crate) fn audited(&self) -> Audited {
+        *self.audited.lock()
+    }
+
+    /// Compares what is known with what is there, and forgets it if that differs. `None` where nothing is known, or others are
+    /// being answered for `patience` or longer.
+    ///
+    /// # Errors
+    /// It cannot be compared, and why.
+    pub(crate) fn audit(
+        &self,
+        extent: Extent,
+        patience: Duration,
+    ) -> Option<Result<Audit, BString>> {
+        let mut kept = self.kept.try_lock_for(patience)?;
+        kept.session.as_ref()?;
+        let gone = || Err(Declined::Question("it is set up otherwise by now".into()));
+        let audited = self.answer(&mut kept, gone, |session, _| {
+            let audit = session.audit(extent);
+            // It is not the fault of what is known.
+            audit.map_err(|error| Declined::Question(error.to_string().into()))
+        });
+        let audit = match audited {
+            Ok(audit) => audit,
+            Err(declined) => return Some(Err(declined.reason().clone())),
+        };
+        if !audit.differences.is_empty() {
+            kept.session = None;
+        }
+        drop(kept);
+        let mut counts = self.audited.lock();
+        let differences = audit.differences.len() as u64;
+        counts.audits = counts.audits.saturating_add(1);
+        counts.differences = counts.differences.saturating_add(differences);
+        counts.next = audit.next;
+        Some(Ok(audit))
     }
 
     /// What is watched for it, unless it is being asked about.

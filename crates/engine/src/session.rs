@@ -9,6 +9,7 @@
 
 mod assemble;
 mod attribute_blobs;
+pub mod audit;
 mod changes;
 pub mod checkup;
 mod collapsed;

@@ -8,6 +8,7 @@
 //! nested repository is, it asks a [`System`].
 
 mod cache;
+mod differences;
 mod entries;
 mod filter;
 mod findings;
@@ -35,6 +36,7 @@ use vigil_model::tracked::Tracked;
 
 use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
+pub use differences::{Disagreement, Saw};
 pub use filter::{DirMatch, PathFilter};
 pub use findings::{Findings, Observed, Unseen};
 pub use focus::Focus;

@@ -67,6 +67,11 @@ impl Journal {
         Position(self.last)
     }
 
+    /// The number of the last change of the entry at `path`, if that is known.
+    pub(crate) fn last_of(&self, path: &BStr) -> Option<Position> {
+        self.numbers.get(path.as_bytes()).copied().map(Position)
+    }
+
     /// Takes in that the entry at `path` changed.
     pub(crate) fn add_path(&mut self, path: &BStr) {
         self.add(path, Kind::Entry);
@@ -157,6 +162,8 @@ mod tests {
         assert_eq!(paths(&journal.since(begin)), ["a", "b"]);
         assert_eq!(paths(&journal.since(first)), ["a", "b"]);
         assert_eq!(paths(&journal.since(second)), ["a"]);
+        assert_eq!(journal.last_of("b".into()), Some(second));
+        assert_eq!(journal.last_of("c".into()), None);
         assert!(journal.since(journal.end()).is_empty());
     }
 

@@ -188,6 +188,12 @@ impl WatchedTree {
         self.watcher.inner.lock().end(self.id)
     }
 
+    /// The position at which the entry at `path` changed last, by what was heard until now and is still known.
+    pub fn heard_of(&self, path: &BStr) -> Option<Position> {
+        let inner = self.watcher.inner.lock();
+        inner.forest.journal(self.id)?.last_of(path)
+    }
+
     /// How many of its folders are watched.
     pub fn watches(&self) -> usize {
         self.watcher.inner.lock().forest.watches_of(self.id)

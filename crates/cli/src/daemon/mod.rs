@@ -1,5 +1,6 @@
 //! `vigil daemon`: the user's daemon, started, stopped, and shown.
 
+mod audit;
 mod lent;
 mod others;
 mod run;
@@ -17,7 +18,8 @@ vigil daemon run
    or: vigil daemon start
    or: vigil daemon stop
    or: vigil daemon restart
-   or: vigil daemon status [--json]";
+   or: vigil daemon status [--json]
+   or: vigil daemon audit";
 
 /// The options of `vigil daemon status`.
 #[derive(Clone, Copy)]
@@ -87,6 +89,10 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         b"restart" => {
             plain(arguments)?;
             Ok(others::restart(environment))
+        }
+        b"audit" => {
+            plain(arguments)?;
+            Ok(audit::run(environment))
         }
         b"-h" | b"--help" => Ok(Reply::printed(usage(&STATUS, Audience::Everyone), 0)),
         [b'-', ..] => Err(parse(&STATUS, std::slice::from_ref(command), |_, _| Ok(()))

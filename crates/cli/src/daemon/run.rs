@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
+use vigil_daemon::audit::SAMPLE_REST;
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::place::{Folder, Lock, Place};
 use vigil_daemon::protocol::{Request, Response, is_older, program};
-use vigil_daemon::server::{IDLE_MAX, Server};
+use vigil_daemon::server::{IDLE_MAX, Rhythm, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
@@ -46,11 +47,15 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     };
     let folder = place.make().map_err(|error| refused(&error.to_string()))?;
     let lock = lock(environment, &folder)?;
-    let idle_max = environment
-        .get("VIGIL_DAEMON_IDLE_S")
-        .and_then(|value| value.to_str().ok()?.parse().ok())
-        .map_or(IDLE_MAX, Duration::from_secs);
-    let server = Server::new(folder, lock, lent, Box::new(Kept), idle_max);
+    let seconds = |name: &str| {
+        let value = environment.get(name)?;
+        Some(Duration::from_secs(value.to_str().ok()?.parse().ok()?))
+    };
+    let rhythm = Rhythm {
+        idle_max: seconds("VIGIL_DAEMON_IDLE_S").unwrap_or(IDLE_MAX),
+        sample_rest: seconds("VIGIL_DAEMON_SAMPLE_S").unwrap_or(SAMPLE_REST),
+    };
+    let server = Server::new(folder, lock, lent, Box::new(Kept), rhythm);
     let server = server.map_err(|error| refused(&error.to_string()))?;
     let line = format!(
         "serving on {} as pid {}\n",

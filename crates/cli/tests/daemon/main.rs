@@ -4,6 +4,7 @@
 #![allow(clippy::panic, reason = "all of this is tests")]
 #![allow(clippy::indexing_slicing, reason = "all of this is tests")]
 
+mod audit;
 mod doors;
 mod ends;
 mod faults;

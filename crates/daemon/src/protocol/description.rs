@@ -51,6 +51,10 @@ pub struct RepositoryDescription {
     pub asked_s: u64,
     /// How often its answers were found out again before anybody asked.
     pub ahead: u64,
+    /// How often what is kept of it was compared with what is there,
+    pub audits: u64,
+    /// and how much of it differed, in all.
+    pub differences: u64,
     /// What is looked at for each question, as a path from the top of the working tree, and why. It need not be all.
     pub scanned: Vec<(BString, BString)>,
 }
@@ -114,6 +118,8 @@ impl RepositoryDescription {
         fields.number(7, self.last_us);
         fields.number(8, self.asked_s);
         fields.number(10, self.ahead);
+        fields.number(20, self.audits);
+        fields.number(21, self.differences);
         for (path, reason) in &self.scanned {
             fields.nested(9, |fields| {
                 fields.text(1, path);
@@ -136,6 +142,8 @@ impl RepositoryDescription {
                 8 => repository.asked_s = number(value)?,
                 9 => repository.scanned.push(read_scanned(value)?),
                 10 => repository.ahead = number(value)?,
+                20 => repository.audits = number(value)?,
+                21 => repository.differences = number(value)?,
                 _ => {}
             }
             Some(())
@@ -217,6 +225,8 @@ mod tests {
                     last_us: 16,
                     asked_s: 17,
                     ahead: 7,
+                    audits: 4,
+                    differences: 1,
                     scanned: vec![("dir".into(), "why".into()), ("".into(), "".into())],
                 },
                 RepositoryDescription::default(),

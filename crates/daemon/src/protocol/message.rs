@@ -20,6 +20,7 @@ const DESCRIBE: u8 = 4;
 const STATUS: u8 = 5;
 const PROMPT: u8 = 6;
 const WATCH: u8 = 10;
+const AUDIT: u8 = 11;
 const WELCOME: u8 = 65;
 const REFUSED: u8 = 66;
 const DONE: u8 = 67;
@@ -39,6 +40,8 @@ pub enum Request {
     Stop,
     /// How it is.
     Describe,
+    /// To compare all that it keeps with what is there.
+    Audit,
     /// What `vigil status` says.
     Status(StatusQuestion),
     /// What gitstatusd says.
@@ -93,6 +96,7 @@ impl Request {
             Self::Ping => PING,
             Self::Stop => STOP,
             Self::Describe => DESCRIBE,
+            Self::Audit => AUDIT,
             Self::Status(question) => {
                 status(&mut body, question);
                 STATUS
@@ -148,6 +152,7 @@ impl Request {
                 PING => Self::Ping,
                 STOP => Self::Stop,
                 DESCRIBE => Self::Describe,
+                AUDIT => Self::Audit,
                 STATUS => Self::Status(read_status(body)?),
                 WATCH => Self::Watch(read_status(body)?),
                 PROMPT => Self::Prompt(read_prompt(body)?),
@@ -399,6 +404,7 @@ mod tests {
             Request::Ping,
             Request::Stop,
             Request::Describe,
+            Request::Audit,
             Request::Status(StatusQuestion {
                 arguments: vec!["-s".into(), BString::from(b"a\xffb".to_vec()), "".into()],
                 directory: "/a b".into(),

@@ -14,6 +14,7 @@ use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::answers::{Answers, Ground, StatusWriter};
+use crate::audit::Auditor;
 use crate::panics;
 use crate::protocol::{
     Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
@@ -31,6 +32,7 @@ pub(super) struct Host {
     statistics: Statistics,
     connections: Connections,
     subscribers: Arc<Subscribers>,
+    auditor: Auditor,
     view: Option<BString>,
     is_tidying: AtomicBool,
     ends: OwnedFd,
@@ -41,12 +43,17 @@ impl Host {
     ///
     /// # Errors
     /// The system.
-    pub(super) fn new(writer: Box<dyn StatusWriter>, ends: OwnedFd) -> Result<Self, Errno> {
+    pub(super) fn new(
+        writer: Box<dyn StatusWriter>,
+        ends: OwnedFd,
+        auditor: Auditor,
+    ) -> Result<Self, Errno> {
         Ok(Self {
             answers: Answers::new(writer),
             statistics: Statistics::new(),
             connections: Connections::new()?,
             subscribers: Arc::default(),
+            auditor,
             view: view::of_process(),
             is_tidying: AtomicBool::new(false),
             ends,
@@ -163,6 +170,7 @@ impl Host {
                 let description = Response::Description(self.describe());
                 return connection.send(description.to_frame());
             }
+            Request::Audit => return connection.send(self.audit().to_frame()),
             Request::Status(_) | Request::Prompt(_) | Request::Watch(_) if !is_alike => {
                 let elsewhere = Response::Yourself("files are seen otherwise here".into());
                 self.statistics.note(start, false);
@@ -222,9 +230,42 @@ impl Host {
         sent
     }
 
+    /// Compares all that is kept with what is there.
+    fn audit(&self) -> Response {
+        let report = self.auditor.all(self.answers.sessions());
+        if report.differences > 0 {
+            self.doubt();
+        }
+        Response::Answer {
+            stdout: report.text,
+            stderr: Vec::new(),
+            code: u8::from(report.differences > 0),
+        }
+    }
+
+    /// Something that was kept was wrong: those who were told of it may have been told the wrong thing.
+    fn doubt(&self) {
+        self.subscribers.doubt();
+        if let Some(watcher) = self.answers.watcher() {
+            watcher.wake();
+        }
+    }
+
+    /// Tells subscribers of changes, and then looks for what differs from what is kept, a little, while nobody asks. Returns when
+    /// there is more to do, if that is known.
+    pub(super) fn look_around(&self) -> Option<Instant> {
+        let idle = self.statistics.summary().idle;
+        let sampled = panics::catch(|| self.auditor.sample(self.answers.sessions(), idle));
+        let (differs, next) = sampled.unwrap_or_default();
+        if differs {
+            self.doubt();
+        }
+        self.tell_subscribers().into_iter().chain(next).min()
+    }
+
     /// Finds the answers again that may have changed, and has those told who want to know. Returns when there is more to do, if
     /// that is known.
-    pub(super) fn tell_subscribers(&self) -> Option<Instant> {
+    fn tell_subscribers(&self) -> Option<Instant> {
         loop {
             let search = match self.subscribers.next(Instant::now()) {
                 Ok(search) => search,

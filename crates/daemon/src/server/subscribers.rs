@@ -150,6 +150,14 @@ impl Subscribers {
         })
     }
 
+    /// Any answer may be another one, though nothing was heard.
+    pub(super) fn doubt(&self) {
+        let now = Instant::now();
+        for topic in &mut self.inner.lock().topics {
+            topic.looks_at = now;
+        }
+    }
+
     /// Whether there is nobody.
     pub(super) fn is_empty(&self) -> bool {
         self.inner.lock().topics.is_empty()

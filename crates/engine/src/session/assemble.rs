@@ -57,13 +57,16 @@ pub(super) struct Part {
     pub(super) tracked_enough: usize,
     /// How many untracked paths are enough; with 0 none is looked for.
     pub(super) untracked_enough: usize,
+    /// Nothing that was seen or heard of before is believed, nor what is found kept.
+    pub(super) is_afresh: bool,
 }
 
 impl Part {
-    const ALL: Self = Self {
+    pub(super) const ALL: Self = Self {
         focus: None,
         tracked_enough: usize::MAX,
         untracked_enough: usize::MAX,
+        is_afresh: false,
     };
 }
 
@@ -470,7 +473,8 @@ impl Session {
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
         };
-        let is_watched = self.watched.is_some()
+        let is_watched = !part.is_afresh
+            && self.watched.is_some()
             && pathspec.is_empty()
             && state.written_sparse.is_none()
             && SourceTree::of(&self.repository).is_none();
@@ -493,7 +497,10 @@ impl Session {
                 tracked_enough: watch.map_or(part.tracked_enough, |_| usize::MAX),
                 untracked_enough: watch.map_or(part.untracked_enough, |_| usize::MAX),
                 threads_max: request.threads_max.or(self.settings.threads_max),
-                memory: state.memory.as_ref().filter(|_| pathspec.is_empty()),
+                memory: state
+                    .memory
+                    .as_ref()
+                    .filter(|_| pathspec.is_empty() && !part.is_afresh),
                 watch,
                 progress: request.progress.as_deref(),
             }

@@ -249,6 +249,7 @@ impl Session {
             focus: None,
             tracked_enough: enough.unstaged,
             untracked_enough: enough.untracked,
+            ..Part::ALL
         };
         let found = self.look(request, &part)?;
         if enough.unstaged > 0 {
@@ -289,6 +290,7 @@ impl Session {
             focus: Some(Focus::new(&state.tracked, tracked, untracked)),
             tracked_enough,
             untracked_enough,
+            ..Part::ALL
         })
     }
 

@@ -9,7 +9,7 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
-use vigil_scan::{Findings, Focus, Known, Unheard, Watch};
+use vigil_scan::{Disagreement, Findings, Focus, Known, Unheard, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
@@ -139,6 +139,44 @@ impl WatchedFindings {
             });
         }
         Ok(findings)
+    }
+
+    /// The numbers of the questions of which something is known.
+    pub(super) fn questions(&self) -> Vec<u32> {
+        let kept = self.kept.iter();
+        kept.map(|kept| kept.grounds.question).collect()
+    }
+
+    /// Where what is known for `question` differs from what was just `found` in `focus`, or everywhere; each with how many changes
+    /// were heard of, and the last one of its path. `None` where something changed since it was known.
+    pub(super) fn compare(
+        &self,
+        question: u32,
+        tracked: &Tracked,
+        focus: Option<&Focus>,
+        found: &Findings,
+    ) -> Option<Vec<(Disagreement, u64, Option<u64>)>> {
+        let mut all = self.kept.iter();
+        let (Some(kept), Some((_, tree))) = (
+            all.find(|kept| kept.grounds.question == question),
+            self.tree.as_ref(),
+        ) else {
+            return Some(Vec::new());
+        };
+        let (changes, position) = tree.changes_since(kept.position);
+        if !changes.is_empty() {
+            return None;
+        }
+        let differences = kept.known.differences(tracked, focus, found);
+        let heard_of = |path: &BStr| {
+            let path = path.strip_suffix(b"/").unwrap_or(path);
+            tree.heard_of(path.into()).map(Position::number)
+        };
+        let differences = differences.into_iter().map(|difference| {
+            let heard_of_path = heard_of(difference.path.as_ref());
+            (difference, position.number(), heard_of_path)
+        });
+        Some(differences.collect())
     }
 
     /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for

@@ -61,6 +61,8 @@ struct Repository<'a> {
     last_us: u64,
     asked_s: u64,
     ahead: u64,
+    audits: u64,
+    differences: u64,
     scanned: Vec<Scanned<'a>>,
 }
 
@@ -77,6 +79,8 @@ impl<'a> Repository<'a> {
             last_us: repository.last_us,
             asked_s: repository.asked_s,
             ahead: repository.ahead,
+            audits: repository.audits,
+            differences: repository.differences,
             scanned: scanned
                 .map(|(path, reason)| Scanned {
                     path: Text::of(path),
@@ -114,7 +118,7 @@ mod tests {
         let want = concat!(
             r#"{"schema":1,"pid":7,"version":"1.2.3","running_s":0,"connections":0,"files":3,"watches":0,"memory":0,"#,
             r#""questions":9,"declined":0,"median_us":0,"last_us":0,"repositories":[{"path":"/a","files":3,"watches":null,"#,
-            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"scanned":[{"path":"dir","reason":"why"}]}]}"#,
+            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"audits":0,"differences":0,"scanned":[{"path":"dir","reason":"why"}]}]}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);

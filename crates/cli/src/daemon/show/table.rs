@@ -56,6 +56,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
                     };
                     bytes!["looked at each time: ", path, " (", shown(reason), ")"].into()
                 })
+                .chain(differences(repository.differences))
                 .collect(),
         });
     }
@@ -98,6 +99,12 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         }
     }
     out
+}
+
+/// That something was kept wrong, if that is so.
+fn differences(count: u64) -> Option<BString> {
+    let text = format!("found wrong and forgotten: {count} (daemon.log beside the socket)");
+    (count > 0).then(|| text.into())
 }
 
 /// `text` as a terminal may have it: what would move its cursor is quoted, as git quotes paths.
@@ -151,6 +158,7 @@ mod tests {
             ("a b".into(), "other file system".into()),
             ("".into(), "why".into()),
         ];
+        odd.differences = 2;
         let daemon = Description {
             pid: 7,
             program: "1.2.3 4.5.6".into(),
@@ -172,6 +180,7 @@ files  watches   memory  questions    median      last    asked  repository
  4000        7  1.5 MiB          2  1.500 ms  0.090 ms  1 h ago  "/odd\nname"
     looked at each time: a b (other file system)
     looked at each time: . (why)
+    found wrong and forgotten: 2 (daemon.log beside the socket)
  4003       12  5.0 MiB          4  1.500 ms  0.090 ms           total
 "#;
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);

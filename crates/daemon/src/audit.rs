@@ -1,0 +1,210 @@
+//! Doubt: what is kept of working copies is compared with what is there. A difference is healed, counted and logged.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use bstr::{BString, ByteSlice};
+use parking_lot::Mutex;
+use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, Saw};
+use vigil_model::quote::{QuoteRule, append_quoted};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+
+use crate::log::Log;
+use crate::sessions::{Sessions, Slot};
+
+/// How long it is from one sample to the next, at least, and how long nobody must have asked, if nothing else is said.
+pub const SAMPLE_REST: Duration = Duration::from_secs(60);
+
+/// There is rest for so many times as long as a sample took: it takes less than a thousandth of a core.
+const REST: u32 = 2000;
+
+/// How long an audit waits for those who ask.
+const TURN_MAX: Duration = Duration::from_secs(10);
+
+/// How many differences of one working copy are named.
+const NAMED_MAX: usize = 100;
+
+/// Who doubts.
+pub(crate) struct Auditor {
+    log: Log,
+    rest: Duration,
+    turns: Mutex<Turns>,
+}
+
+#[derive(Default)]
+struct Turns {
+    /// How many samples were taken.
+    count: usize,
+    /// When the next one is.
+    next_at: Option<Instant>,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Report {
+    /// In sentences, a line each.
+    pub(crate) text: Vec<u8>,
+    /// How much differed.
+    pub(crate) differences: usize,
+}
+
+impl Auditor {
+    /// Takes a sample each `rest`.
+    pub(crate) fn new(log: Log, rest: Duration) -> Self {
+        Self {
+            log,
+            rest,
+            turns: Mutex::default(),
+        }
+    }
+
+    /// Compares all of it.
+    pub(crate) fn all(&self, sessions: &Sessions) -> Report {
+        let mut report = Report::default();
+        for slot in sessions.all() {
+            if let Some(audited) = slot.audit(Extent::All, TURN_MAX) {
+                let found = self.note(&slot, &audited);
+                report.text.extend(found.text);
+                report.differences = report.differences.saturating_add(found.differences);
+            }
+        }
+        if report.text.is_empty() {
+            report.text.extend_from_slice(b"nothing is kept\n");
+        }
+        report
+    }
+
+    /// Compares a sample if it is time, and nobody has asked for some time, which is now `idle`. Returns whether it differed, and
+    /// when the next one is due, if there will be anything to compare.
+    pub(crate) fn sample(&self, sessions: &Sessions, idle: Duration) -> (bool, Option<Instant>) {
+        let slots = sessions.all();
+        let start = Instant::now();
+        let mut turns = self.turns.lock();
+        if slots.is_empty() {
+            return (false, None);
+        }
+        let rested_at = turns.next_at.unwrap_or(start);
+        let still_at = start.checked_add(self.rest.saturating_sub(idle));
+        let due_at = still_at.map_or(rested_at, |at| at.max(rested_at));
+        if due_at > start {
+            return (false, Some(due_at));
+        }
+        let slot = slots.get(turns.count % slots.len());
+        turns.count = turns.count.wrapping_add(1);
+        let audited = slot.and_then(|slot| {
+            let extent = Extent::From(slot.audited().next);
+            Some((slot, slot.audit(extent, Duration::ZERO)?))
+        });
+        let differs = audited.is_some_and(|(slot, audited)| {
+            let report = self.note(slot, &audited);
+            report.differences > 0
+        });
+        let rest = self.rest.max(start.elapsed().saturating_mul(REST));
+        turns.next_at = Instant::now().checked_add(rest);
+        (differs, turns.next_at)
+    }
+
+    /// Logs how `slot` was found to differ, and says so.
+    fn note(&self, slot: &Slot, audited: &Result<Audit, BString>) -> Report {
+        let mut report = Report::default();
+        let path = slot.path();
+        let path = path.as_ref().map_or_else(|| "?".into(), shown);
+        let audit = match audited {
+            Ok(audit) => audit,
+            Err(reason) => {
+                let line = [&path[..], b": not compared: ", reason, b"\n"].concat();
+                report.text = line;
+                return report;
+            }
+        };
+        report.differences = audit.differences.len();
+        report.text.extend_from_slice(&path);
+        let line = format!(
+            ": {} files for {} questions, {} differences",
+            audit.files, audit.questions, report.differences,
+        );
+        report.text.extend_from_slice(line.as_bytes());
+        if audit.unsettled > 0 {
+            let line = format!("; for {} it changed at each try", audit.unsettled);
+            report.text.extend_from_slice(line.as_bytes());
+        }
+        report.text.push(b'\n');
+        let mut log = Vec::new();
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let time = time.unwrap_or_default().as_secs();
+        for difference in audit.differences.iter().take(NAMED_MAX) {
+            let words = words(difference);
+            report.text.extend([b"    ", &words[..], b"\n"].concat());
+            log.extend_from_slice(format!("{time} ").as_bytes());
+            log.extend([&path[..], b": ", &words, b"\n"].concat());
+        }
+        let more = report.differences.saturating_sub(NAMED_MAX);
+        if more > 0 {
+            let line = format!("    and {more} more\n");
+            report.text.extend_from_slice(line.as_bytes());
+            log.extend_from_slice(format!("{time} ").as_bytes());
+            log.extend(
+                [
+                    &path[..],
+                    b": and ",
+                    more.to_string().as_bytes(),
+                    b" more\n",
+                ]
+                .concat(),
+            );
+        }
+        if !log.is_empty() {
+            // There is nobody who could be told that it cannot be written.
+            let _ = self.log.write(&log);
+        }
+        report
+    }
+}
+
+/// What is kept, what was found, for which question, and what was heard.
+fn words(difference: &Difference) -> Vec<u8> {
+    let mut out = shown(&difference.disagreement.path);
+    let untracked = match difference.untracked {
+        UntrackedMode::No => "no",
+        UntrackedMode::Normal => "normal",
+        UntrackedMode::All => "all",
+    };
+    let ignored = match difference.ignored {
+        IgnoredMode::No => "no",
+        IgnoredMode::Traditional => "traditional",
+        IgnoredMode::Matching => "matching",
+    };
+    let heard_of_path = match difference.heard_of_path {
+        Some(number) => format!("of it change {number}"),
+        None => "none of it".to_owned(),
+    };
+    let text = format!(
+        ": kept as {}, found {} (untracked {untracked}, ignored {ignored}; {} changes heard of, {heard_of_path})",
+        said(difference.disagreement.known),
+        said(difference.disagreement.found),
+        difference.heard,
+    );
+    out.extend_from_slice(text.as_bytes());
+    out
+}
+
+fn said(saw: Saw) -> &'static str {
+    match saw {
+        Saw::Nothing => "unchanged",
+        Saw::Tracked(Observed::Missing) => "missing",
+        Saw::Tracked(Observed::Present(_)) => "changed",
+        Saw::Tracked(Observed::Nested) => "a nested repository",
+        Saw::Untracked => "untracked",
+        Saw::Ignored => "ignored",
+    }
+}
+
+/// `text` as a terminal may have it.
+fn shown(text: &BString) -> Vec<u8> {
+    let rule = QuoteRule {
+        high_bytes: false,
+        spaces: false,
+    };
+    let mut out = Vec::new();
+    append_quoted(&mut out, text.as_bstr(), rule);
+    out
+}

@@ -1,0 +1,86 @@
+//! What a daemon writes down for whoever looks for the reason of a fault.
+
+use std::os::fd::OwnedFd;
+
+use parking_lot::Mutex;
+use rustix::fs::{Mode, OFlags, fstat, openat, renameat};
+use rustix::io::{Errno, write};
+
+/// The file's name in the daemon's folder, and that of the one before.
+const NAME: &str = "daemon.log";
+const BEFORE: &str = "daemon.log.1";
+
+/// How many bytes one of them has at most.
+const LEN_MAX: usize = 256 * 1024;
+
+/// A file of lines in a daemon's folder. It is there once there is a line.
+#[derive(Debug)]
+pub(crate) struct Log(Mutex<OwnedFd>);
+
+impl Log {
+    /// In `folder`.
+    pub(crate) fn new(folder: OwnedFd) -> Self {
+        Self(Mutex::new(folder))
+    }
+
+    /// Writes `lines`, whole ones, and as much as a file may have. Where that would be too long with what is there, another file is
+    /// begun, and the one before that is forgotten.
+    ///
+    /// # Errors
+    /// They are not written.
+    pub(crate) fn write(&self, lines: &[u8]) -> Result<(), Errno> {
+        let folder = self.0.lock();
+        let lines = lines.get(..LEN_MAX).unwrap_or(lines);
+        let open = || {
+            let flags = OFlags::CREATE
+                | OFlags::WRONLY
+                | OFlags::APPEND
+                | OFlags::NOFOLLOW
+                | OFlags::NONBLOCK
+                | OFlags::CLOEXEC;
+            openat(&*folder, NAME, flags, Mode::from_raw_mode(0o600))
+        };
+        let mut file = open()?;
+        let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(usize::MAX);
+        if len > 0 && len.saturating_add(lines.len()) > LEN_MAX {
+            renameat(&*folder, NAME, &*folder, BEFORE)?;
+            file = open()?;
+        }
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let written = rustix::io::retry_on_intr(|| write(&file, rest))?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::open;
+
+    use super::*;
+
+    #[test]
+    fn lines_follow_each_other_and_old_ones_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let fd = open(folder.path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        let log = Log::new(fd);
+        let len = |name: &str| {
+            let found = std::fs::metadata(folder.path().join(name));
+            found.map_or(0, |found| usize::try_from(found.len()).unwrap())
+        };
+        log.write(b"one\n").unwrap();
+        log.write(b"two\n").unwrap();
+        let text = std::fs::read_to_string(folder.path().join(NAME)).unwrap();
+        assert_eq!(text, "one\ntwo\n");
+        let long = vec![b'x'; LEN_MAX - 4];
+        log.write(&long).unwrap();
+        assert_eq!((len(NAME), len(BEFORE)), (LEN_MAX - 4, 8));
+        log.write(&long).unwrap();
+        log.write(&[long.as_slice(), &long].concat()).unwrap();
+        assert_eq!((len(NAME), len(BEFORE)), (LEN_MAX, LEN_MAX - 4));
+        std::fs::remove_dir_all(folder.path()).unwrap();
+        assert!(log.write(b"x\n").is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! Doubt: what is kept of the working tree, compared with what a look finds that believes nothing which was heard or seen before.
+
+use bstr::BString;
+use vigil_model::path::directory_len;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_model::tracked::Tracked;
+use vigil_rules::pathspec::Pathspec;
+use vigil_scan::Focus;
+pub use vigil_scan::{Disagreement, Observed, Saw};
+
+use super::assemble::Part;
+use super::{Session, SessionError};
+use crate::status::StatusRequest;
+
+/// How often it is tried to compare while nothing changes.
+const TRIES_MAX: usize = 3;
+
+/// A sample has so many tracked files, and what is beside them.
+const SAMPLE_FILES: u32 = 300;
+
+/// How much is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything.
+    All,
+    /// A sample that begins with the file of this number, or with the first one where there are not so many.
+    From(u32),
+}
+
+/// What was compared, and how it differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// How many questions' answers were compared.
+    pub questions: usize,
+    /// How many of their answers could not be: the working copy changed at each try.
+    pub unsettled: usize,
+    /// How many tracked files were looked at for each.
+    pub files: u32,
+    /// With which file the next sample begins.
+    pub next: u32,
+    /// What differs.
+    pub differences: Vec<Difference>,
+}
+
+/// A path of which something else is kept than is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What is said of which path.
+    pub disagreement: Disagreement,
+    /// Which untracked files the question is about,
+    pub untracked: UntrackedMode,
+    /// and which ignored ones.
+    pub ignored: IgnoredMode,
+    /// How many changes had been heard of in the working tree in all by then,
+    pub heard: u64,
+    /// and which of them was the last one of this path, if it is still known.
+    pub heard_of_path: Option<u64>,
+}
+
+impl Session {
+    /// Compares what is kept of the working tree with what is there. Whoever finds differences is to drop the session.
+    ///
+    /// # Errors
+    /// The working tree, or the index, cannot be looked at.
+    pub fn audit(&mut self, extent: Extent) -> Result<Audit, SessionError> {
+        self.refresh_index()?;
+        let mut audit = Audit::default();
+        let sample = match (extent, &self.index) {
+            (_, None) => return Ok(audit),
+            (Extent::All, Some(state)) => {
+                audit.files = state.tracked.sums().entries;
+                None
+            }
+            (Extent::From(first), Some(state)) => Some(Sample::new(&state.tracked, first)),
+        };
+        if let Some(sample) = &sample {
+            audit.files = u32::try_from(sample.files.len()).unwrap_or(u32::MAX);
+            audit.next = sample.next;
+        }
+        let watched = self.watched.as_ref();
+        let questions = watched.map(|watched| watched.questions());
+        for number in questions.unwrap_or_default() {
+            let Some((untracked, ignored)) = vigil_scan::question::of_number(number) else {
+                continue;
+            };
+            let request = StatusRequest {
+                untracked,
+                ignored,
+                ..StatusRequest::default()
+            };
+            audit.questions = audit.questions.saturating_add(1);
+            let mut found = None;
+            for _ in 0..TRIES_MAX {
+                found = self.compare(&request, sample.as_ref())?;
+                if found.is_some() {
+                    break;
+                }
+            }
+            match found {
+                Some(differences) => audit.differences.extend(differences),
+                None => audit.unsettled = audit.unsettled.saturating_add(1),
+            }
+        }
+        Ok(audit)
+    }
+
+    /// Where what is kept for the question differs from what is there; `None` where something changed meanwhile.
+    fn compare(
+        &mut self,
+        request: &StatusRequest,
+        sample: Option<&Sample>,
+    ) -> Result<Option<Vec<Difference>>, SessionError> {
+        let nothing = Pathspec::default();
+        let index = self.index.as_ref().map(|state| state.serial);
+        // What was heard is looked at first, as for any question.
+        self.scan_part(request, &nothing, &Part::ALL)?;
+        let focus = |session: &Self| {
+            let tracked = session.index.as_ref().map(|state| &state.tracked)?;
+            sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories))
+        };
+        let part = Part {
+            focus: focus(self),
+            is_afresh: true,
+            ..Part::ALL
+        };
+        let found = self.scan_part(request, &nothing, &part)?;
+        let (Some(watched), Some(state)) = (&self.watched, &self.index) else {
+            return Ok(Some(Vec::new()));
+        };
+        if index != Some(state.serial) {
+            return Ok(None);
+        }
+        let number = vigil_scan::question::number(request.untracked, request.ignored);
+        let focus = part.focus.as_ref();
+        let compared = watched.compare(number, &state.tracked, focus, &found);
+        Ok(compared.map(|differences| {
+            let differences = differences.into_iter();
+            let difference = |(disagreement, heard, heard_of_path)| Difference {
+                disagreement,
+                untracked: request.untracked,
+                ignored: request.ignored,
+                heard,
+                heard_of_path,
+            };
+            differences.map(difference).collect()
+        }))
+    }
+}
+
+/// Some files, one after the other, and where they are.
+struct Sample {
+    files: Vec<BString>,
+    directories: Vec<BString>,
+    next: u32,
+}
+
+impl Sample {
+    fn new(tracked: &Tracked, first: u32) -> Self {
+        let mut sample = Self {
+            files: Vec::new(),
+            directories: Vec::new(),
+            next: 0,
+        };
+        let count = tracked.sums().entries;
+        let first = if first < count { first } else { 0 };
+        let end = first.saturating_add(SAMPLE_FILES).min(count);
+        for number in first..end {
+            let Some(entry) = tracked.entry(number) else {
+                continue;
+            };
+            let len = directory_len(entry.path.as_ref());
+            let directory = entry.path.get(..len).unwrap_or_default();
+            if sample
+                .directories
+                .last()
+                .is_none_or(|last| last != directory)
+            {
+                sample.directories.push(directory.into());
+            }
+            sample.files.push(entry.path);
+        }
+        if end < count {
+            sample.next = end;
+        }
+        sample
+    }
+}
