@@ -145,12 +145,18 @@ fn a_shell_starts_the_daemon_that_the_next_question_finds() {
     assert_eq!(lone.ask(&sandbox, "work"), first);
     assert_eq!(lone.children(), "");
     while sandbox.daemon(&["status"]).0 != Some(0) {}
+    // The shell may have asked what it asked before, as soon as somebody was there.
+    let counts = || sandbox.counts().0;
+    while counts() == 0 {
+        assert_eq!(shell.ask(&sandbox, "work"), first);
+    }
+    let asked = counts();
     assert_eq!(shell.ask(&sandbox, "work"), first);
-    assert_eq!(sandbox.counts().0, 1);
+    assert_eq!(counts(), asked + 1);
     shell.end();
     // It lives on when the shell does not.
     assert_eq!(sandbox.shell().ask(&sandbox, "work"), first);
-    assert_eq!(sandbox.counts().0, 2);
+    assert_eq!(counts(), asked + 2);
     assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
 }
 

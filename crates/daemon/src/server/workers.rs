@@ -11,11 +11,13 @@ const WORKERS_MAX: usize = 64;
 /// So many wait for what comes next: one that is busy leaves another who need not be started first.
 const WAITING_MIN: usize = 2;
 
+/// Waits for a piece of work, calls what it is given once there is one, and does it; false where there will be none.
+type Work = dyn Fn(&dyn Fn()) -> bool + Send + Sync;
+
 /// The threads of one kind of work.
 pub(super) struct Workers {
     counts: Mutex<Counts>,
-    /// Does one piece of work, once there is one; false where there will be none.
-    work: Box<dyn Fn(&dyn Fn()) -> bool + Send + Sync>,
+    work: Box<Work>,
 }
 
 #[derive(Default)]
