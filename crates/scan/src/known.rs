@@ -21,15 +21,20 @@ pub struct Known {
 }
 
 impl Known {
-    /// Of a scan that looked at everything. `None` where some of it could not be looked at, or is complained of: that is
-    /// said for each question anew.
-    pub fn new(findings: Findings) -> Option<Self> {
-        Self::can_be_kept(&findings).then_some(Self {
-            findings,
-            moved: BTreeSet::new(),
-            doubted: BTreeSet::new(),
-            doubted_trees: BTreeSet::new(),
-        })
+    /// Of a scan that looked at everything.
+    ///
+    /// # Errors
+    /// Some of it could not be looked at, or is complained of: that is said for each question anew. The findings are given back.
+    pub fn new(findings: Findings) -> Result<Self, Findings> {
+        match Self::can_be_kept(&findings) {
+            true => Ok(Self {
+                findings,
+                moved: BTreeSet::new(),
+                doubted: BTreeSet::new(),
+                doubted_trees: BTreeSet::new(),
+            }),
+            false => Err(findings),
+        }
     }
 
     fn can_be_kept(findings: &Findings) -> bool {

@@ -28,6 +28,8 @@ struct Node {
     name: BString,
     /// Its watch; none where it could not be had.
     wd: Option<i32>,
+    /// It could not be had when it was last asked for.
+    is_refused: bool,
     /// The age of the tree when it was watched last.
     age: u32,
     below: BTreeMap<BString, NodeId>,
@@ -37,6 +39,8 @@ struct Node {
 struct Tree {
     root: NodeId,
     journal: Journal,
+    /// The same for those who know nothing of folders before they are watched, once there are such.
+    told: Option<Journal>,
     /// How often events were lost: a node that was not watched again since may be of a folder that is gone.
     age: u32,
 }
@@ -67,6 +71,18 @@ pub(crate) struct Forest {
     moved: Vec<(u32, NodeId)>,
     /// Watches that nothing is at any more.
     unused: Vec<i32>,
+    /// How many nodes could not be watched.
+    refused: usize,
+}
+
+/// The most folders that are kept in mind though they cannot be watched.
+const REFUSED_MAX: usize = 50_000;
+
+impl Tree {
+    fn each_journal(&mut self, note: impl Fn(&mut Journal)) {
+        note(&mut self.journal);
+        self.told.iter_mut().for_each(note);
+    }
 }
 
 impl Forest {
@@ -75,8 +91,13 @@ impl Forest {
         let tree = TreeId(self.next_tree);
         self.next_tree = self.next_tree.wrapping_add(1);
         let root = self.add_node(tree, None, BString::default());
-        let (journal, age) = (Journal::default(), 0);
-        self.trees.insert(tree, Tree { root, journal, age });
+        let begun = Tree {
+            root,
+            journal: Journal::default(),
+            told: None,
+            age: 0,
+        };
+        self.trees.insert(tree, begun);
         tree
     }
 
@@ -98,6 +119,9 @@ impl Forest {
         };
         node.age = self.trees.get(&tree).map_or(0, |tree| tree.age);
         let before = node.wd.replace(wd);
+        if std::mem::take(&mut node.is_refused) {
+            self.refused = self.refused.saturating_sub(1);
+        }
         if before == Some(wd) {
             return;
         }
@@ -107,6 +131,88 @@ impl Forest {
         self.by_watch.entry(wd).or_default().push(id);
         // It may have been given up a moment ago, for another place.
         self.unused.retain(|unused| *unused != wd);
+        self.tell_of_folder(tree, path);
+    }
+
+    /// Notes that the folder at `path` in `tree` cannot be watched.
+    pub(crate) fn refused(&mut self, tree: TreeId, path: &BStr) {
+        if self.refused >= REFUSED_MAX && self.known_at(tree, path).is_none() {
+            // So many are not told one by one.
+            if let Some(told) = self.told_mut(tree) {
+                told.add_everything();
+            }
+            return;
+        }
+        let Some(id) = self.node_at(tree, path) else {
+            return;
+        };
+        let Some(node) = self.nodes.get_mut(&id) else {
+            return;
+        };
+        node.age = self.trees.get(&tree).map_or(0, |tree| tree.age);
+        if !std::mem::replace(&mut node.is_refused, true) {
+            self.refused = self.refused.saturating_add(1);
+        }
+        if let Some(before) = node.wd.take() {
+            self.let_go(before, id);
+        }
+        self.tell_of_folder(tree, path);
+    }
+
+    /// From now on tells those who ask for it of each folder of `tree` that is watched anew, too.
+    pub(crate) fn begin_to_tell(&mut self, tree: TreeId) {
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            tree.told.get_or_insert_default();
+        }
+    }
+
+    /// What changed in `tree`, or was not watched before, for those who asked to be told.
+    pub(crate) fn told(&self, tree: TreeId) -> Option<&Journal> {
+        self.trees.get(&tree)?.told.as_ref()
+    }
+
+    /// The folder at `path` in `tree` and those below that are known, at most `max`; and whether these are all.
+    pub(crate) fn folders_from(
+        &self,
+        tree: TreeId,
+        path: &BStr,
+        max: usize,
+    ) -> (Vec<BString>, bool) {
+        let mut folders = Vec::new();
+        let Some(first) = self.known_at(tree, path) else {
+            return (folders, true);
+        };
+        let mut pending = vec![(first, path.to_owned())];
+        while let Some((id, path)) = pending.pop() {
+            let Some(node) = self.nodes.get(&id) else {
+                continue;
+            };
+            if folders.len() >= max {
+                return (folders, false);
+            }
+            let below = node.below.iter();
+            pending.extend(below.map(|(name, id)| (*id, join(path.as_bstr(), name.as_bstr()))));
+            folders.push(path);
+        }
+        (folders, true)
+    }
+
+    fn known_at(&self, tree: TreeId, path: &BStr) -> Option<NodeId> {
+        let mut at = self.trees.get(&tree)?.root;
+        for name in path.split_str("/").filter(|name| !name.is_empty()) {
+            at = *self.nodes.get(&at)?.below.get(name.as_bstr())?;
+        }
+        Some(at)
+    }
+
+    fn tell_of_folder(&mut self, tree: TreeId, path: &BStr) {
+        if let Some(told) = self.told_mut(tree) {
+            told.add_folder(path);
+        }
+    }
+
+    fn told_mut(&mut self, tree: TreeId) -> Option<&mut Journal> {
+        self.trees.get_mut(&tree)?.told.as_mut()
     }
 
     /// Takes in what was heard.
@@ -155,7 +261,8 @@ impl Forest {
             let Some(node) = self.nodes.get(&id) else {
                 continue;
             };
-            let is_old = node.wd.is_none() || node.age != age;
+            let is_met = node.wd.is_some() || node.is_refused;
+            let is_old = !is_met || node.age != age;
             if !is_old || !node.below.is_empty() {
                 continue;
             }
@@ -180,7 +287,7 @@ impl Forest {
     /// Nothing is known any more of any tree, as after events were lost.
     pub(crate) fn doubt_everything(&mut self) {
         for tree in self.trees.values_mut() {
-            tree.journal.add_everything();
+            tree.each_journal(Journal::add_everything);
         }
     }
 
@@ -263,10 +370,11 @@ impl Forest {
             return;
         };
         if let Some(tree) = self.trees.get_mut(&tree) {
-            match flags.contains(ReadFlags::ISDIR) || child.is_some() {
-                true => tree.journal.add_folder(path.as_bstr()),
-                false => tree.journal.add_path(path.as_bstr()),
-            }
+            let is_folder = flags.contains(ReadFlags::ISDIR) || child.is_some();
+            tree.each_journal(|journal| match is_folder {
+                true => journal.add_folder(path.as_bstr()),
+                false => journal.add_path(path.as_bstr()),
+            });
         }
     }
 
@@ -276,7 +384,7 @@ impl Forest {
         };
         let tree = self.nodes.get(&id).map(|node| node.tree);
         if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
-            tree.journal.add_folder(path.as_bstr());
+            tree.each_journal(|journal| journal.add_folder(path.as_bstr()));
         }
     }
 
@@ -327,6 +435,7 @@ impl Forest {
             parent,
             name,
             wd: None,
+            is_refused: false,
             age: 0,
             below: BTreeMap::new(),
         };
@@ -342,6 +451,9 @@ impl Forest {
                 continue;
             };
             pending.extend(node.below.into_values());
+            if node.is_refused {
+                self.refused = self.refused.saturating_sub(1);
+            }
             if let Some(wd) = node.wd {
                 self.let_go(wd, id);
             }

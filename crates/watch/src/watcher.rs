@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use vigil_linux::Errno;
@@ -43,6 +44,13 @@ pub struct Top {
 pub struct WatchedTree {
     watcher: Arc<Watcher>,
     id: TreeId,
+    serial: u64,
+}
+
+/// A number that no tree had before.
+fn next_serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[derive(Debug)]
@@ -105,6 +113,7 @@ impl Watcher {
         let tree = Arc::new(WatchedTree {
             watcher: self.clone(),
             id: inner.forest.begin(),
+            serial: next_serial(),
         });
         inner.trees.retain(|_, tree| tree.strong_count() > 0);
         inner.trees.insert(top, Arc::downgrade(&tree));
@@ -158,12 +167,16 @@ impl WatchedTree {
         let device = stat_fd(folder).map_err(Unwatched::Refused)?.dev;
         // Nothing is heard between the watch and the note of it.
         let mut inner = self.watcher.inner.lock();
-        if !inner.is_told_of(device, folder)? {
-            return Err(Unwatched::Untold);
+        let watched = match inner.is_told_of(device, folder) {
+            Ok(true) => inner.queue.watch(folder).map_err(Unwatched::Refused),
+            Ok(false) => Err(Unwatched::Untold),
+            Err(error) => Err(error),
+        };
+        match watched {
+            Ok(wd) => inner.forest.watched(self.id, path, wd),
+            Err(_) => inner.forest.refused(self.id, path),
         }
-        let wd = inner.queue.watch(folder).map_err(Unwatched::Refused)?;
-        inner.forest.watched(self.id, path, wd);
-        Ok(())
+        watched.map(drop)
     }
 
     /// Where the journal ends, with every change whose system call returned before this was called.
@@ -192,6 +205,33 @@ impl WatchedTree {
     pub fn heard_of(&self, path: &BStr) -> Option<Position> {
         let inner = self.watcher.inner.lock();
         inner.forest.journal(self.id)?.last_of(path)
+    }
+
+    /// Which tree it is of all that this process ever watched.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// From now on [`Self::told_since`] tells of what happens.
+    pub fn begin_to_tell(&self) {
+        self.watcher.inner.lock().forest.begin_to_tell(self.id);
+    }
+
+    /// As [`Self::changes_since`], for those who look by themselves at whatever was not watched before: a folder that was
+    /// watched since is one that changed. `None` before [`Self::begin_to_tell`]. The positions are not those of
+    /// [`Self::changes_since`].
+    pub fn told_since(&self, position: Option<Position>) -> Option<(Changes, Position)> {
+        let mut inner = self.watcher.inner.lock();
+        inner.listen();
+        let told = inner.forest.told(self.id)?;
+        let changes = told.since(position.unwrap_or_default());
+        Some((changes, told.end()))
+    }
+
+    /// The folder at `path` and those below that were met, at most `max`; and whether these are all.
+    pub fn folders_from(&self, path: &BStr, max: usize) -> (Vec<BString>, bool) {
+        let inner = self.watcher.inner.lock();
+        inner.forest.folders_from(self.id, path, max)
     }
 
     /// How many of its folders are watched.

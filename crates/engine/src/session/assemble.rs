@@ -62,6 +62,7 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// All of it.
     pub(super) const ALL: Self = Self {
         focus: None,
         tracked_enough: usize::MAX,
@@ -448,13 +449,27 @@ impl Session {
         pathspec: &Pathspec,
         part: &Part,
     ) -> Result<Findings, SessionError> {
+        let found = self.refresh_findings(request, pathspec, part)?;
+        let kept = || self.watched.as_ref()?.known().cloned();
+        Ok(found.or_else(kept).unwrap_or_default())
+    }
+
+    /// As [`Self::scan_part`], without a copy of findings that are kept: `None` where they are those of
+    /// [`WatchedFindings::known`].
+    pub(super) fn refresh_findings(
+        &mut self,
+        request: &StatusRequest,
+        pathspec: &Pathspec,
+        part: &Part,
+    ) -> Result<Option<Findings>, SessionError> {
         let Some(top) = self.repository.work_tree.clone() else {
-            return Ok(Findings::default());
+            return Ok(Some(Findings::default()));
         };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules();
+        let can_be_watched = self.can_be_watched();
         let Some(state) = self.index.as_mut() else {
-            return Ok(Findings::default());
+            return Ok(Some(Findings::default()));
         };
         if self.is_kept && state.memory.is_none() {
             state.memory = Some(ScanMemory::new(state.tracked.directories() as usize));
@@ -473,11 +488,7 @@ impl Session {
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
         };
-        let is_watched = !part.is_afresh
-            && self.watched.is_some()
-            && pathspec.is_empty()
-            && state.written_sparse.is_none()
-            && SourceTree::of(&self.repository).is_none();
+        let is_watched = !part.is_afresh && pathspec.is_empty() && can_be_watched;
         let lacks_sparse_directories = state.lacks_sparse_directories();
         let state = &*state;
         let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>| {
@@ -507,7 +518,7 @@ impl Session {
             .run()
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
-            return Ok(scan(part.focus.as_ref(), None)?);
+            return Ok(Some(scan(part.focus.as_ref(), None)?));
         };
         let stat = stat_path(&top).map_err(|source| ScanError::WorkTree {
             path: top.clone(),

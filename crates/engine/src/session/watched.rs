@@ -71,9 +71,19 @@ impl WatchedFindings {
         self.kept.last().map(|kept| (tree, kept.position))
     }
 
+    /// What is known, by the last question.
+    pub(super) fn known(&self) -> Option<&Findings> {
+        self.kept.last().map(|kept| kept.known.findings())
+    }
+
     /// What may change without a word, by the last question.
     pub(super) fn unheard(&self) -> Option<&Unheard> {
-        self.kept.last().map(|kept| &kept.known.findings().unheard)
+        self.known().map(|findings| &findings.unheard)
+    }
+
+    /// The tree that is watched, if one is.
+    pub(super) fn watched_tree(&self) -> Option<&Arc<WatchedTree>> {
+        self.tree.as_ref().map(|(_, tree)| tree)
     }
 
     /// The tree below `top`.
@@ -89,14 +99,15 @@ impl WatchedFindings {
         }
     }
 
-    /// What differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
+    /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
+    /// `None` where it is what is [`Self::known`] now.
     pub(super) fn findings(
         &mut self,
         grounds: Grounds,
         attributes: impl Fn() -> Vec<SeenFile>,
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, SessionError>,
-    ) -> Result<Findings, SessionError> {
+    ) -> Result<Option<Findings>, SessionError> {
         let tree = self.tree(&grounds.top);
         let listener = Listener(&tree);
         if let Some(mut kept) = self.take(&grounds) {
@@ -112,9 +123,8 @@ impl WatchedFindings {
                 };
                 if is_kept {
                     kept.position = position;
-                    let findings = kept.known.findings().clone();
                     self.kept.push(kept);
-                    return Ok(findings);
+                    return Ok(None);
                 }
             }
         }
@@ -123,22 +133,24 @@ impl WatchedFindings {
         let position = tree.position();
         let findings = scan(None, &listener)?;
         tree.looked_at_all();
-        if let Some(known) = Known::new(findings.clone()) {
-            let surplus = self
-                .kept
-                .len()
-                .saturating_add(1)
-                .saturating_sub(QUESTIONS_MAX);
-            self.kept.drain(..surplus);
-            self.kept.push(Kept {
-                grounds,
-                attributes,
-                seen_at,
-                known,
-                position,
-            });
-        }
-        Ok(findings)
+        let known = match Known::new(findings) {
+            Ok(known) => known,
+            Err(findings) => return Ok(Some(findings)),
+        };
+        let surplus = self
+            .kept
+            .len()
+            .saturating_add(1)
+            .saturating_sub(QUESTIONS_MAX);
+        self.kept.drain(..surplus);
+        self.kept.push(Kept {
+            grounds,
+            attributes,
+            seen_at,
+            known,
+            position,
+        });
+        Ok(None)
     }
 
     /// The numbers of the questions of which something is known.

@@ -1,0 +1,129 @@
+//! What a file system monitor tells git: which paths may have changed since git asked last.
+//!
+//! git looks at each path that it is told of, and takes all others to be as it saw them: tracked files, and with its untracked
+//! cache each folder that it went into. So all of these are watched before git hears where the journal ends, and a folder that is
+//! watched from now on is told of as one that changed.
+
+use bstr::ByteSlice;
+use sha2::{Digest, Sha256};
+use vigil_git::attribute_files::SourceTree;
+use vigil_model::request::UntrackedMode;
+use vigil_rules::pathspec::Pathspec;
+use vigil_watch::Position;
+
+use super::assemble::Part;
+use super::told::{Paths, Told, ToldUntil};
+use super::{Session, SessionError};
+use crate::status::StatusRequest;
+
+/// The sections of the configuration by which git judges files, and what in them is about other things.
+const SECTIONS: [&[u8]; 4] = [b"attr.", b"core.", b"filter.", b"sparse."];
+const OTHER_KEYS: [&[u8]; 6] = [
+    b"core.editor",
+    b"core.fsmonitor",
+    b"core.fsmonitorhookversion",
+    b"core.pager",
+    b"core.sshcommand",
+    b"core.untrackedcache",
+];
+
+impl Session {
+    /// What git must look at that was told everything until `since`, with every change whose system call returned before this
+    /// was called. `None` where nothing can be watched: git is to look at all, each time.
+    ///
+    /// # Errors
+    /// The index or the working tree cannot be read.
+    pub fn told_since(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
+        let told = self.tell(since);
+        if let Some(state) = &mut self.index {
+            state.let_go();
+        }
+        self.objects.rest();
+        self.keep_silent();
+        told
+    }
+
+    fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
+        self.refresh_index()?;
+        if !self.can_be_watched() {
+            return Ok(None);
+        }
+        let request = StatusRequest {
+            // git may have gone into each folder that is not ignored.
+            untracked: UntrackedMode::All,
+            ..StatusRequest::default()
+        };
+        let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
+        let ground = self.ground();
+        let Some(watched) = &self.watched else {
+            return Ok(None);
+        };
+        let Some(tree) = watched.watched_tree() else {
+            return Ok(None);
+        };
+        let unheard = match &found {
+            Some(found) => Some(&found.unheard),
+            None => watched.unheard(),
+        };
+        let ground = ground ^ u128::from(tree.serial()).rotate_right(64);
+        let known = since.filter(|since| since.ground == ground);
+        let position = known.map(|known| Position::of_number(known.number));
+        let Some((changes, end)) = tree.told_since(position) else {
+            // Folders that were watched until now are no news; who was told nothing yet looks at all.
+            tree.begin_to_tell();
+            let (_, end) = tree.told_since(None).unwrap_or_default();
+            let number = end.number();
+            let until = ToldUntil { ground, number };
+            return Ok(Some(Told { until, paths: None }));
+        };
+        let is_everything = known.is_none() || changes.everything;
+        let mut paths = Paths::new(tree, is_everything);
+        paths.add_changes(&changes);
+        if let (Some(unheard), Some(index)) = (unheard, &self.index) {
+            paths.add_unheard(unheard, |number| {
+                index.tracked.entry(number).map(|entry| entry.path)
+            });
+        }
+        let number = end.number();
+        Ok(Some(Told {
+            until: ToldUntil { ground, number },
+            paths: paths.finish(),
+        }))
+    }
+
+    /// Whether scans of all of the working tree are watched.
+    pub(super) fn can_be_watched(&self) -> bool {
+        let is_whole = |state: &super::IndexState| state.written_sparse.is_none();
+        self.watched.is_some()
+            && self.index.as_ref().is_some_and(is_whole)
+            && SourceTree::of(&self.repository).is_none()
+    }
+
+    /// A digest of all outside the working tree by which git judges what is in it.
+    fn ground(&mut self) -> u128 {
+        let mut digest = Sha256::new();
+        let mut add = |bytes: &[u8]| {
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        let rules = self.excludes.rules();
+        add(&rules.digest().to_le_bytes());
+        for file in self.attributes.outer_files() {
+            add(file.path.as_os_str().as_encoded_bytes());
+            add(format!("{:?}", file.stamp).as_bytes());
+        }
+        for entry in self.repository.config.entries() {
+            let key = entry.key.as_bytes();
+            let counts = SECTIONS.iter().any(|section| key.starts_with(section));
+            if counts && !OTHER_KEYS.contains(&key) {
+                add(key);
+                add(entry.value.unwrap_or("true".into()));
+            }
+        }
+        let mut ground = [0; 16];
+        for (to, from) in ground.iter_mut().zip(digest.finalize()) {
+            *to = from;
+        }
+        u128::from_le_bytes(ground)
+    }
+}
