@@ -21,6 +21,7 @@ These are the commands:
    describe     Name a commit by the nearest tag, as 'git describe'
    state        Show, verify or drop what Vigil keeps on disk of a working copy
    daemon       Start, stop or show the process that answers from memory
+   fsmonitor    Have git itself ask that process what changed
    doctor       Tell what is slow here, and the command that mends it
    gitstatusd   Answer prompts on standard input and output, as gitstatusd does
    help         Show this text, or the options of a command

@@ -10,6 +10,7 @@ mod config_parameter;
 mod daemon;
 mod describe;
 mod doctor;
+mod fsmonitor;
 mod globals;
 mod help;
 mod inside;
@@ -54,7 +55,9 @@ fn run(arguments: Vec<OsString>) -> u8 {
         .map(|argument| BString::from(argument.into_vec()))
         .collect();
     let environment = globals::of_process();
-    if is_gitstatusd(&program, &arguments) {
+    if fsmonitor::is_hook(&program) {
+        fsmonitor::run_hook(&arguments, &environment)
+    } else if is_gitstatusd(&program, &arguments) {
         gitstatusd(&arguments, environment)
     } else {
         let code = match called::by(&program) {
@@ -108,6 +111,7 @@ const COMMANDS: [&str; 11] = [
     "daemon",
     "describe",
     "doctor",
+    "fsmonitor",
     "gitstatusd",
     "help",
     "state",
@@ -130,6 +134,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             let answered = of_whole_files(&environment, || doctor::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
+        b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd(arguments, environment),
         b"state" => {
             let answered = of_whole_files(&environment, || state::run(arguments, &environment));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use vigil_engine::session::Heard;
 
-use crate::protocol::{PromptQuestion, StatusQuestion};
+use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 
 /// How long nothing must have happened before work begins,
 const QUIET: Duration = Duration::from_millis(100);
@@ -27,6 +27,7 @@ const QUESTIONS_MAX: usize = 3;
 pub(crate) enum Asked {
     Status(StatusQuestion),
     Prompt(PromptQuestion),
+    Monitor(MonitorQuestion),
 }
 
 /// What there is to do ahead for one working copy.
@@ -57,9 +58,12 @@ struct Changing {
 impl Ahead {
     /// Somebody asked.
     pub(crate) fn asked(&mut self, mut question: Asked, now: Instant) {
-        if let Asked::Prompt(question) = &mut question {
+        match &mut question {
             // Each has a name of its own.
-            question.id.clear();
+            Asked::Prompt(question) => question.id.clear(),
+            // Only the way to the answer is the same.
+            Asked::Monitor(question) => question.token.clear(),
+            Asked::Status(_) => {}
         }
         self.asked.retain(|asked| *asked != question);
         self.asked.push(question);

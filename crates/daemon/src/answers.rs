@@ -12,13 +12,18 @@ use vigil_engine::session::{Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
+use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
 use vigil_watch::Watcher;
 
 use crate::ahead::Asked;
 use crate::declined::Declined;
+use crate::doors::{self, Doors, NoDoor};
+use crate::fsmonitor::{Form, Token, payload};
 use crate::gitstatusd::response;
-use crate::protocol::{PromptQuestion, Response, StatusQuestion};
+use crate::protocol::{
+    DoorDeed, DoorQuestion, MonitorQuestion, PromptQuestion, Response, StatusQuestion,
+};
 use crate::sessions::{Key, Sessions, Slot};
 use crate::variables;
 
@@ -55,6 +60,8 @@ pub(crate) struct Answers {
     /// Hears of changes in all working copies, if this user can have that.
     watcher: Option<Arc<Watcher>>,
     sessions: Sessions,
+    /// Where git asks a monitor.
+    doors: Doors,
     waiting: Mutex<HashMap<PathBuf, usize>>,
 }
 
@@ -80,13 +87,21 @@ pub(crate) struct Ground {
 }
 
 impl Answers {
-    pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Self {
-        Self {
+    /// # Errors
+    /// The system.
+    pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Result<Self, Errno> {
+        Ok(Self {
             writer,
             watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
+            doors: Doors::new()?,
             waiting: Mutex::default(),
-        }
+        })
+    }
+
+    /// Where git asks.
+    pub(crate) fn doors(&self) -> &Doors {
+        &self.doors
     }
 
     pub(crate) fn sessions(&self) -> &Sessions {
@@ -120,12 +135,20 @@ impl Answers {
         answer
     }
 
+    /// What git is told, in `form`; a response that is no [`Response::Changed`] says why nothing is known.
+    pub(crate) fn monitor(&self, question: &MonitorQuestion, form: Form) -> Answer {
+        let answer = answered_with(self.try_monitor(question, form));
+        answer.expect_again(|| Asked::Monitor(question.clone()));
+        answer
+    }
+
     /// Finds out again what is answered to `question`, for whoever asks next.
     pub(crate) fn again(&self, question: &Asked) {
         // Where there is no answer, whoever asks is told.
         match question {
             Asked::Status(question) => drop(self.try_status(question)),
             Asked::Prompt(question) => drop(self.try_prompt(question)),
+            Asked::Monitor(question) => drop(self.try_monitor(question, Form::Hook)),
         }
     }
 
@@ -200,13 +223,81 @@ impl Answers {
         Ok((Response::Record(record), Some(slot)))
     }
 
+    fn try_monitor(
+        &self,
+        question: &MonitorQuestion,
+        form: Form,
+    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        let directory = &question.directory;
+        let _waiting = self.wait(directory)?;
+        let (environment, key) = self.locate(directory, &question.variables, false)?;
+        let Some(key) = key else {
+            return Err(theirs("there is no repository"));
+        };
+        let location = key.location.clone();
+        let since = Token::parse(&question.token).map(|token| token.0);
+        let tell = |session: &mut Session, _| {
+            let index = question.index.as_ref();
+            if index.is_some_and(|index| !is_own_index(session, directory, index)) {
+                return Err(theirs("another index is asked about"));
+            }
+            let told = session.told_since(since).map_err(said)?;
+            told.ok_or_else(|| theirs("the working tree cannot be watched"))
+        };
+        let (told, slot) = self.answer(key, || self.open(&environment, &location), tell)?;
+        Ok((Response::Changed(payload(&told, form)), Some(slot)))
+    }
+
     /// As [`open`]; its working tree is watched from now on.
     fn open(&self, environment: &Environment, location: &Location) -> Result<Session, Declined> {
         let mut session = open(environment, location)?;
         if let Some(watcher) = &self.watcher {
             session.watch_by(watcher.clone());
         }
+        let variables = variables::to_monitor(environment);
+        self.doors.open_if_wanted(session.repository(), &variables);
         Ok(session)
+    }
+
+    /// Does what `question` says with the socket at which git looks for its monitor, and tells of it.
+    pub(crate) fn door(&self, question: &DoorQuestion) -> Response {
+        match self.try_door(question) {
+            Ok((stdout, code)) => Response::Answer {
+                stdout,
+                stderr: Vec::new(),
+                code,
+            },
+            Err(declined) => Response::Yourself(declined.reason().clone()),
+        }
+    }
+
+    fn try_door(&self, question: &DoorQuestion) -> Result<(Vec<u8>, u8), Declined> {
+        let directory = &question.directory;
+        let _waiting = self.wait(directory)?;
+        let (environment, key) = self.locate(directory, &question.variables, false)?;
+        let Some(key) = key else {
+            return Err(theirs("there is no repository"));
+        };
+        let opened = repository::open(&environment, &key.location);
+        let repository = opened.map_err(|error| said(error.into()))?;
+        let refused = |error: NoDoor| theirs(&error.to_string());
+        Ok(match question.deed {
+            DoorDeed::Tell => match self.doors.tell(&repository).map_err(refused)? {
+                (path, true) => (doors::line(&path, "serves"), 0),
+                (path, false) => (doors::line(&path, "does not serve"), 1),
+            },
+            DoorDeed::Open => {
+                let opened = self.doors.open(&repository, &question.variables);
+                (doors::line(&opened.map_err(refused)?, "serves"), 0)
+            }
+            DoorDeed::Close => {
+                let (path, _) = self.doors.tell(&repository).map_err(refused)?;
+                match self.doors.close(&path) {
+                    true => (doors::line(&path, "no longer serves"), 0),
+                    false => (doors::line(&path, "did not serve"), 1),
+                }
+            }
+        })
     }
 
     /// How many folders are watched.
@@ -323,6 +414,14 @@ fn open(environment: &Environment, location: &Location) -> Result<Session, Decli
         return Err(theirs("the configuration wants no daemon"));
     }
     Session::open(repository, true, FilterStderr::Refuse).map_err(said)
+}
+
+/// Whether `index`, as it is said in `directory`, is the repository's own.
+fn is_own_index(session: &Session, directory: &Path, index: &BString) -> bool {
+    let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+    let own = &session.repository().index_path;
+    let said = index.to_path().map(|index| directory.join(index));
+    said.is_ok_and(|said| said == *own || id(&said).is_some() && id(&said) == id(own))
 }
 
 /// Where `directory` is in the working tree of `session`, with a `/` at the end unless it is the top.

@@ -137,6 +137,15 @@ impl Client {
         }
     }
 
+    /// One who asks about files and cannot answer by himself, and waits for `patience`.
+    pub fn of_files(environment: &Environment, patience: Duration) -> Self {
+        Self {
+            place: Place::of(environment),
+            patience,
+            is_about_files: true,
+        }
+    }
+
     /// Where the daemon is looked for.
     pub fn place(&self) -> &Place {
         &self.place

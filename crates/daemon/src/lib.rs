@@ -8,6 +8,8 @@ mod answers;
 pub mod audit;
 pub mod client;
 mod declined;
+mod doors;
+pub mod fsmonitor;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -100,6 +100,41 @@ pub struct PromptQuestion {
     pub variables: Vec<(BString, BString)>,
 }
 
+/// What git asks a file system monitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MonitorQuestion {
+    /// A directory in the working tree, absolute.
+    pub directory: PathBuf,
+    /// The environment's variables that count ([`crate::variables::to_monitor`]).
+    pub variables: Vec<(BString, BString)>,
+    /// The index that git reads (`GIT_INDEX_FILE`), if it is said.
+    pub index: Option<BString>,
+    /// What git was told last. Any bytes.
+    pub token: BString,
+}
+
+/// What is to be done with the socket of git's builtin monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoorDeed {
+    /// It is told whether it is served.
+    Tell,
+    /// It is served from now on.
+    Open,
+    /// It is served no longer.
+    Close,
+}
+
+/// About the socket of git's builtin monitor for one working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoorQuestion {
+    /// A directory in the working tree, absolute.
+    pub directory: PathBuf,
+    /// The environment's variables that count ([`crate::variables::to_monitor`]).
+    pub variables: Vec<(BString, BString)>,
+    /// What is to be done.
+    pub deed: DoorDeed,
+}
+
 /// What is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {

@@ -123,6 +123,7 @@ impl Server {
     /// The system.
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
+        self.host.answers().doors().close_all();
         let forgotten = self.folder.forget_slow(&self.lock);
         // Where there is another socket by now, that is somebody else's.
         let removed = match !self.entrance.is_lent && self.is_in_place() {
@@ -154,9 +155,11 @@ impl Server {
         let mut looked_at = Instant::now();
         loop {
             let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
+            let doors = self.host.answers().doors().waiting();
             let mut waiting = [
                 PollFd::new(&listener, PollFlags::IN),
                 PollFd::new(&ends, PollFlags::IN),
+                PollFd::new(&doors, PollFlags::IN),
             ];
             let rest = round.saturating_sub(looked_at.elapsed());
             match poll(&mut waiting, Some(&timespec(rest))) {
@@ -164,12 +167,15 @@ impl Server {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             }
-            let [listening, ending] = waiting;
+            let [listening, ending, at_doors] = waiting;
             if !ending.revents().is_empty() {
                 return Ok(());
             }
             if !listening.revents().is_empty() {
                 self.let_in()?;
+            }
+            if !at_doors.revents().is_empty() {
+                self.let_git_in();
             }
             if looked_at.elapsed() >= round {
                 looked_at = Instant::now();
@@ -207,6 +213,22 @@ impl Server {
             self.host.connections().add(Connection::new(socket));
         }
         Ok(())
+    }
+
+    /// Lets in one who waits where git asks.
+    fn let_git_in(&self) {
+        match self.host.answers().doors().let_in() {
+            Ok(Some((socket, door))) => {
+                let connection = Connection::of_git(socket, door);
+                self.host.connections().add(connection);
+            }
+            Ok(None) => {}
+            Err(_) => {
+                if !self.host.connections().close_oldest() {
+                    self.pause();
+                }
+            }
+        }
     }
 
     /// Waits for a moment, unless it is to end.

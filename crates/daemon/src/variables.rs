@@ -49,6 +49,34 @@ pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
         .collect()
 }
 
+/// Variables of those that count by which git, and so a monitor, finds the repository and what is ignored in it. What others say
+/// would only have each shell answered from another memory.
+const MONITORED: [&str; 10] = [
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_ATTR_SOURCE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_WORK_TREE",
+    "HOME",
+    "SUDO_UID",
+    "XDG_CONFIG_HOME",
+];
+
+/// The variables of `environment` that count for a file system monitor.
+pub fn to_monitor(environment: &Environment) -> Vec<(BString, BString)> {
+    let variables = environment.variables();
+    variables
+        .filter(|(name, _)| is_monitored(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn is_monitored(name: &BStr) -> bool {
+    name.starts_with(b"GIT_CONFIG") || MONITORED.iter().any(|known| name == *known)
+}
+
 /// Those of `variables` that count, in order of their names.
 pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
     let counting = variables.iter().filter(|(name, _)| counts(name.as_ref()));

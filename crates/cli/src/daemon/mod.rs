@@ -59,6 +59,11 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     }
 }
 
+/// As `vigil daemon start`.
+pub(crate) fn start(environment: &Environment) -> Reply {
+    others::start(environment)
+}
+
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     let Some((command, arguments)) = arguments.split_first() else {
         return Err(with_usage(&STATUS, b"need a subcommand"));

@@ -8,7 +8,10 @@ use bstr::BString;
 use vigil_engine::prompt::PromptRequest;
 use vigil_model::bytes::{Reader, Writer};
 
-use super::{Description, Hello, PromptQuestion, ProtocolError, StatusQuestion, Terminal, frame};
+use super::{
+    Description, DoorDeed, DoorQuestion, Hello, MonitorQuestion, PromptQuestion, ProtocolError,
+    StatusQuestion, Terminal, frame,
+};
 
 /// How a hello begins, whatever the version.
 const MAGIC: [u8; 8] = *b"vigil\r\n\0";
@@ -19,6 +22,8 @@ const STOP: u8 = 3;
 const DESCRIBE: u8 = 4;
 const STATUS: u8 = 5;
 const PROMPT: u8 = 6;
+const MONITOR: u8 = 7;
+const DOOR: u8 = 8;
 const WATCH: u8 = 10;
 const AUDIT: u8 = 11;
 const WELCOME: u8 = 65;
@@ -28,6 +33,10 @@ const DESCRIPTION: u8 = 68;
 const ANSWER: u8 = 69;
 const RECORD: u8 = 70;
 const YOURSELF: u8 = 71;
+const CHANGED: u8 = 72;
+
+/// The deeds, each by its number.
+const DEEDS: [DoorDeed; 3] = [DoorDeed::Tell, DoorDeed::Open, DoorDeed::Close];
 
 /// What a daemon is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +57,10 @@ pub enum Request {
     Prompt(PromptQuestion),
     /// What `vigil status` says, now and each time that it says something else.
     Watch(StatusQuestion),
+    /// What a file system monitor tells git.
+    Monitor(MonitorQuestion),
+    /// About the socket of git's builtin monitor.
+    Door(DoorQuestion),
 }
 
 /// What a daemon says.
@@ -79,6 +92,8 @@ pub enum Response {
     Record(Vec<u8>),
     /// It has no answer, and why: whoever asks has to find out by himself.
     Yourself(BString),
+    /// What git is told of changes, by its hook.
+    Changed(Vec<u8>),
 }
 
 impl Request {
@@ -135,6 +150,20 @@ impl Request {
                 pairs(&mut body, &question.variables);
                 PROMPT
             }
+            Self::Monitor(question) => {
+                path(&mut body, &question.directory);
+                pairs(&mut body, &question.variables);
+                body.optional(question.index.as_ref(), |body, index| body.bytes(index));
+                body.bytes(&question.token);
+                MONITOR
+            }
+            Self::Door(question) => {
+                path(&mut body, &question.directory);
+                pairs(&mut body, &question.variables);
+                let deed = (0..).zip(DEEDS).find(|(_, deed)| *deed == question.deed);
+                body.u32(deed.map_or(0, |(number, _)| number));
+                DOOR
+            }
         };
         frame(kind, &body.0)
     }
@@ -156,6 +185,17 @@ impl Request {
                 STATUS => Self::Status(read_status(body)?),
                 WATCH => Self::Watch(read_status(body)?),
                 PROMPT => Self::Prompt(read_prompt(body)?),
+                MONITOR => Self::Monitor(MonitorQuestion {
+                    directory: read_path(body)?,
+                    variables: read_pairs(body)?,
+                    index: read_optional(body, Reader::bytes)?,
+                    token: body.bytes()?,
+                }),
+                DOOR => Self::Door(DoorQuestion {
+                    directory: read_path(body)?,
+                    variables: read_pairs(body)?,
+                    deed: *DEEDS.get(body.u32()? as usize)?,
+                }),
                 _ => return None,
             })
         })
@@ -274,6 +314,10 @@ impl Response {
                 body.bytes(reason);
                 YOURSELF
             }
+            Self::Changed(told) => {
+                body.bytes(told);
+                CHANGED
+            }
         };
         frame(kind, &body.0)
     }
@@ -302,6 +346,7 @@ impl Response {
                 }
                 RECORD => Self::Record(body.slice()?.to_vec()),
                 YOURSELF => Self::Yourself(body.bytes()?),
+                CHANGED => Self::Changed(body.slice()?.to_vec()),
                 _ => return None,
             })
         })
@@ -433,8 +478,19 @@ mod tests {
             }),
             Request::Watch(StatusQuestion {
                 directory: "/a".into(),
-                variables,
+                variables: variables.clone(),
                 ..StatusQuestion::default()
+            }),
+            Request::Monitor(MonitorQuestion {
+                directory: "/a".into(),
+                variables: variables.clone(),
+                index: Some(".git/index".into()),
+                token: BString::from(b"vigil:\xff".to_vec()),
+            }),
+            Request::Door(DoorQuestion {
+                directory: "/a".into(),
+                variables,
+                deed: DoorDeed::Close,
             }),
         ]
     }
@@ -454,6 +510,7 @@ mod tests {
             },
             Response::Record(b"1\x1f0\x1e".to_vec()),
             Response::Yourself("why".into()),
+            Response::Changed(b"vigil:1\0a\0".to_vec()),
         ]
     }
 
@@ -477,7 +534,7 @@ mod tests {
             }
             assert!(Response::from_frame(kind, &[body, b"x"].concat()).is_err());
         }
-        for kind in [0, 7, 64, 72, 255] {
+        for kind in [0, 9, 64, 73, 255] {
             let unknown = Err(ProtocolError::Message(kind));
             assert_eq!(Request::from_frame(kind, b""), unknown);
             assert!(Response::from_frame(kind, b"").is_err());

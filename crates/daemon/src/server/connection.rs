@@ -1,11 +1,14 @@
 //! One connection, as the daemon has it: it is read from and written to as far as that goes at once, and nobody waits for it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::subscribers::Subscription;
+use crate::doors::Door;
+use crate::fsmonitor::packets::{PacketError, Packets};
 use crate::protocol::{Frames, ProtocolError, REQUEST_LEN_MAX};
 use crate::stream::Broken;
 
@@ -19,6 +22,8 @@ pub(super) struct Connection {
     greeting: Greeting,
     /// What it is told of without being asked.
     subscription: Option<Subscription>,
+    /// Where git came in, and what it says.
+    git: Option<(Arc<Door>, Packets)>,
 }
 
 /// What is known of who is there.
@@ -40,6 +45,31 @@ impl Connection {
             unsent: Vec::new(),
             greeting: Greeting::Awaited,
             subscription: None,
+            git: None,
+        }
+    }
+
+    /// One of git, which came in by `door` and says nothing of itself.
+    pub(super) fn of_git(socket: OwnedFd, door: Arc<Door>) -> Self {
+        Self {
+            git: Some((door, Packets::default())),
+            ..Self::new(socket)
+        }
+    }
+
+    /// Where git came in, if it is there.
+    pub(super) fn door(&self) -> Option<Arc<Door>> {
+        self.git.as_ref().map(|(door, _)| door.clone())
+    }
+
+    /// The next whole message of git.
+    ///
+    /// # Errors
+    /// What came is none.
+    pub(super) fn take_of_git(&mut self) -> Result<Option<Vec<u8>>, PacketError> {
+        match &mut self.git {
+            Some((_, packets)) => packets.take(),
+            None => Ok(None),
         }
     }
 
@@ -91,7 +121,11 @@ impl Connection {
 
     /// Whether nothing is under way, in either direction.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.greeting != Greeting::Awaited && self.unsent.is_empty() && self.frames.is_empty()
+        let has_said_all = match &self.git {
+            Some(_) => false,
+            None => self.greeting != Greeting::Awaited && self.frames.is_empty(),
+        };
+        has_said_all && self.unsent.is_empty()
     }
 
     /// Takes what has come, a part of it if it is much.
@@ -103,7 +137,11 @@ impl Connection {
         match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => Err(Broken::Closed),
             Ok((_, len)) => {
-                self.frames.feed(buffer.get(..len).unwrap_or_default());
+                let received = buffer.get(..len).unwrap_or_default();
+                match &mut self.git {
+                    Some((_, packets)) => packets.feed(received),
+                    None => self.frames.feed(received),
+                }
                 Ok(())
             }
             Err(Errno::INTR | Errno::AGAIN) => Ok(()),

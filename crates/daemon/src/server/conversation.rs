@@ -15,6 +15,8 @@ use super::connections::Connections;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::answers::{Answers, Ground, StatusWriter};
 use crate::audit::Auditor;
+use crate::doors::Door;
+use crate::fsmonitor::{self, Form, packets};
 use crate::panics;
 use crate::protocol::{
     Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
@@ -49,7 +51,7 @@ impl Host {
         auditor: Auditor,
     ) -> Result<Self, Errno> {
         Ok(Self {
-            answers: Answers::new(writer),
+            answers: Answers::new(writer)?,
             statistics: Statistics::new(),
             connections: Connections::new()?,
             subscribers: Arc::default(),
@@ -86,6 +88,7 @@ impl Host {
             let _ = panics::catch(|| {
                 host.answers.sessions().drop_idle(time);
                 host.answers.sessions().drop_gone();
+                host.answers.doors().drop_lost();
             });
             host.is_tidying.store(false, Ordering::Relaxed);
         };
@@ -134,12 +137,55 @@ impl Host {
 
     /// Answers the whole messages of what has been received.
     fn answer_all(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
+        if let Some(door) = connection.door() {
+            return self.answer_git(connection, &door);
+        }
         while connection.unsent() == 0 {
             match connection.take() {
                 Ok(Some((kind, body))) => self.answer(id, connection, kind, body)?,
                 Ok(None) => break,
                 Err(error) => return Err(error.into()),
             }
+        }
+        Ok(())
+    }
+
+    /// Answers git, which came in by `door`. What is no message of its has no answer.
+    fn answer_git(&self, connection: &mut Connection, door: &Door) -> Result<(), Broken> {
+        while connection.unsent() == 0 {
+            let Some(message) = connection.take_of_git().map_err(|_| Broken::Closed)? else {
+                break;
+            };
+            // git's client ends messages with a NUL, or not.
+            let token = message.strip_suffix(b"\0").unwrap_or(&message);
+            if token == b"quit" {
+                self.answers.doors().close_door(door);
+                let _ = connection.send(packets::packets(b""));
+                return Err(Broken::Closed);
+            }
+            if !door.is_in_place() {
+                // An empty answer would say that nothing changed.
+                let nothing = fsmonitor::without_answer(Form::Builtin);
+                let _ = connection.send(packets::packets(&nothing));
+                return Err(Broken::Closed);
+            }
+            let start = Instant::now();
+            // `flush` is no token, and so everything may have changed.
+            let answer = self
+                .answers
+                .monitor(&door.question(token.into()), Form::Builtin);
+            let told = match answer.response {
+                Response::Changed(told) => Some(told),
+                _ => None,
+            };
+            self.statistics.note(start, told.is_some());
+            let told = told.unwrap_or_else(|| fsmonitor::without_answer(Form::Builtin));
+            let sent = connection.send(packets::packets(&told));
+            if let Some(slot) = answer.slot {
+                slot.statistics.note(start, true);
+                slot.save();
+            }
+            sent?;
         }
         Ok(())
     }
@@ -171,7 +217,13 @@ impl Host {
                 return connection.send(description.to_frame());
             }
             Request::Audit => return connection.send(self.audit().to_frame()),
-            Request::Status(_) | Request::Prompt(_) | Request::Watch(_) if !is_alike => {
+            Request::Status(_)
+            | Request::Prompt(_)
+            | Request::Watch(_)
+            | Request::Monitor(_)
+            | Request::Door(_)
+                if !is_alike =>
+            {
                 let elsewhere = Response::Yourself("files are seen otherwise here".into());
                 self.statistics.note(start, false);
                 return connection.send(elsewhere.to_frame());
@@ -179,6 +231,11 @@ impl Host {
             Request::Watch(question) => return self.watch(id, connection, question, start),
             Request::Status(question) => self.answers.status(question),
             Request::Prompt(question) => self.answers.prompt(question),
+            Request::Monitor(question) => self.answers.monitor(question, Form::Hook),
+            Request::Door(question) => {
+                let response = self.answers.door(question);
+                return connection.send(response.to_frame());
+            }
         };
         let (frame, is_answered) = framed(answer.response);
         self.statistics.note(start, is_answered);

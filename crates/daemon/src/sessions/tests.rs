@@ -60,7 +60,7 @@ fn what_is_gone_is_forgotten_with_its_watches() {
         git(&path(name), &["commit", "-qm", "first"]);
     }
     git(&path("stays"), &["worktree", "add", "-q", "../linked"]);
-    let answers = Answers::new(Box::new(Nobody));
+    let answers = Answers::new(Box::new(Nobody)).unwrap();
     let all = || {
         let described = answers.sessions().describe();
         let mut paths: Vec<String> = described.iter().map(|one| one.path.to_string()).collect();

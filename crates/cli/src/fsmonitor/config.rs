@@ -1,0 +1,73 @@
+//! Values of git's configuration, read and written by git itself.
+
+use std::process::{Command, Stdio};
+
+use bstr::{BStr, BString, ByteSlice};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// Whose values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// One repository's.
+    Local,
+    /// The user's.
+    Global,
+}
+
+impl Scope {
+    fn option(self) -> &'static str {
+        match self {
+            Self::Local => "--local",
+            Self::Global => "--global",
+        }
+    }
+}
+
+/// The values of `key`.
+///
+/// # Errors
+/// What git says.
+pub(super) fn values(scope: Scope, key: &str) -> Result<Vec<BString>, BString> {
+    let arguments = ["config", scope.option(), "--null", "--get-all", key];
+    let output = Command::new("git")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
+    let output = output.map_err(|error| BString::from(error.to_string()))?;
+    match output.status.code() {
+        Some(0) => {
+            let values = output.stdout.strip_suffix(b"\0").unwrap_or(&output.stdout);
+            Ok(values.split_str("\0").map(BString::from).collect())
+        }
+        // There is none.
+        Some(1) => Ok(Vec::new()),
+        _ => Err(output.stderr.trim_end().into()),
+    }
+}
+
+/// Has `key` have `values`, and no others.
+///
+/// # Errors
+/// What git says.
+pub(super) fn set(scope: Scope, key: &str, values: &[BString]) -> Result<(), BString> {
+    if !self::values(scope, key)?.is_empty() {
+        run(&[scope.option(), "--unset-all", key], None)?;
+    }
+    for value in values {
+        run(&[scope.option(), "--add", key], Some(value.as_bstr()))?;
+    }
+    Ok(())
+}
+
+fn run(arguments: &[&str], value: Option<&BStr>) -> Result<(), BString> {
+    let mut command = Command::new("git");
+    command.arg("config").args(arguments).stdin(Stdio::null());
+    command.args(value.map(|value| OsStr::from_bytes(value)));
+    let output = command.output();
+    let output = output.map_err(|error| BString::from(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(output.stderr.trim_end().into()),
+    }
+}

@@ -1,0 +1,64 @@
+//! `vigil fsmonitor start`, `stop` and `status`: the socket at which git looks for its builtin monitor.
+
+use std::time::Duration;
+
+use vigil_daemon::client::{Client, Unanswered};
+use vigil_daemon::protocol::{DoorDeed, DoorQuestion, Request, Response};
+use vigil_daemon::variables;
+use vigil_git::environment::Environment;
+
+use super::failed;
+use crate::daemon;
+use crate::reply::Reply;
+
+/// How long the daemon has for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Has it served, by a daemon that is started where none runs.
+pub(super) fn start(environment: &Environment) -> Reply {
+    match ask(environment, DoorDeed::Open) {
+        Err(error @ Unanswered::Absent) => start_daemon(environment, &error),
+        Err(error) if error.is_of_older() => start_daemon(environment, &error),
+        said => reply(said),
+    }
+}
+
+fn start_daemon(environment: &Environment, why: &Unanswered) -> Reply {
+    if variables::is_off(environment) {
+        return failed(&why.to_string());
+    }
+    let started = daemon::start(environment);
+    match started.code {
+        0 => reply(ask(environment, DoorDeed::Open)),
+        _ => started,
+    }
+}
+
+/// Has it served no longer.
+pub(super) fn stop(environment: &Environment) -> Reply {
+    reply(ask(environment, DoorDeed::Close))
+}
+
+/// Whether it is served.
+pub(super) fn status(environment: &Environment) -> Reply {
+    reply(ask(environment, DoorDeed::Tell))
+}
+
+fn ask(environment: &Environment, deed: DoorDeed) -> Result<Response, Unanswered> {
+    let question = Request::Door(DoorQuestion {
+        directory: environment.working_directory().to_owned(),
+        variables: variables::to_monitor(environment),
+        deed,
+    });
+    let client = Client::of_files(environment, PATIENCE);
+    Ok(client.ask(&question)?.response)
+}
+
+fn reply(said: Result<Response, Unanswered>) -> Reply {
+    match said {
+        Ok(Response::Answer { stdout, code, .. }) => Reply::printed(stdout, code),
+        Ok(Response::Yourself(reason)) => failed(&reason.to_string()),
+        Ok(_) => failed("the daemon says something else"),
+        Err(error) => failed(&error.to_string()),
+    }
+}

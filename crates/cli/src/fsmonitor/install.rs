@@ -1,0 +1,231 @@
+//! `vigil fsmonitor install` and `uninstall`: git is told to ask, and what it was told before is kept.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice};
+use vigil_git::environment::Environment;
+use vigil_git::repository;
+use vigil_linux::errno;
+use vigil_stamp::paths::path_of;
+
+use super::config::{self, Scope};
+use super::gits::{self, Git};
+use super::state::{self, Changed};
+use super::{HOOK, door, failed};
+use crate::reply::{Reply, bytes};
+
+/// How git asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It runs a program.
+    Hook,
+    /// It asks where its builtin monitor would be.
+    Socket,
+}
+
+/// What the command line says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) is_global: bool,
+    pub(super) way: Option<Way>,
+}
+
+/// Where values are set, and where what was there before is kept.
+struct Target {
+    scope: Scope,
+    folder: PathBuf,
+}
+
+impl Target {
+    fn of(environment: &Environment, is_global: bool) -> Result<Self, Reply> {
+        if is_global {
+            let absolute = |name: &str| {
+                let path = path_of(environment.get(name)?).to_owned();
+                path.is_absolute().then_some(path)
+            };
+            let data = absolute("XDG_DATA_HOME")
+                .or_else(|| absolute("HOME").map(|home| home.join(".local/share")));
+            let data = data.ok_or_else(|| failed("neither XDG_DATA_HOME nor HOME is set"))?;
+            return Ok(Self {
+                scope: Scope::Global,
+                folder: data.join("vigil"),
+            });
+        }
+        let start = environment.working_directory();
+        let found = repository::discover(environment, start);
+        let repository = found.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        Ok(Self {
+            scope: Scope::Local,
+            // The configuration is that of all working trees.
+            folder: repository.common_dir.join("vigil"),
+        })
+    }
+}
+
+/// Has git ask. What was changed is said.
+pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply, Reply> {
+    let target = Target::of(environment, wanted.is_global)?;
+    let gits = gits::all(environment);
+    let way = way(wanted.way, &gits)?;
+    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
+    if state::read(&target.folder).map_err(kept)?.is_some() {
+        // So that what was there at first is what is put back.
+        take_back(&target)?;
+    }
+    let mut builder = DirBuilder::new();
+    builder
+        .recursive(true)
+        .mode(0o700)
+        .create(&target.folder)
+        .map_err(kept)?;
+    let mut settings = vec![("core.untrackedCache", BString::from("true"))];
+    match way {
+        Way::Hook => {
+            let hook = target.folder.join(HOOK);
+            link(&hook).map_err(kept)?;
+            settings.push(("core.fsmonitor", as_command(&hook)));
+        }
+        Way::Socket => {
+            settings.push(("core.fsmonitor", "true".into()));
+            settings.push(("vigil.fsmonitor", "true".into()));
+        }
+    }
+    let mut changed = Vec::new();
+    for (key, now) in &settings {
+        let before = config::values(target.scope, key).map_err(|said| of_git(&said))?;
+        changed.push(Changed {
+            key: (*key).into(),
+            now: now.clone(),
+            before,
+        });
+    }
+    // First it is kept: whoever is interrupted can take it back.
+    state::write(&target.folder, &changed).map_err(kept)?;
+    let mut said = Vec::new();
+    for git in &gits {
+        let (major, minor) = git.version;
+        said.extend(bytes![
+            "git ",
+            format!("{major}.{minor}"),
+            " at ",
+            git.path.as_os_str().as_bytes(),
+            "\n"
+        ]);
+    }
+    for (key, now) in &settings {
+        let values = std::slice::from_ref(now);
+        config::set(target.scope, key, values).map_err(|said| of_git(&said))?;
+        said.extend(bytes!["set ", *key, " = ", now.as_bstr(), "\n"]);
+    }
+    if (way, target.scope) == (Way::Socket, Scope::Local) {
+        let started = door::start(environment);
+        said.extend(started.stdout);
+        return Ok(Reply {
+            stdout: said,
+            ..started
+        });
+    }
+    Ok(Reply::printed(said, 0))
+}
+
+/// Puts back what was there before.
+pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Reply, Reply> {
+    let target = Target::of(environment, is_global)?;
+    let said = take_back(&target)?;
+    if target.scope == Scope::Local {
+        // Where no daemon runs, nothing is served.
+        drop(door::stop(environment));
+    }
+    Ok(Reply::printed(said, 0))
+}
+
+/// The way that all `gits` can go, or the one that is `wanted`.
+fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
+    if gits.is_empty() {
+        return Err(failed("there is no git"));
+    }
+    let all_can = |way: Way| {
+        gits.iter().all(|git| match way {
+            Way::Hook => git.can_ask_hook(),
+            Way::Socket => git.can_ask_socket(),
+        })
+    };
+    match wanted {
+        Some(way) => Ok(way),
+        None if all_can(Way::Socket) => Ok(Way::Socket),
+        None if all_can(Way::Hook) => Ok(Way::Hook),
+        None => {
+            let old = gits.iter().find(|git| !git.can_ask_hook());
+            let path = old.map_or(Path::new("git"), |git| &git.path);
+            Err(failed(&format!(
+                "{} is older than 2.26, and asks no monitor in a way that can be trusted",
+                path.display()
+            )))
+        }
+    }
+}
+
+fn take_back(target: &Target) -> Result<Vec<u8>, Reply> {
+    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
+    let Some(changed) = state::read(&target.folder).map_err(kept)? else {
+        return Err(failed("it is not installed here"));
+    };
+    let mut said = Vec::new();
+    for one in changed.iter().rev() {
+        let key = one.key.to_str().unwrap_or_default();
+        let now = config::values(target.scope, key).map_err(|said| of_git(&said))?;
+        if now != std::slice::from_ref(&one.now) {
+            said.extend(bytes!["left ", key, ", which is another by now\n"]);
+            continue;
+        }
+        config::set(target.scope, key, &one.before).map_err(|said| of_git(&said))?;
+        match one.before.last() {
+            Some(before) => said.extend(bytes!["set ", key, " = ", before.as_bstr(), "\n"]),
+            None => said.extend(bytes!["unset ", key, "\n"]),
+        }
+    }
+    state::remove(&target.folder).map_err(kept)?;
+    match fs::remove_file(target.folder.join(HOOK)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(kept(error)),
+        _ => {}
+    }
+    // It may hold more than this.
+    let _ = fs::remove_dir(&target.folder);
+    Ok(said)
+}
+
+/// Makes `hook` a link to this program.
+fn link(hook: &Path) -> io::Result<()> {
+    let program = fs::read_link("/proc/self/exe")?;
+    match fs::remove_file(hook) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    symlink(program, hook)
+}
+
+/// `hook` as git takes a command: by a shell, where a character asks for one.
+fn as_command(hook: &Path) -> BString {
+    let path = hook.as_os_str().as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,@".contains(byte);
+    if path.iter().all(is_plain) {
+        return path.into();
+    }
+    bytes!["'", path.replace("'", "'\\''"), "'"].into()
+}
+
+fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
+    let error = errno::text_of(error);
+    failed(&format!(
+        "cannot keep what was configured in {}: {error}",
+        folder.display()
+    ))
+}
+
+fn of_git(said: &BString) -> Reply {
+    failed(&said.to_string())
+}

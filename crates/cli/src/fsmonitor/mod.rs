@@ -1,0 +1,169 @@
+//! `vigil fsmonitor`: what git asks a file system monitor, and having git ask.
+
+mod config;
+mod door;
+mod gits;
+mod hook;
+mod install;
+mod state;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+use vigil_git::environment::Environment;
+
+use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::reply::{Reply, bytes};
+use crate::say::say;
+
+const SYNOPSIS: &str = "\
+vigil fsmonitor install [--global] [--hook | --socket]
+   or: vigil fsmonitor uninstall [--global]
+   or: vigil fsmonitor start
+   or: vigil fsmonitor stop
+   or: vigil fsmonitor status
+   or: vigil fsmonitor query [<token>]
+   or: vigil fsmonitor hook <version> <token>";
+
+/// The name of the link to this program that git runs: without a shell, as long as no character on the way to it needs one.
+const HOOK: &str = "vigil-fsmonitor-hook";
+
+/// The options of `vigil fsmonitor install` and `uninstall`.
+#[derive(Clone, Copy)]
+enum Key {
+    Global,
+    Hook,
+    Socket,
+}
+
+const fn entry(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
+    Entry {
+        key,
+        short: None,
+        long,
+        argument: Argument::None,
+        negatable: true,
+        help,
+        is_own: false,
+    }
+}
+
+const INSTALL: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    headings: &[],
+    entries: &[
+        entry(Key::Global, "global", "for all repositories of the user"),
+        entry(
+            Key::Hook,
+            "hook",
+            "have git run a hook, whatever its version",
+        ),
+        entry(
+            Key::Socket,
+            "socket",
+            "have git ask where it looks for its builtin monitor",
+        ),
+    ],
+};
+
+/// Of the commands that have no options.
+const PLAIN: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    headings: &[],
+    entries: &[],
+};
+
+/// Whether git called this program as a hook, by its link.
+pub(crate) fn is_hook(program: &OsStr) -> bool {
+    Path::new(program).file_name() == Some(OsStr::new(HOOK))
+}
+
+/// Runs the hook with the arguments that git gives it, and returns the exit code.
+pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {
+    hook::run(arguments, environment)
+}
+
+/// Runs the command with what follows its name on the command line, and returns the exit code.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
+    match arguments.split_first() {
+        Some((command, arguments)) if command == "hook" => hook::run(arguments, environment),
+        _ => say(&answer(arguments, environment).unwrap_or_else(|complaint| complaint)),
+    }
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    let Some((command, arguments)) = arguments.split_first() else {
+        return Err(with_usage(&INSTALL, b"need a subcommand"));
+    };
+    match command.as_slice() {
+        b"install" => {
+            let mut wanted = install::Wanted::default();
+            let others = parse(&INSTALL, arguments, |key, given| {
+                let is_set = given != Given::Negated;
+                match key {
+                    Key::Global => wanted.is_global = is_set,
+                    Key::Hook => wanted.way = is_set.then_some(install::Way::Hook),
+                    Key::Socket => wanted.way = is_set.then_some(install::Way::Socket),
+                }
+                Ok(())
+            })?;
+            refuse_others(&others)?;
+            install::install(environment, wanted)
+        }
+        b"uninstall" => {
+            let mut is_global = false;
+            let others = parse(&INSTALL, arguments, |key, given| {
+                if let Key::Global = key {
+                    is_global = given != Given::Negated;
+                }
+                Ok(())
+            })?;
+            refuse_others(&others)?;
+            install::uninstall(environment, is_global)
+        }
+        b"start" => {
+            plain(arguments)?;
+            Ok(door::start(environment))
+        }
+        b"stop" => {
+            plain(arguments)?;
+            Ok(door::stop(environment))
+        }
+        b"status" => {
+            plain(arguments)?;
+            Ok(door::status(environment))
+        }
+        b"query" => match parse(&PLAIN, arguments, |_, _| Ok(()))?.as_slice() {
+            [] => Ok(hook::query(b"", environment)),
+            [token] => Ok(hook::query(token, environment)),
+            _ => Err(with_usage(&INSTALL, b"too many arguments")),
+        },
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&INSTALL, Audience::Everyone), 0)),
+        [b'-', ..] => Err(
+            parse(&INSTALL, std::slice::from_ref(command), |_, _| Ok(()))
+                .err()
+                .unwrap_or_else(|| with_usage(&INSTALL, b"need a subcommand")),
+        ),
+        _ => Err(with_usage(
+            &INSTALL,
+            &bytes!["unknown subcommand: `", command.as_bstr(), "'"],
+        )),
+    }
+}
+
+fn plain(arguments: &[BString]) -> Result<(), Reply> {
+    refuse_others(&parse(&PLAIN, arguments, |_, _| Ok(()))?)
+}
+
+fn refuse_others(others: &[BString]) -> Result<(), Reply> {
+    match others {
+        [] => Ok(()),
+        _ => Err(with_usage(&INSTALL, b"too many arguments")),
+    }
+}
+
+/// That something failed, and why.
+fn failed(text: &str) -> Reply {
+    Reply::complained(format!("error: {text}\n"), 1)
+}

@@ -1,0 +1,110 @@
+//! What was configured before, so that exactly that can be put back: a file in Vigil's own folder.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+
+/// The name of the file.
+const FILE: &str = "fsmonitor";
+
+/// One key: what it was set to, and what it had before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Changed {
+    pub(super) key: BString,
+    pub(super) now: BString,
+    pub(super) before: Vec<BString>,
+}
+
+/// Each key is one record: its parts end with a NUL, and the record with another.
+fn to_bytes(changed: &[Changed]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for one in changed {
+        for part in [&one.key, &one.now].into_iter().chain(&one.before) {
+            // No part is empty, but a value may be.
+            bytes.push(b'=');
+            bytes.extend_from_slice(part);
+            bytes.push(0);
+        }
+        bytes.push(0);
+    }
+    bytes
+}
+
+fn from_bytes(bytes: &[u8]) -> Option<Vec<Changed>> {
+    let mut changed = Vec::new();
+    let mut parts = Vec::new();
+    for part in bytes.strip_suffix(b"\0")?.split_str("\0") {
+        if part.is_empty() {
+            let mut record = std::mem::take(&mut parts).into_iter();
+            changed.push(Changed {
+                key: record.next()?,
+                now: record.next()?,
+                before: record.collect(),
+            });
+        } else {
+            parts.push(BString::from(part.strip_prefix(b"=")?));
+        }
+    }
+    parts.is_empty().then_some(changed)
+}
+
+/// What is kept in `folder`, if anything is.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
+    match fs::read(folder.join(FILE)) {
+        Ok(bytes) => match from_bytes(&bytes) {
+            Some(changed) => Ok(Some(changed)),
+            None => Err(io::Error::new(io::ErrorKind::InvalidData, "damaged")),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Keeps `changed` in `folder`.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
+    let new = folder.join(format!("{FILE}.new"));
+    fs::write(&new, to_bytes(changed))?;
+    fs::rename(new, folder.join(FILE))
+}
+
+/// Keeps nothing there any more.
+///
+/// # Errors
+/// It cannot be removed.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    fs::remove_file(folder.join(FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_and_damage_is_noticed() {
+        let changed = vec![
+            Changed {
+                key: "core.fsmonitor".into(),
+                now: "true".into(),
+                before: vec!["".into(), "a\nb".into()],
+            },
+            Changed {
+                key: "core.untrackedcache".into(),
+                now: "true".into(),
+                before: Vec::new(),
+            },
+        ];
+        let bytes = to_bytes(&changed);
+        assert_eq!(from_bytes(&bytes), Some(changed));
+        for damaged in [&b"x"[..], b"=a\0\0", &bytes[..bytes.len() - 2], b"a\0b\0\0"] {
+            assert_eq!(from_bytes(damaged), None);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The sockets at which git looks for its builtin monitor, one in each working tree for which that was asked.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::{BString, ByteSlice};
+use parking_lot::Mutex;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    socket_with,
+};
+use rustix::process::geteuid;
+use vigil_git::repository::Repository;
+use vigil_linux::errno;
+use vigil_linux::stat::{Stat, lstat_path};
+
+use crate::fsmonitor::{NoPlace, place};
+use crate::protocol::MonitorQuestion;
+
+/// How many may wait to be let in at one socket.
+const BACKLOG: i32 = 128;
+
+/// So many sockets may be served.
+const DOORS_MAX: usize = 1024;
+
+/// The bits of a mode that say what a file is, and those of a socket.
+const S_IFMT: u32 = 0o170_000;
+const S_IFSOCK: u32 = 0o140_000;
+
+/// Why a socket is not served.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoDoor {
+    #[error(transparent)]
+    NoPlace(#[from] NoPlace),
+    #[error("another process serves {}", .0.display())]
+    Served(PathBuf),
+    #[error("{} is in the way", .0.display())]
+    Taken(PathBuf),
+    #[error("too many sockets are served")]
+    TooMany,
+    #[error("cannot serve {}: {}", path.display(), errno::text(*source))]
+    System { path: PathBuf, source: Errno },
+}
+
+/// One socket, and what is asked of the monitor by whoever comes there.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: OwnedFd,
+    /// Its path, and which socket was there when it was made.
+    place: PathBuf,
+    socket: (u64, u64),
+    question: MonitorQuestion,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    epoll: OwnedFd,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    doors: HashMap<u64, Arc<Door>>,
+    next: u64,
+    /// Where somebody said that none is wanted.
+    closed: HashSet<PathBuf>,
+}
+
+impl Door {
+    /// What whoever comes asks, if he was told `token` last.
+    pub(crate) fn question(&self, token: BString) -> MonitorQuestion {
+        MonitorQuestion {
+            token,
+            ..self.question.clone()
+        }
+    }
+
+    /// Whether its path still leads to it: a repository that was moved takes its socket along, and another may be in its place.
+    pub(crate) fn is_in_place(&self) -> bool {
+        lstat_path(&self.place).is_ok_and(|stat| id(&stat) == self.socket)
+    }
+
+    /// Has nobody come in any more. Those who did may still be answered.
+    fn shut(&self, epoll: &OwnedFd) {
+        let _ = epoll::delete(epoll, &self.listener);
+        // Another one in its place is somebody else's.
+        if self.is_in_place() {
+            let _ = unlinkat(CWD, &self.place, AtFlags::empty());
+        }
+    }
+}
+
+fn id(stat: &Stat) -> (u64, u64) {
+    (stat.dev, stat.ino)
+}
+
+impl Doors {
+    /// None yet.
+    ///
+    /// # Errors
+    /// The system.
+    pub(crate) fn new() -> Result<Self, Errno> {
+        Ok(Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            inner: Mutex::default(),
+        })
+    }
+
+    /// What is readable as long as somebody waits to be let in.
+    pub(crate) fn waiting(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// Serves the socket of `repository` from now on, for whom `variables` count; its path. One that is served already stays.
+    ///
+    /// # Errors
+    /// It is not served, and why.
+    pub(crate) fn open(
+        &self,
+        repository: &Repository,
+        variables: &[(BString, BString)],
+    ) -> Result<PathBuf, NoDoor> {
+        let path = place(repository)?;
+        let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
+        let mut inner = self.inner.lock();
+        inner.closed.remove(&path);
+        self.shut_those(&mut inner, |door| door.place == path && !door.is_in_place());
+        if inner.doors.values().any(|door| door.place == path) {
+            return Ok(path);
+        }
+        if inner.doors.len() >= DOORS_MAX {
+            return Err(NoDoor::TooMany);
+        }
+        let id = inner.next;
+        inner.next = id.wrapping_add(1);
+        let (listener, socket) = make(&path)?;
+        let data = EventData::new_u64(id);
+        let door = Door {
+            listener,
+            place: path.clone(),
+            socket,
+            question: MonitorQuestion {
+                directory: top,
+                variables: variables.to_vec(),
+                index: None,
+                token: BString::default(),
+            },
+        };
+        let added = epoll::add(&self.epoll, &door.listener, data, EventFlags::IN);
+        added.map_err(|source| NoDoor::System {
+            path: path.clone(),
+            source,
+        })?;
+        inner.doors.insert(id, Arc::new(door));
+        Ok(path)
+    }
+
+    /// As [`Self::open`], where the configuration says that it is wanted and nobody has said since that it is not.
+    pub(crate) fn open_if_wanted(&self, repository: &Repository, variables: &[(BString, BString)]) {
+        let is_set = |key| matches!(repository.config.boolean(key), Ok(Some(true)));
+        if !is_set("vigil.fsmonitor") || !is_set("core.fsmonitor") {
+            return;
+        }
+        let path = place(repository).ok();
+        if path.is_some_and(|path| !self.inner.lock().closed.contains(&path)) {
+            // git asks there, and finds out by itself where nobody answers.
+            let _ = self.open(repository, variables);
+        }
+    }
+
+    /// The path of the socket of `repository`, and whether it is served.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(crate) fn tell(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
+        let path = place(repository)?;
+        let inner = self.inner.lock();
+        let mut doors = inner.doors.values();
+        let is_served = doors.any(|door| door.place == path && door.is_in_place());
+        Ok((path, is_served))
+    }
+
+    /// No longer serves the socket at `path`; whether it was served.
+    pub(crate) fn close(&self, path: &Path) -> bool {
+        let mut inner = self.inner.lock();
+        inner.closed.insert(path.to_owned());
+        self.shut_those(&mut inner, |door| door.place == path) > 0
+    }
+
+    /// The same by the door itself.
+    pub(crate) fn close_door(&self, door: &Door) {
+        self.close(&door.place);
+    }
+
+    /// Lets go of those that nobody finds any more: they were removed, or replaced.
+    pub(crate) fn drop_lost(&self) {
+        self.shut_those(&mut self.inner.lock(), |door| !door.is_in_place());
+    }
+
+    /// Removes all.
+    pub(crate) fn close_all(&self) {
+        self.shut_those(&mut self.inner.lock(), |_| true);
+    }
+
+    /// Shuts the doors that are meant, and says how many these were.
+    fn shut_those(&self, inner: &mut Inner, is_meant: impl Fn(&Door) -> bool) -> usize {
+        let before = inner.doors.len();
+        inner.doors.retain(|_, door| {
+            let is_meant = is_meant(door);
+            if is_meant {
+                door.shut(&self.epoll);
+            }
+            !is_meant
+        });
+        before.saturating_sub(inner.doors.len())
+    }
+
+    /// Lets in one who waits, if he is of this user, and says where he came in.
+    ///
+    /// # Errors
+    /// As accept(2): there may be no room.
+    pub(crate) fn let_in(&self) -> Result<Option<(OwnedFd, Arc<Door>)>, Errno> {
+        let mut events = [Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        }];
+        let at_once = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        if !matches!(
+            epoll::wait(&self.epoll, &mut events, Some(&at_once)),
+            Ok(1..)
+        ) {
+            return Ok(None);
+        }
+        let [event] = events;
+        let data = event.data;
+        let door = self.inner.lock().doors.get(&data.u64()).cloned();
+        let Some(door) = door else {
+            return Ok(None);
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = match accept_with(&door.listener, flags) {
+            Ok(socket) => socket,
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
+                return Err(error);
+            }
+            // He did not wait.
+            Err(_) => return Ok(None),
+        };
+        let is_ours = socket_peercred(&socket).is_ok_and(|peer| peer.uid == geteuid());
+        Ok(is_ours.then_some((socket, door)))
+    }
+}
+
+/// A socket that listens at `path`, and which one it is. One that is left there, and at which nobody listens, makes way.
+fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
+    let failed = |source| NoDoor::System {
+        path: path.to_owned(),
+        source,
+    };
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(failed(Errno::INVAL));
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, above, flags, Mode::empty()).map_err(failed)?;
+    // However long the path is, this is short.
+    let address = |name: &OsString| {
+        let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        SocketAddrUnix::new(path.join(name))
+    };
+    let is_left = match lstat_path(path) {
+        Err(Errno::NOENT) => false,
+        Err(error) => return Err(failed(error)),
+        Ok(stat) if stat.mode & S_IFMT != S_IFSOCK => return Err(NoDoor::Taken(path.to_owned())),
+        Ok(_) => true,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let new = || socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    if is_left {
+        let own = address(&name.to_owned()).map_err(failed)?;
+        match connect(&new().map_err(failed)?, &own) {
+            Err(Errno::CONNREFUSED) => {}
+            Err(Errno::NOENT) => {}
+            _ => return Err(NoDoor::Served(path.to_owned())),
+        }
+    }
+    let mut temporary = name.to_owned();
+    temporary.push(format!(".{}", std::process::id()));
+    // It listens before anybody can find it.
+    let made = || {
+        let _ = unlinkat(&folder, &temporary, AtFlags::empty());
+        let listener = new()?;
+        bind(&listener, &address(&temporary)?)?;
+        let mut there = above.to_owned();
+        there.push(&temporary);
+        let socket = id(&lstat_path(&there)?);
+        listen(&listener, BACKLOG)?;
+        match is_left {
+            true => renameat(&folder, &temporary, &folder, name)?,
+            false => {
+                let flags = RenameFlags::NOREPLACE;
+                renameat_with(&folder, &temporary, &folder, name, flags)?;
+            }
+        }
+        Ok((listener, socket))
+    };
+    made().map_err(|error| {
+        let _ = unlinkat(&folder, &temporary, AtFlags::empty());
+        match error {
+            Errno::EXIST => NoDoor::Served(path.to_owned()),
+            error => failed(error),
+        }
+    })
+}
+
+/// What is said of `path` to whoever asks about a socket.
+pub(crate) fn line(path: &Path, said: &str) -> Vec<u8> {
+    let path = path.as_os_str().as_encoded_bytes().as_bstr();
+    format!("{said} {path}\n").into()
+}

@@ -1,0 +1,82 @@
+//! Where git looks for the socket of its builtin monitor.
+
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use sha1::{Digest, Sha1};
+use vigil_git::repository::Repository;
+use vigil_linux::{Errno, filesystem};
+use vigil_stamp::paths::path_of;
+
+/// The name of the socket in a repository.
+const SOCKET: &str = "fsmonitor--daemon.ipc";
+
+/// File systems on which git makes no socket in a repository: CIFS, SMB, SMB2, NFS, AFS, Coda, FUSE.
+const REMOTE: [u32; 7] = [
+    0xff53_4d42,
+    0x517b,
+    0xfe53_4d42,
+    0x6969,
+    0x5346_414f,
+    0x7375_7245,
+    0x6573_5546,
+];
+
+/// Why git would look for none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoPlace {
+    #[error("there is no working tree")]
+    NoWorkTree,
+    #[error(
+        "the working tree is on a file system of another machine, and fsmonitor.allowRemote is not set"
+    )]
+    Remote,
+    #[error("git makes no socket on the file system of {}", .0.display())]
+    NoSockets(PathBuf),
+    #[error("cannot look at {}: {}", path.display(), vigil_linux::errno::text(*source))]
+    Unknown { path: PathBuf, source: Errno },
+}
+
+/// The path at which git connects for `repository`.
+pub(crate) fn place(repository: &Repository) -> Result<PathBuf, NoPlace> {
+    let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
+    let allows_remote = repository.config.boolean("fsmonitor.allowRemote");
+    if is_remote(&top)? && !matches!(allows_remote, Ok(Some(true))) {
+        return Err(NoPlace::Remote);
+    }
+    if !is_remote(&repository.git_dir)? {
+        return Ok(repository.git_dir.join(SOCKET));
+    }
+    let home = || {
+        repository
+            .environment
+            .get("HOME")
+            .map(|home| path_of(home).to_owned())
+    };
+    let folder = match repository.config.path("fsmonitor.socketDir") {
+        Ok(Some(folder)) if !folder.as_os_str().is_empty() => Some(folder),
+        _ => home(),
+    };
+    let folder = folder.ok_or(NoPlace::NoSockets(repository.git_dir.clone()))?;
+    let digest = Sha1::digest(top.as_os_str().as_bytes());
+    let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    match is_remote(&folder)? {
+        true => Err(NoPlace::NoSockets(folder)),
+        false => Ok(folder.join(format!(".git-fsmonitor-{name}"))),
+    }
+}
+
+fn is_remote(path: &Path) -> Result<bool, NoPlace> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let kind = openat(CWD, path, flags, Mode::empty())
+        .and_then(|folder| filesystem::kind_of(folder.as_fd()));
+    match kind {
+        Ok(kind) => Ok(REMOTE.contains(&kind)),
+        Err(source) => Err(NoPlace::Unknown {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
