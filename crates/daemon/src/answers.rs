@@ -254,8 +254,7 @@ impl Answers {
         if let Some(watcher) = &self.watcher {
             session.watch_by(watcher.clone());
         }
-        let variables = variables::to_monitor(environment);
-        self.doors.open_if_wanted(session.repository(), &variables);
+        self.doors.open_if_wanted(session.repository());
         Ok(session)
     }
 
@@ -287,7 +286,7 @@ impl Answers {
                 (path, false) => (doors::line(&path, "does not serve"), 1),
             },
             DoorDeed::Open => {
-                let opened = self.doors.open(&repository, &question.variables);
+                let opened = self.doors.open(&repository);
                 (doors::line(&opened.map_err(refused)?, "serves"), 0)
             }
             DoorDeed::Close => {

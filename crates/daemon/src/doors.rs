@@ -121,15 +121,11 @@ impl Doors {
         self.epoll.as_fd()
     }
 
-    /// Serves the socket of `repository` from now on, for whom `variables` count; its path. One that is served already stays.
+    /// Serves the socket of `repository` from now on; its path. One that is served already stays.
     ///
     /// # Errors
     /// It is not served, and why.
-    pub(crate) fn open(
-        &self,
-        repository: &Repository,
-        variables: &[(BString, BString)],
-    ) -> Result<PathBuf, NoDoor> {
+    pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NoDoor> {
         let path = place(repository)?;
         let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
         let mut inner = self.inner.lock();
@@ -151,7 +147,7 @@ impl Doors {
             socket,
             question: MonitorQuestion {
                 directory: top,
-                variables: variables.to_vec(),
+                variables: Vec::new(),
                 index: None,
                 token: BString::default(),
             },
@@ -166,7 +162,7 @@ impl Doors {
     }
 
     /// As [`Self::open`], where the configuration says that it is wanted and nobody has said since that it is not.
-    pub(crate) fn open_if_wanted(&self, repository: &Repository, variables: &[(BString, BString)]) {
+    pub(crate) fn open_if_wanted(&self, repository: &Repository) {
         let is_set = |key| matches!(repository.config.boolean(key), Ok(Some(true)));
         if !is_set("vigil.fsmonitor") || !is_set("core.fsmonitor") {
             return;
@@ -174,7 +170,7 @@ impl Doors {
         let path = place(repository).ok();
         if path.is_some_and(|path| !self.inner.lock().closed.contains(&path)) {
             // git asks there, and finds out by itself where nobody answers.
-            let _ = self.open(repository, variables);
+            let _ = self.open(repository);
         }
     }
 

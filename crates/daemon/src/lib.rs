@@ -16,6 +16,7 @@ pub mod fuzzing;
 pub mod gitstatusd;
 mod log;
 mod panics;
+mod peer;
 pub mod place;
 pub mod protocol;
 pub mod server;

@@ -24,6 +24,7 @@ pub mod clock;
 pub mod daemon;
 pub mod invocation;
 pub mod long_lived;
+pub mod monitor;
 pub mod objects;
 pub mod player;
 pub mod process;

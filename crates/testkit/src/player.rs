@@ -11,6 +11,7 @@ use crate::broken_index;
 use crate::invocation::Invocation;
 use crate::long_lived::oracle::Known;
 use crate::long_lived::{compare_prompt, server::Server};
+use crate::monitor::Monitor;
 use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::{Item, Question, Scenario};
@@ -59,7 +60,16 @@ pub fn play(
     scenario: &Scenario,
     judge: Judge,
 ) -> Result<Played, SandboxError> {
-    let sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
+    let mut sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
+    if let (Some(monitor), Some(folder)) = (&settings.monitor, &settings.runtime_folder) {
+        monitor.begin(&mut sandbox, folder)?;
+    }
+    // Of two seeds that follow each other, one is with it.
+    let is_cached = scenario
+        .name
+        .bytes()
+        .next_back()
+        .is_some_and(|digit| digit % 2 == 0);
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
@@ -80,6 +90,7 @@ pub fn play(
         match item {
             Item::Step(step) => {
                 known.clear();
+
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
                         if matches!(error, SandboxError::Hung { .. }) {
@@ -89,6 +100,9 @@ pub fn play(
                             .failed_actions
                             .push(format!("{}: {error}", step.name));
                     }
+                }
+                if let Some(monitor) = &settings.monitor {
+                    monitor.ensure(&played.sandbox, &settings.oracle, is_cached);
                 }
             }
             Item::Ask(Question::Status(invocation))
@@ -146,6 +160,10 @@ fn ask(
     invocation: &Invocation,
     program: &Path,
 ) -> Result<Outcome, SandboxError> {
+    let mut invocation = invocation.clone();
+    if settings.monitor.is_some() {
+        Monitor::leave_out(&mut invocation);
+    }
     let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
         // A machine that stood still is no answer of git's.
@@ -266,6 +284,9 @@ fn compare_status_once(
         if is_same(settings, &candidate, &uncached) {
             return Ok(Verdict::SameAsOther);
         }
+    }
+    if settings.monitor.is_some() && is_crash(&right) && is_crash(&candidate) {
+        return Ok(Verdict::Unjudged);
     }
     if differences.is_empty()
         && (is_crash(&right)

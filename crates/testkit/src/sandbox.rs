@@ -184,6 +184,11 @@ impl Sandbox {
         [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")]
     }
 
+    /// From now on, what runs in the sandbox sees the variable `name`.
+    pub(crate) fn set_variable(&mut self, name: &str, value: &[u8]) {
+        self.more.push((name.into(), value.into()));
+    }
+
     /// The contents of `home/.gitconfig`.
     pub fn home_config() -> &'static str {
         HOME_CONFIG

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bstr::BString;
 
+use crate::monitor::Monitor;
 use crate::sandbox::Sandbox;
 
 /// The programs and how they are compared.
@@ -27,6 +28,8 @@ pub struct Settings {
     pub candidate_variables: Vec<(BString, BString)>,
     /// The folder of the daemon that is asked by the candidate (`VIGIL_RUNTIME_DIR`); without one it answers by itself.
     pub runtime_folder: Option<PathBuf>,
+    /// What the candidate, which is a git then, asks what changed.
+    pub monitor: Option<Monitor>,
     /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
     /// optional locks.
     pub may_write: bool,
@@ -48,6 +51,7 @@ impl Settings {
             limit: Duration::from_secs(20),
             candidate_variables: Vec::new(),
             runtime_folder: None,
+            monitor: None,
             may_write: false,
             without_long: false,
             shrink_tries_max: 400,
@@ -66,6 +70,9 @@ impl Settings {
                     "VIGIL_DAEMON_PATIENCE_MS",
                     self.limit.as_millis().saturating_mul(2).to_string(),
                 );
+        }
+        if self.monitor.is_some() {
+            Monitor::let_write(command);
         }
         for (name, value) in &self.candidate_variables {
             command.env(sandbox.expand(name), sandbox.expand(value));

@@ -15,6 +15,9 @@ pub enum Form {
     Hook,
 }
 
+/// What is in a token that came with the word that everything may have changed.
+const WITHOUT_LISTINGS: &str = "-all";
+
 /// The longest token that is looked at.
 const LEN_MAX: usize = 256;
 
@@ -44,8 +47,12 @@ impl Token {
     /// As it is told: `<form>:<instance>.<process>.<time>:<number>`.
     pub(crate) fn to_text(self, form: Form) -> BString {
         let (begin, (pid, time)) = (form.begin(), process());
-        let ToldUntil { ground, number } = self.0;
-        format!("{begin}{ground:032x}.{pid}.{time}:{number}").into()
+        let ToldUntil { ground, number, .. } = self.0;
+        let mark = match self.0.has_right_listings {
+            true => "",
+            false => WITHOUT_LISTINGS,
+        };
+        format!("{begin}{ground:032x}{mark}.{pid}.{time}:{number}").into()
     }
 
     /// What `text` says, if this process said it.
@@ -58,10 +65,17 @@ impl Token {
             .find_map(|form| text.strip_prefix(form.begin()))?;
         let (instance, number) = rest.split_once(':')?;
         let mut parts = instance.split('.');
-        let ground = u128::from_str_radix(parts.next()?, 16).ok()?;
+        let ground = parts.next()?;
+        let has_right_listings = !ground.ends_with(WITHOUT_LISTINGS);
+        let ground = ground.trim_end_matches(WITHOUT_LISTINGS);
+        let ground = u128::from_str_radix(ground, 16).ok()?;
         let (pid, time) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let number = number.parse().ok()?;
-        let token = Self(ToldUntil { ground, number });
+        let token = Self(ToldUntil {
+            ground,
+            number,
+            has_right_listings,
+        });
         // Signs and zeros in front are nobody's.
         let is_ours =
             (pid, time) == *process() && forms.iter().any(|form| token.to_text(*form) == text);
@@ -75,11 +89,15 @@ mod tests {
 
     #[test]
     fn what_was_said_here_is_understood_and_nothing_else_is() {
-        let token = Token(ToldUntil {
-            ground: 7,
-            number: u64::MAX,
-        });
-        for form in [Form::Builtin, Form::Hook] {
+        let token = |has_right_listings| {
+            Token(ToldUntil {
+                ground: 7,
+                number: u64::MAX,
+                has_right_listings,
+            })
+        };
+        let forms = [Form::Builtin, Form::Hook];
+        for (form, token) in forms.into_iter().zip([token(true), token(false)]) {
             let text = token.to_text(form);
             assert_eq!(Token::parse(&text), Some(token));
             for len in 0..text.len() - 1 {

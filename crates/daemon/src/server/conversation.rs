@@ -13,11 +13,12 @@ use vigil_linux::{map, memory};
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::subscribers::{Found, Search, Subscribers};
-use crate::answers::{Answers, Ground, StatusWriter};
+use crate::answers::{Answer, Answers, Ground, StatusWriter};
 use crate::audit::Auditor;
 use crate::doors::Door;
 use crate::fsmonitor::{self, Form, packets};
 use crate::panics;
+use crate::peer;
 use crate::protocol::{
     Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
 };
@@ -171,17 +172,19 @@ impl Host {
             }
             let start = Instant::now();
             // `flush` is no token, and so everything may have changed.
-            let answer = self
-                .answers
-                .monitor(&door.question(token.into()), Form::Builtin);
-            let told = match answer.response {
-                Response::Changed(told) => Some(told),
-                _ => None,
+            let question = peer::question(connection.socket(), door.question(token.into()));
+            let answer = question.map(|question| self.answers.monitor(&question, Form::Builtin));
+            let (told, slot) = match answer {
+                Some(Answer {
+                    response: Response::Changed(told),
+                    slot,
+                }) => (Some(told), slot),
+                _ => (None, None),
             };
             self.statistics.note(start, told.is_some());
             let told = told.unwrap_or_else(|| fsmonitor::without_answer(Form::Builtin));
             let sent = connection.send(packets::packets(&told));
-            if let Some(slot) = answer.slot {
+            if let Some(slot) = slot {
                 slot.statistics.note(start, true);
                 slot.save();
             }

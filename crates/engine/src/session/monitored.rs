@@ -4,7 +4,9 @@
 //! cache each folder that it went into. So all of these are watched before git hears where the journal ends, and a folder that is
 //! watched from now on is told of as one that changed.
 
-use bstr::ByteSlice;
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use vigil_git::attribute_files::SourceTree;
 use vigil_model::request::UntrackedMode;
@@ -73,8 +75,7 @@ impl Session {
             tree.begin_to_tell();
             let (_, end) = tree.told_since(None).unwrap_or_default();
             let number = end.number();
-            let until = ToldUntil { ground, number };
-            return Ok(Some(Told { until, paths: None }));
+            return Ok(Some(told(ground, number, None)));
         };
         let is_everything = known.is_none() || changes.everything;
         let mut paths = Paths::new(tree, is_everything);
@@ -84,11 +85,10 @@ impl Session {
                 index.tracked.entry(number).map(|entry| entry.path)
             });
         }
-        let number = end.number();
-        Ok(Some(Told {
-            until: ToldUntil { ground, number },
-            paths: paths.finish(),
-        }))
+        if known.is_some_and(|known| !known.has_right_listings) {
+            paths.add_all_listings();
+        }
+        Ok(Some(told(ground, end.number(), paths.finish())))
     }
 
     /// Whether scans of all of the working tree are watched.
@@ -126,4 +126,13 @@ impl Session {
         }
         u128::from_le_bytes(ground)
     }
+}
+
+fn told(ground: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Told {
+    let until = ToldUntil {
+        ground,
+        number,
+        has_right_listings: paths.is_some(),
+    };
+    Told { until, paths }
 }

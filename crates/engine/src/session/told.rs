@@ -8,8 +8,8 @@ use vigil_scan::Unheard;
 use vigil_watch::{Changes, WatchedTree};
 
 /// How many paths, and how many bytes of them, are told one by one: to look at all costs git less than to search for each.
-const PATHS_MAX: usize = 50_000;
-const BYTES_MAX: usize = 2 << 20;
+const PATHS_MAX: usize = 100_000;
+const BYTES_MAX: usize = 3 << 20;
 
 /// No such file need be there. A path directly in a folder is the only way to say that its listing changed: of a folder that is
 /// named itself, git forgets the listing of the one above.
@@ -25,6 +25,9 @@ pub struct ToldUntil {
     pub ground: u128,
     /// How much had happened there.
     pub number: u64,
+    /// Whether he was told so by paths. Who was told that everything may have changed looks at all tracked files; but git may keep
+    /// listings of its untracked cache that it did not need then, and takes them to be right from the next answer on.
+    pub has_right_listings: bool,
 }
 
 /// What may have changed.
@@ -61,6 +64,11 @@ impl<'t> Paths<'t> {
         for path in &changes.paths {
             self.add_entry(path.as_bstr());
         }
+    }
+
+    /// Takes in that any listing may have changed.
+    pub(super) fn add_all_listings(&mut self) {
+        self.add_listings("".into());
     }
 
     /// Takes in what may change without a word; `path` knows that of a recorded file.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use vigil_testkit::campaign::{self, Campaign};
 use vigil_testkit::cases;
 use vigil_testkit::daemon::Daemon;
+use vigil_testkit::monitor::{Monitor, Way};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
 use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
@@ -20,7 +21,9 @@ const USAGE: &str = "usage: random-tester --vigil PATH [--git PATH]... [option].
 Compares what --vigil says with what the first --git says about the same working copy.
 An answer that only a further --git gives is counted apart and is no mismatch.
 
-  --mode status|gitstatusd|cases|prompt-cases   what is asked (status)
+  --mode status|gitstatusd|cases|prompt-cases|fsmonitor   what is asked (status); with fsmonitor, the first --git
+                       asks the monitor of --vigil, and is compared with itself without one
+  --monitor hook|socket how it asks (hook)
   --seed N             seed of the first run (1)
   --runs R             number of runs, each of a seed of its own (10; without limit if --comparisons or --minutes is given)
   --daemon             ask through a daemon that is started for this; fails if that answers nothing
@@ -98,6 +101,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut runs = None;
     let mut daemon = false;
     let (mut mode, mut case, mut list) = ("status".to_owned(), String::new(), false);
+    let mut way = Way::Hook;
     let mut rest = arguments.iter();
     while let Some(name) = rest.next() {
         let mut value = || {
@@ -125,6 +129,13 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
                 runs = Some(1);
             }
             "--case" => case = value()?,
+            "--monitor" => {
+                way = match value()?.as_str() {
+                    "hook" => Way::Hook,
+                    "socket" => Way::Socket,
+                    other => return Err(format!("there is no monitor {other}")),
+                }
+            }
             "--daemon" => daemon = true,
             "--list" => list = true,
             "--max-failures" => campaign.failures_max = number(&value()?)?,
@@ -157,6 +168,11 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut gits = gits.into_iter();
     settings.oracle = gits.next().unwrap_or_else(|| program("git"));
     settings.others = gits.collect();
+    if mode == "fsmonitor" {
+        let program = std::mem::replace(&mut settings.candidate, settings.oracle.clone());
+        settings.monitor = Some(Monitor { program, way });
+        daemon = true;
+    }
     settings.may_write = git_version(&settings.candidate).is_some();
     settings.without_long = !campaign.plan.has("long");
     campaign.plan.prompts = mode == "gitstatusd";
@@ -265,7 +281,9 @@ fn list(arguments: &Arguments) -> ExitCode {
 /// As [`start`], through a daemon. Says how many questions that answered.
 fn through_a_daemon(mut arguments: Arguments) -> ExitCode {
     let settings = &arguments.settings;
-    let daemon = Daemon::start(&settings.candidate, &settings.parent);
+    let monitor = settings.monitor.as_ref();
+    let program = monitor.map_or(&settings.candidate, |monitor| &monitor.program);
+    let daemon = Daemon::start(program, &settings.parent);
     let served = daemon.and_then(|daemon| {
         arguments.settings.runtime_folder = Some(daemon.runtime_folder());
         let code = start(&arguments);
@@ -290,7 +308,7 @@ fn start(arguments: &Arguments) -> ExitCode {
     let begin = Instant::now();
     let settings = &arguments.settings;
     let totals = match arguments.mode.as_str() {
-        "status" | "gitstatusd" => {
+        "status" | "gitstatusd" | "fsmonitor" => {
             let output = Mutex::new(std::io::stdout());
             campaign::run(settings, &arguments.campaign, &output)
         }

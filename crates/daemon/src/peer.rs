@@ -1,0 +1,111 @@
+//! What a process of git is about that came in at a socket, which says nothing of it: by what the kernel tells of the process.
+
+use std::fs;
+use std::os::fd::AsFd;
+
+use bstr::{BString, ByteSlice};
+use rustix::net::sockopt::socket_peercred;
+use vigil_git::environment::Environment;
+use vigil_linux::stat::stat_path;
+
+use crate::protocol::MonitorQuestion;
+use crate::variables;
+
+/// The longest command line and environment that are looked at: a part says nothing.
+const LEN_MAX: usize = 1 << 20;
+
+/// Options of git before its command that another value follows.
+const WITH_VALUE: [&[u8]; 3] = [b"-C", b"--git-dir", b"--namespace"];
+
+/// The question of the git at the other end of `socket`, if its working tree is the one that `question` is about; with the
+/// variables that count for it. `None` where that is not certain.
+pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<MonitorQuestion> {
+    let pid = socket_peercred(socket).ok()?.pid.as_raw_nonzero();
+    let read = |name: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{name}")).ok()?;
+        (bytes.len() < LEN_MAX).then_some(bytes)
+    };
+    // git stands at the top of its working tree.
+    let id = |path: &std::path::Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+    let standing = id(format!("/proc/{pid}/cwd").as_ref())?;
+    if id(&question.directory) != Some(standing) || !is_plain(&read("cmdline")?) {
+        return None;
+    }
+    let environ = read("environ")?;
+    let pairs = environ
+        .split_str("\0")
+        .filter_map(|pair| pair.split_once_str("="));
+    let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
+    let environment = Environment::new(pairs, &question.directory);
+    // What these say of places may be relative to where git was started.
+    if environment.get("GIT_WORK_TREE").is_some() {
+        return None;
+    }
+    let index = environment.get("GIT_INDEX_FILE").map(BString::from);
+    let mut variables = variables::to_monitor(&environment);
+    variables.retain(|(name, _)| name != "GIT_DIR");
+    Some(MonitorQuestion {
+        variables,
+        index,
+        ..question
+    })
+}
+
+/// Whether no option in the command line says that git looks at another working tree, or at files by other rules, than it would
+/// without.
+fn is_plain(cmdline: &[u8]) -> bool {
+    let mut words = cmdline
+        .strip_suffix(b"\0")
+        .unwrap_or(cmdline)
+        .split_str("\0")
+        .skip(1);
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word) {
+            words.next();
+        } else if word == b"-c" {
+            let key = words.next().unwrap_or_default().to_ascii_lowercase();
+            let others = [&b"core."[..], b"attr.", b"filter.", b"sparse.", b"include"];
+            if others.iter().any(|section| key.starts_with(section)) {
+                return false;
+            }
+        } else if [
+            &b"--work-tree"[..],
+            b"--config-env",
+            b"--attr-source",
+            b"--bare",
+        ]
+        .iter()
+        .any(|option| word.starts_with(option))
+        {
+            return false;
+        } else if !word.starts_with(b"-") {
+            return true;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_that_changes_what_is_looked_at_is_known() {
+        for plain in [
+            "git\0status\0",
+            "git\0-C\0--work-tree\0-c\0user.name=x\0status\0--work-tree\0",
+            "git\0--git-dir\0-c\0add\0core.x\0",
+            "",
+        ] {
+            assert!(is_plain(plain.as_bytes()), "{plain:?}");
+        }
+        for other in [
+            "git\0--work-tree=a\0status\0",
+            "git\0-p\0--work-tree\0a\0status\0",
+            "git\0-c\0Core.ExcludesFile=a\0status\0",
+            "git\0--config-env=core.excludesfile=A\0status\0",
+        ] {
+            assert!(!is_plain(other.as_bytes()), "{other:?}");
+        }
+    }
+}
