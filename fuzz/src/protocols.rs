@@ -1,7 +1,9 @@
 //! What comes through pipes.
 
 use bstr::ByteSlice;
-use vigil_daemon::fuzzing::{RECORD_LEN_MAX, frames, message, records, request};
+use vigil_daemon::fuzzing::{
+    RECORD_LEN_MAX, frames, message, messages_of_git, packets_of_git, records, request, token,
+};
 use vigil_daemon::protocol::frame;
 use vigil_git::fuzzing;
 
@@ -84,6 +86,32 @@ pub(crate) fn daemon(data: &[u8]) {
     if let Some((told, _)) = rest.split_first_chunk::<4>() {
         let told = u32::from_le_bytes(*told) as usize;
         assert_eq!(end.is_some(), told == 0 || told > LEN_MAX);
+    }
+}
+
+/// What git says is the same wherever the stream is cut, no longer than it may be, and the same when it is said again; a token is
+/// understood only in the words in which it was said.
+pub(crate) fn fsmonitor(data: &[u8]) {
+    const LEN_MAX: usize = 64 * 1024;
+    let mut input = Input(data);
+    let size = 1 + input.up_to(40);
+    let stream = input.0;
+    let (messages, is_cut) = messages_of_git([stream]);
+    assert_eq!(
+        messages_of_git(stream.chunks(size)),
+        (messages.clone(), is_cut)
+    );
+    for message in messages {
+        assert!(message.len() <= LEN_MAX);
+        let again = packets_of_git(&message);
+        assert_eq!(
+            messages_of_git([again.as_slice()]),
+            (vec![message.clone()], false)
+        );
+        if let Some(texts) = token(&message, 7) {
+            let kept = |text: &bstr::BString| token(text, 7) == Some(texts.clone());
+            assert!(texts.iter().all(kept));
+        }
     }
 }
 

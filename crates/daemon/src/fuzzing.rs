@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
+use vigil_engine::session::ToldUntil;
 
+use crate::fsmonitor::packets::{Packets, packets};
+use crate::fsmonitor::{Form, Token};
 use crate::gitstatusd::request::{self, Records};
 use crate::protocol::{Frames, ProtocolError, Request, Response};
 
@@ -49,6 +52,47 @@ pub fn frames<'a>(
         }
     }
     (all, None)
+}
+
+/// The messages of git in the stream that comes in `pieces`; and whether it ends at what is none.
+pub fn messages_of_git<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool) {
+    let mut packets = Packets::default();
+    let mut all = Vec::new();
+    for piece in pieces {
+        packets.feed(piece);
+        loop {
+            match packets.take() {
+                Ok(Some(message)) => all.push(message),
+                Ok(None) => break,
+                Err(_) => return (all, true),
+            }
+        }
+    }
+    (all, false)
+}
+
+/// The packets that say `message`.
+pub fn packets_of_git(message: &[u8]) -> Vec<u8> {
+    packets(message)
+}
+
+/// What a token says when it is written again, by either form, if this process said it. `number` is that of one that it did say, in
+/// whose words `text` may have any other.
+pub fn token(text: &[u8], number: u64) -> Option<[BString; 2]> {
+    let own = Token(ToldUntil {
+        ground: 0,
+        number,
+        has_right_listings: true,
+    });
+    let own = own.to_text(Form::Hook);
+    let begin = own
+        .rfind_byte(b'.')
+        .and_then(|at| own.get(..at))
+        .unwrap_or_default();
+    // Process and time are guessed by nobody.
+    let text = text.replace(b"OWN", begin.get(6..).unwrap_or_default());
+    let token = Token::parse(&text)?;
+    Some([Form::Builtin, Form::Hook].map(|form| token.to_text(form)))
 }
 
 /// What the message of `kind` with `body` is when it is written again: as a request, and as a response. Of what says how a

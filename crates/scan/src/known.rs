@@ -25,7 +25,7 @@ impl Known {
     ///
     /// # Errors
     /// Some of it could not be looked at, or is complained of: that is said for each question anew. The findings are given back.
-    pub fn new(findings: Findings) -> Result<Self, Findings> {
+    pub fn new(findings: Findings) -> Result<Self, Box<Findings>> {
         match Self::can_be_kept(&findings) {
             true => Ok(Self {
                 findings,
@@ -33,7 +33,7 @@ impl Known {
                 doubted: BTreeSet::new(),
                 doubted_trees: BTreeSet::new(),
             }),
-            false => Err(findings),
+            false => Err(Box::new(findings)),
         }
     }
 
@@ -42,6 +42,11 @@ impl Known {
             && findings.unknown.is_empty()
             && findings.warnings.is_empty()
             && !findings.unheard.trees.iter().any(|path| path.is_empty())
+    }
+
+    /// The directories whose records are others than when they were looked at.
+    pub fn moved(&self) -> &BTreeSet<BString> {
+        &self.moved
     }
 
     /// The findings.

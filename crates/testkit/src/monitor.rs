@@ -4,6 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bstr::BString;
+
 use crate::invocation::Invocation;
 use crate::sandbox::{Sandbox, SandboxError};
 
@@ -93,8 +95,15 @@ impl Monitor {
     pub(crate) fn leave_out(invocation: &mut Invocation) {
         let off = ["-c", "core.fsmonitor=false"];
         invocation.globals.insert(0, off.map(Into::into).to_vec());
+        Self::adapt(invocation);
         let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
         invocation.variables.push((name, "1".into()));
+    }
+
+    /// Leaves out of `invocation` by what git tells that it keeps its untracked files.
+    pub(crate) fn adapt(invocation: &mut Invocation) {
+        let tells = |name: &BString| name == "GIT_TEST_UF_DELAY_WARNING";
+        invocation.variables.retain(|(name, _)| !tells(name));
     }
 
     /// Has `command`, a git that asks, write down what it found out.

@@ -179,6 +179,10 @@ fn ask_candidate(
     invocation: &Invocation,
     git: &Path,
 ) -> Result<Outcome, SandboxError> {
+    let mut invocation = invocation.clone();
+    if settings.monitor.is_some() {
+        Monitor::adapt(&mut invocation);
+    }
     let mut command = invocation.command(sandbox, &settings.candidate);
     let folder = git.parent().filter(|folder| folder.is_absolute());
     if let (Some(folder), Some(others)) = (folder, std::env::var_os("PATH")) {

@@ -166,6 +166,13 @@ impl Forest {
         }
     }
 
+    /// Tells those who asked to be told that the entry at `path` in `tree` changed.
+    pub(crate) fn tell_of_path(&mut self, tree: TreeId, path: &BStr) {
+        if let Some(told) = self.told_mut(tree) {
+            told.add_path(path);
+        }
+    }
+
     /// What changed in `tree`, or was not watched before, for those who asked to be told.
     pub(crate) fn told(&self, tree: TreeId) -> Option<&Journal> {
         self.trees.get(&tree)?.told.as_ref()

@@ -217,6 +217,11 @@ impl WatchedTree {
         self.watcher.inner.lock().forest.begin_to_tell(self.id);
     }
 
+    /// Has [`Self::told_since`] tell of `path`, too.
+    pub fn tell_of(&self, path: &BStr) {
+        self.watcher.inner.lock().forest.tell_of_path(self.id, path);
+    }
+
     /// As [`Self::changes_since`], for those who look by themselves at whatever was not watched before: a folder that was
     /// watched since is one that changed. `None` before [`Self::begin_to_tell`]. The positions are not those of
     /// [`Self::changes_since`].

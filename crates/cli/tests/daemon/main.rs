@@ -8,6 +8,7 @@ mod audit;
 mod doors;
 mod ends;
 mod faults;
+mod fsmonitor;
 mod impostors;
 mod lent;
 mod life;

@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use vigil_git::attribute_files::SourceTree;
+use vigil_model::path::directory_len;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
-use vigil_watch::Position;
+use vigil_scan::Findings;
+use vigil_watch::{Position, WatchedTree};
 
 use super::assemble::Part;
 use super::told::{Paths, Told, ToldUntil};
@@ -67,6 +69,7 @@ impl Session {
             Some(found) => Some(&found.unheard),
             None => watched.unheard(),
         };
+        self.tell_of_new_records(tree, found.as_ref());
         let ground = ground ^ u128::from(tree.serial()).rotate_right(64);
         let known = since.filter(|since| since.ground == ground);
         let position = known.map(|known| Position::of_number(known.number));
@@ -89,6 +92,31 @@ impl Session {
             paths.add_all_listings();
         }
         Ok(Some(told(ground, end.number(), paths.finish())))
+    }
+
+    /// Tells of files that differ from records that are new. git takes some of these to be as recorded without a look, as where it
+    /// renames a file in the index and cannot do so in the working tree.
+    fn tell_of_new_records(&self, tree: &WatchedTree, found: Option<&Findings>) {
+        let (Some(watched), Some(index)) = (&self.watched, &self.index) else {
+            return;
+        };
+        let Some(found) = found.or_else(|| watched.known()) else {
+            return;
+        };
+        let moved = watched.moved();
+        if moved.is_some_and(|moved| moved.is_empty()) {
+            return;
+        }
+        for (number, _) in &found.tracked {
+            let Some(entry) = index.tracked.entry(*number) else {
+                continue;
+            };
+            let len = directory_len(entry.path.as_bstr()).saturating_sub(1);
+            let directory = entry.path.get(..len).unwrap_or_default();
+            if moved.is_none_or(|moved| moved.contains(directory.as_bstr())) {
+                tree.tell_of(entry.path.as_bstr());
+            }
+        }
     }
 
     /// Whether scans of all of the working tree are watched.

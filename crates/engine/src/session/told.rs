@@ -109,6 +109,8 @@ impl<'t> Paths<'t> {
             self.is_everything = true;
             return;
         }
+        // By its name alone git takes it for what it is recorded as, which may be a file.
+        self.add_entry(path);
         self.add(join(path, BStr::new("")));
         self.add_listings(path);
     }

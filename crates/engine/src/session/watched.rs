@@ -29,6 +29,9 @@ pub(super) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
+    /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
+    /// be others.
+    moved: Option<BTreeSet<BString>>,
 }
 
 /// What findings rest on beside the working tree.
@@ -62,6 +65,7 @@ impl WatchedFindings {
             watcher,
             tree: None,
             kept: Vec::new(),
+            moved: None,
         }
     }
 
@@ -79,6 +83,12 @@ impl WatchedFindings {
     /// What may change without a word, by the last question.
     pub(super) fn unheard(&self) -> Option<&Unheard> {
         self.known().map(|findings| &findings.unheard)
+    }
+
+    /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
+    /// be others.
+    pub(super) fn moved(&self) -> Option<&BTreeSet<BString>> {
+        self.moved.as_ref()
     }
 
     /// The tree that is watched, if one is.
@@ -110,9 +120,11 @@ impl WatchedFindings {
     ) -> Result<Option<Findings>, SessionError> {
         let tree = self.tree(&grounds.top);
         let listener = Listener(&tree);
+        self.moved = None;
         if let Some(mut kept) = self.take(&grounds) {
             let (changes, position) = tree.changes_since(kept.position);
             if let Some((paths, folders)) = to_look_at(changes) {
+                let moved = kept.known.moved().clone();
                 let focus = kept.known.focus(tracked, &paths, &folders);
                 let is_kept = match focus {
                     None => true,
@@ -124,6 +136,7 @@ impl WatchedFindings {
                 if is_kept {
                     kept.position = position;
                     self.kept.push(kept);
+                    self.moved = Some(moved);
                     return Ok(None);
                 }
             }
@@ -135,7 +148,7 @@ impl WatchedFindings {
         tree.looked_at_all();
         let known = match Known::new(findings) {
             Ok(known) => known,
-            Err(findings) => return Ok(Some(findings)),
+            Err(findings) => return Ok(Some(*findings)),
         };
         let surplus = self
             .kept

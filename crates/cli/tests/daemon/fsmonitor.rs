@@ -1,0 +1,396 @@
+//! git itself as the client of the monitor, by its hook, and, with a git that asks there (`GIT_NEWEST`, or those that are
+//! installed), by its socket. What it says is compared with a git without a monitor.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+/// The gits that are there, of which each is asked, and whether it asks at a socket.
+fn gits() -> Vec<(String, bool)> {
+    let newest = std::env::var("GIT_NEWEST").ok();
+    let all = [
+        Some("/usr/local/bin/git".to_owned()),
+        Some("/usr/bin/git".to_owned()),
+        newest,
+    ];
+    let mut gits = Vec::new();
+    for git in all.into_iter().flatten() {
+        let said = std::process::Command::new(&git)
+            .args(["version", "--build-options"])
+            .output();
+        let Ok(said) = said else {
+            continue;
+        };
+        let has_monitor = String::from_utf8(said.stdout)
+            .unwrap()
+            .contains("fsmonitor--daemon");
+        gits.push((git, has_monitor));
+    }
+    assert!(!gits.is_empty());
+    gits
+}
+
+/// What `git` says of `work`, asking the monitor or not.
+fn said(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
+    let options: &[&str] = match by_monitor {
+        true => &["status", "--porcelain=v2"],
+        false => &["-c", "core.fsmonitor=false", "status", "--porcelain=v2"],
+    };
+    let mut command = sandbox.command(git, "work", options);
+    if !by_monitor {
+        command
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_DISABLE_UNTRACKED_CACHE", "1");
+    }
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    format!("{}{errors}", String::from_utf8(output.stdout).unwrap())
+}
+
+#[track_caller]
+fn same(sandbox: &Sandbox, git: &str, what: &str) {
+    let ours = said(sandbox, git, true);
+    assert_eq!(ours, said(sandbox, git, false), "{git}: {what}");
+}
+
+fn at(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.path("work").join(name)
+}
+
+fn install(sandbox: &Sandbox, is_socket: bool) {
+    let way = if is_socket { "--socket" } else { "--hook" };
+    let output = sandbox.vigil("work", &["fsmonitor", "install", way]);
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Folders with tracked and untracked files, at some depth.
+fn with_folders() -> Sandbox {
+    let sandbox = Sandbox::with_repository();
+    for name in ["a/b/c", "a/b/d", "x/y"] {
+        sandbox.write(&format!("work/{name}/file"), name);
+    }
+    sandbox.write("work/.gitignore", "*.o\nbuild/\n");
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.git_in("work", &["commit", "-qm", "more"]);
+    for name in ["u/v/w", "u/z", "build"] {
+        sandbox.write(&format!("work/{name}/new"), name);
+    }
+    sandbox
+}
+
+#[test]
+fn git_says_the_same_with_the_monitor_after_each_operation() {
+    type Operation = (&'static str, fn(&Sandbox));
+    let operations: [Operation; 25] = [
+        ("edit", |s| s.write("work/a/b/c/file", "edited")),
+        ("nested rename", |s| {
+            fs::rename(at(s, "a/b"), at(s, "a/e")).unwrap()
+        }),
+        ("edit below", |s| s.write("work/a/e/d/file", "edited")),
+        ("rename above", |s| {
+            fs::rename(at(s, "a"), at(s, "g")).unwrap()
+        }),
+        ("new below", |s| s.write("work/g/e/d/deep/new", "")),
+        ("and back", |s| fs::rename(at(s, "g"), at(s, "a")).unwrap()),
+        ("back", |s| fs::rename(at(s, "a/e"), at(s, "a/b")).unwrap()),
+        ("untracked file", |s| s.write("work/u/v/w/newer", "")),
+        ("exchange of untracked folders", |s| {
+            fs::create_dir_all(at(s, "empty/v/w")).unwrap();
+            fs::rename(at(s, "u"), at(s, "old")).unwrap();
+            fs::rename(at(s, "empty"), at(s, "u")).unwrap();
+        }),
+        ("gone", |s| fs::remove_dir_all(at(s, "old")).unwrap()),
+        ("only file of a folder", |s| s.write("work/u/v/w/only", "")),
+        ("and gone", |s| {
+            fs::remove_file(at(s, "u/v/w/only")).unwrap()
+        }),
+        ("hard link", |s| {
+            fs::hard_link(at(s, "x/y/file"), s.path("outside")).unwrap();
+            // That it has another name is seen once something is heard of it.
+            s.write("work/x/y/file", "written");
+        }),
+        ("by its other name", |s| {
+            s.write("outside", "written outside")
+        }),
+        ("a folder in a file's place", |s| {
+            fs::remove_file(at(s, "x/y/file")).unwrap();
+            fs::create_dir(at(s, "x/y/file")).unwrap();
+        }),
+        ("and a file again", |s| {
+            fs::remove_dir(at(s, "x/y/file")).unwrap();
+            s.write("work/x/y/file", "x/y");
+        }),
+        ("renamed in the index alone", |s| {
+            s.git_in("work", &["mv", "-k", "x", "no/where"]);
+        }),
+        ("ignored no more", |s| s.write("work/.gitignore", "*.o\n")),
+        ("below what was ignored", |s| {
+            s.write("work/build/deep/x", "")
+        }),
+        ("ignored again", |s| s.write("work/.gitignore", "build/\n")),
+        ("added though ignored", |s| {
+            s.git_in("work", &["add", "-f", "build/new"])
+        }),
+        ("and changed", |s| s.write("work/build/new", "changed")),
+        ("stash", |s| s.git_in("work", &["stash", "-q"])),
+        ("reset", |s| {
+            s.git_in("work", &["reset", "-q", "--hard", "HEAD~1"])
+        }),
+        ("checkout", |s| {
+            s.git_in("work", &["checkout", "-q", "ORIG_HEAD"])
+        }),
+    ];
+    for (git, has_monitor) in gits() {
+        for is_socket in [false, has_monitor] {
+            let sandbox = with_folders();
+            let _serving = sandbox.serve();
+            install(&sandbox, is_socket);
+            // The first word is that everything may have changed.
+            same(&sandbox, &git, "first");
+            same(&sandbox, &git, "second");
+            for (what, operation) in &operations {
+                operation(&sandbox);
+                same(&sandbox, &git, what);
+            }
+            let (answered, _) = sandbox.counts();
+            assert!(answered > 20, "{git}: {answered}");
+        }
+    }
+}
+
+#[test]
+fn listings_that_git_kept_while_nobody_listened_are_looked_at() {
+    for (git, has_monitor) in gits() {
+        for is_socket in [false, has_monitor] {
+            let sandbox = with_folders();
+            let serving = sandbox.serve();
+            install(&sandbox, is_socket);
+            for _ in 0..3 {
+                same(&sandbox, &git, "first");
+            }
+            drop(serving);
+            sandbox.write("work/u/z/while", "");
+            sandbox.write("work/new", "");
+            let _serving = sandbox.serve();
+            if is_socket {
+                sandbox.vigil("work", &["fsmonitor", "start"]);
+            }
+            // It writes the index, and does not look for what is untracked.
+            let output = sandbox
+                .command(&git, "work", &["add", "file"])
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            sandbox.write("work/a/b/c/file", "edited");
+            let output = sandbox
+                .command(&git, "work", &["add", "a"])
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            same(&sandbox, &git, "untracked meanwhile");
+        }
+    }
+}
+
+#[test]
+fn a_daemon_that_is_killed_between_commands_costs_no_answer() {
+    let sandbox = with_folders();
+    install(&sandbox, false);
+    for round in 0..4 {
+        let serving = sandbox.serve();
+        same(&sandbox, "git", "served");
+        sandbox.write("work/u/v/w/newer", &round.to_string());
+        sandbox.write("work/a/b/c/file", &round.to_string());
+        same(&sandbox, "git", "served again");
+        serving.signal(Signal::KILL);
+        drop(serving);
+        sandbox.write(&format!("work/u/z/{round}"), "");
+        fs::rename(at(&sandbox, "x"), at(&sandbox, "x2")).unwrap();
+        // None is to be started, of which this would have to be rid.
+        let mut command = sandbox.command("git", "work", &["status", "--porcelain=v2"]);
+        let ours = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
+        assert_eq!(
+            String::from_utf8(ours.stdout).unwrap(),
+            said(&sandbox, "git", false)
+        );
+        fs::rename(at(&sandbox, "x2"), at(&sandbox, "x")).unwrap();
+    }
+}
+
+/// What whoever connects at `socket` is told after he said `bytes`.
+fn told(socket: &PathBuf, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.write_all(bytes).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut told = Vec::new();
+    // Whoever is hung up on may be told so.
+    let _ = stream.read_to_end(&mut told);
+    told
+}
+
+#[test]
+fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
+    let sandbox = Sandbox::with_repository();
+    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
+    let start = || sandbox.vigil("work", &["fsmonitor", "start"]);
+    let mut serving = sandbox.serve();
+    let other = UnixListener::bind(&socket).unwrap();
+    let refused = start();
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(
+        String::from_utf8(refused.stderr)
+            .unwrap()
+            .contains("another process serves")
+    );
+    drop(other);
+    assert!(start().status.success() && start().status.success());
+    let serves = || {
+        sandbox
+            .vigil("work", &["fsmonitor", "status"])
+            .status
+            .success()
+    };
+    assert!(serves());
+    // Whoever does not stand at the top of the working tree is told nothing, and so is one who says no token.
+    let everything = b"\0/\0";
+    for question in [&b"0010builtin:fake0000"[..], b"0009flush0000", b"00040000"] {
+        let told = told(&socket, question);
+        assert!(told.windows(3).any(|part| part == everything), "{told:?}");
+    }
+    for garbage in [&b"GET / HTTP/1.1\r\n"[..], b"0001", b"ffff", b"00"] {
+        assert_eq!(told(&socket, garbage), b"");
+    }
+    // Another one in its place is not removed.
+    fs::remove_file(&socket).unwrap();
+    assert!(!serves());
+    assert!(start().status.success());
+    serving.signal(Signal::TERM);
+    serving.wait();
+    assert!(!socket.exists());
+    let serving = sandbox.serve();
+    assert!(start().status.success());
+    serving.signal(Signal::KILL);
+    drop(serving);
+    assert!(socket.exists());
+    let _serving = sandbox.serve();
+    assert!(start().status.success());
+    assert_eq!(told(&socket, b"0008quit0000"), b"0000");
+    assert!(!socket.exists() && !serves());
+    let file = fs::write(&socket, "");
+    assert!(file.is_ok() && !start().status.success());
+    assert!(socket.exists());
+}
+
+#[test]
+fn a_repository_that_was_moved_is_not_answered_for() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    assert!(
+        sandbox
+            .vigil("work", &["fsmonitor", "start"])
+            .status
+            .success()
+    );
+    fs::rename(sandbox.path("work"), sandbox.path("moved")).unwrap();
+    sandbox.repository("work", &[]);
+    let told = told(
+        &sandbox.path("moved/.git/fsmonitor--daemon.ipc"),
+        b"0010builtin:fake0000",
+    );
+    assert!(told.ends_with(b"builtin:none.0.0:0\0/\x000000"), "{told:?}");
+}
+
+#[test]
+fn what_was_configured_before_is_put_back() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.git_in("work", &["config", "core.fsmonitor", "./old hook"]);
+    let config = || fs::read_to_string(sandbox.path("work/.git/config")).unwrap();
+    let before = config();
+    for is_socket in [false, true] {
+        install(&sandbox, is_socket);
+        assert!(config().contains("untrackedCache = true"), "{}", config());
+        // Once more changes nothing of what is put back.
+        install(&sandbox, is_socket);
+        let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
+        assert!(output.status.success(), "{output:?}");
+        let values = |config: &str| -> Vec<String> {
+            let lines = config.lines().filter(|line| line.contains('='));
+            let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(values(&config()), values(&before));
+        assert!(
+            !sandbox
+                .path("work/.git/vigil/vigil-fsmonitor-hook")
+                .is_symlink()
+        );
+        assert!(!sandbox.path("work/.git/fsmonitor--daemon.ipc").exists());
+    }
+    let again = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
+    assert_eq!(again.status.code(), Some(1));
+    // What somebody else set since stays.
+    install(&sandbox, false);
+    sandbox.git_in("work", &["config", "core.fsmonitor", "mine"]);
+    let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("left core.fsmonitor")
+    );
+    assert!(config().contains("mine"));
+    assert!(!config().contains("untrackedCache"));
+}
+
+#[test]
+fn the_hook_always_has_an_answer() {
+    let sandbox = Sandbox::with_repository();
+    let ask = |arguments: &[&str]| {
+        let arguments = [&["fsmonitor", "hook"], arguments].concat();
+        let mut command = sandbox.command(VIGIL, "work", &arguments);
+        let output = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+        output.stdout
+    };
+    assert_eq!(ask(&["2", "x"]), b"vigil:none.0.0:0\0/\0");
+    for arguments in [&["1", "1729584000000000000"][..], &["3", "x"], &[], &["2"]] {
+        assert_eq!(ask(arguments), b"/\0", "{arguments:?}");
+    }
+    let _serving = sandbox.serve();
+    let query = |token: &str| {
+        let output = sandbox.vigil("work", &["fsmonitor", "query", token]);
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut lines = text.lines().map(str::to_owned);
+        (lines.next().unwrap(), lines.collect::<Vec<_>>())
+    };
+    let (first, all) = query("");
+    assert_eq!(all, ["/"]);
+    // Whoever was told that may still have listings that are old.
+    let (second, listings) = query(&first);
+    assert_eq!(listings, [".vigil", "dir/.vigil"]);
+    let (third, nothing) = query(&second);
+    assert_eq!(nothing, Vec::<String>::new());
+    sandbox.write("work/dir/new", "");
+    assert_eq!(query(&third).1, ["dir/new"]);
+    assert_eq!(query("vigil:\u{fffd}:::").1, ["/"]);
+    // By another index, nothing is known.
+    let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "hook", "2", &third]);
+    let output = command
+        .env("GIT_INDEX_FILE", sandbox.path("other"))
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"vigil:none.0.0:0\0/\0");
+    let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "hook", "2", &third]);
+    let output = command
+        .env("GIT_INDEX_FILE", ".git/index")
+        .output()
+        .unwrap();
+    assert!(output.stdout.ends_with(b"\0dir/new\0"), "{output:?}");
+}
