@@ -18,7 +18,7 @@ COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
-.PHONY: run build lint test test-tools test-plugins test-repositories test-git random random-daemon soak random-objects fuzz bench docs
+.PHONY: run build lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -49,6 +49,15 @@ test-repositories: build
 #   make test-git GIT_SOURCE=/path/to/git SCRIPTS="t7508-status.sh t7064-wtstatus-pv2.sh"
 test-git: build
 	tests/git/run "$(GIT_SOURCE)" $(SCRIPTS)
+
+# git's own test scripts of monitors, with vigil in the place of its builtin one.
+test-git-fsmonitor: build
+	tests/git/run --fsmonitor "$(GIT_SOURCE)" $(SCRIPTS)
+
+# Random operations with git as the client of the monitor, against git without one; WAY is hook or socket.
+random-fsmonitor: build
+	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
+		--vigil target/release/vigil --mode fsmonitor --monitor $(or $(WAY),hook) --comparisons $(COMPARISONS)
 
 # Random operations, each step compared with every git that is installed.
 random: build

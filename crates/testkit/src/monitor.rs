@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 use crate::invocation::Invocation;
 use crate::sandbox::{Sandbox, SandboxError};
@@ -100,10 +100,34 @@ impl Monitor {
         invocation.variables.push((name, "1".into()));
     }
 
-    /// Leaves out of `invocation` by what git tells that it keeps its untracked files.
+    /// Whether `invocation` has the same answer from a git that writes its index and from one that does not: in the repository's
+    /// own folder, what is written shows.
+    pub(crate) fn suits(invocation: &Invocation) -> bool {
+        let folders = [&invocation.directory]
+            .into_iter()
+            .chain(invocation.globals.iter().flatten());
+        !folders.into_iter().any(|folder| folder.ends_with(b".git"))
+    }
+
+    /// Leaves out of `invocation` by what git tells that it keeps its untracked files, and what has it write an index of another
+    /// kind.
     pub(crate) fn adapt(invocation: &mut Invocation) {
         let tells = |name: &BString| name == "GIT_TEST_UF_DELAY_WARNING";
         invocation.variables.retain(|(name, _)| !tells(name));
+        let splits = |word: &BString| word.to_ascii_lowercase().starts_with(b"core.splitindex");
+        invocation.globals.retain(|words| !words.iter().any(splits));
+    }
+
+    /// `said` without how much of a sparse checkout is there: git tells it once it has expanded its index, which it does for what
+    /// a monitor tells it.
+    pub(crate) fn comparable(said: &[u8]) -> Vec<u8> {
+        let lines = said.lines_with_terminator();
+        let tells = |line: &&[u8]| line.starts_with(b"You are in a sparse checkout");
+        lines
+            .filter(|line| !tells(line))
+            .flatten()
+            .copied()
+            .collect()
     }
 
     /// Has `command`, a git that asks, write down what it found out.

@@ -106,6 +106,8 @@ pub fn play(
                 }
             }
             Item::Ask(Question::Status(invocation))
+                if settings.monitor.is_some() && !Monitor::suits(invocation) => {}
+            Item::Ask(Question::Status(invocation))
                 if settings.without_long && invocation.may_be_long() => {}
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
@@ -330,7 +332,13 @@ fn written(what: &str) -> Difference {
 }
 
 fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
-    let (candidate, oracle) = (&complained(candidate), &complained(oracle));
+    let (mut candidate, mut oracle) = (complained(candidate), complained(oracle));
+    if settings.monitor.is_some() {
+        for outcome in [&mut candidate, &mut oracle] {
+            outcome.stdout = Monitor::comparable(&outcome.stdout);
+        }
+    }
+    let (candidate, oracle) = (&candidate, &oracle);
     !matches!(candidate.ending, Ending::Signal(_) | Ending::WroteTooMuch)
         && candidate.ending == oracle.ending
         && candidate.stdout == oracle.stdout

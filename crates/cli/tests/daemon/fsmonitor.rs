@@ -5,8 +5,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use rustix::process::Signal;
+use vigil_testkit::campaign::{Campaign, run};
+use vigil_testkit::daemon::Daemon;
+use vigil_testkit::monitor::{Monitor, Way};
+use vigil_testkit::player::Settings;
+use vigil_testkit::random::Plan;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
@@ -161,6 +167,50 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
             assert!(answered > 20, "{git}: {answered}");
         }
     }
+}
+
+#[test]
+fn random_states_are_told_to_git() {
+    let parent = std::path::Path::new("/dev/shm");
+    let daemon = Daemon::start(VIGIL.as_ref(), parent).unwrap();
+    for (number, (git, has_monitor)) in (0..).zip(gits()) {
+        let way = match has_monitor {
+            true => Way::Socket,
+            false => Way::Hook,
+        };
+        let settings = Settings {
+            monitor: Some(Monitor {
+                program: VIGIL.into(),
+                way,
+            }),
+            runtime_folder: Some(daemon.runtime_folder()),
+            may_write: true,
+            ..Settings::new(&git, &git)
+        };
+        let campaign = Campaign {
+            seed: 10 + 2 * number,
+            runs: 2,
+            comparisons_max: usize::MAX,
+            time_max: std::time::Duration::MAX,
+            failures_max: 1,
+            jobs: 1,
+            plan: Plan {
+                steps: 12,
+                questions: 2,
+                without: std::collections::BTreeSet::new(),
+                reftable: false,
+                prompts: false,
+            },
+            shrinks: false,
+            keeps: false,
+        };
+        let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        let totals = run(&settings, &campaign, &output);
+        let report = String::from_utf8(output.into_inner().unwrap()).unwrap();
+        assert_eq!((totals.mismatches, totals.errors.len()), (0, 0), "{report}");
+        assert!(totals.comparisons >= 40, "{}", totals.comparisons);
+    }
+    daemon.served().unwrap();
 }
 
 #[test]
