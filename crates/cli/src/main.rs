@@ -106,7 +106,7 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
 }
 
 /// The commands.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "cat-file",
     "daemon",
     "describe",
