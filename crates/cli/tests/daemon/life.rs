@@ -253,13 +253,20 @@ fn many_shells_that_begin_at_once_have_one_daemon() {
         assert_eq!(shell.receive(), first);
     }
     while sandbox.daemon(&["status"]).0 != Some(0) || sandbox.daemons().len() > 1 {}
-    let (answered, _) = sandbox.counts();
-    for shell in &mut shells {
-        assert_eq!(shell.ask(&sandbox, "work"), first);
+    // Each may have asked once before, on a connection that it keeps once the answer to that has come.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (answered, _) = sandbox.counts();
+        for shell in &mut shells {
+            assert_eq!(shell.ask(&sandbox, "work"), first);
+        }
+        let daemon = sandbox.described();
+        assert!(daemon["questions"].as_u64().unwrap() >= answered + 20);
+        if daemon["connections"] == 21 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{daemon}");
     }
-    let daemon = sandbox.described();
-    assert_eq!(daemon["questions"], answered + 20);
-    assert_eq!(daemon["connections"], 21);
     assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
     assert!(sandbox.daemons().is_empty());
     assert!(sandbox.is_empty());
