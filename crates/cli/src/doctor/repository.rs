@@ -14,6 +14,7 @@ use vigil_linux::stat::stat_path;
 use vigil_store::NoState;
 
 use super::check::{Check, count, grouped, shown, shown_path};
+use crate::fsmonitor;
 use crate::reply::bytes;
 use crate::state::why_unkept;
 
@@ -125,7 +126,11 @@ fn place(entry: &Entry<'_>) -> BString {
 /// What git is told to have watch the working tree beside us.
 pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
     let subject = "git's own monitor";
+    let is_ours = matches!(config.boolean("vigil.fsmonitor"), Ok(Some(true)));
     match monitor {
+        Monitor::Runs if is_ours => {
+            return Check::ok(subject, "not running: git asks Vigil's daemon in its place");
+        }
         Monitor::Runs => {
             return Check::note(
                 subject,
@@ -151,6 +156,10 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
             subject,
             bytes!["wanted by ", place(&entry), ", not running"],
         ),
+        Err(_) if entry.value.is_some_and(is_our_hook) => {
+            let fact = bytes!["not running: git asks Vigil's hook by ", place(&entry)];
+            Check::ok(subject, fact)
+        }
         Err(_) => {
             let hook = shown(entry.value.unwrap_or(BStr::new("")));
             let fact = bytes![
@@ -163,6 +172,12 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
             Check::note(subject, fact, "git config core.fsmonitor false")
         }
     }
+}
+
+/// Whether the command `hook`, which may be quoted for a shell, is the one that `vigil fsmonitor install` sets.
+fn is_our_hook(hook: &BStr) -> bool {
+    let hook = hook.strip_suffix(b"'").unwrap_or(hook);
+    hook.ends_with(fsmonitor::HOOK.as_bytes())
 }
 
 /// Whether untracked files are all listed if nobody says otherwise.
@@ -332,6 +347,10 @@ mod tests {
         assert_eq!(verdict(&set("true"), Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict(&set("false"), Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict(&set(".git/hook"), Monitor::Absent), Verdict::Note);
+        let ours = set("'/a b/.git/vigil/vigil-fsmonitor-hook'");
+        assert_eq!(verdict(&ours, Monitor::Absent), Verdict::Ok);
+        let served = "[vigil]\nfsmonitor = true\n";
+        assert_eq!(verdict(served, Monitor::Runs), Verdict::Ok);
     }
 
     #[test]

@@ -27,7 +27,7 @@ vigil fsmonitor install [--global] [--hook | --socket]
    or: vigil fsmonitor hook <version> <token>";
 
 /// The name of the link to this program that git runs: without a shell, as long as no character on the way to it needs one.
-const HOOK: &str = "vigil-fsmonitor-hook";
+pub(crate) const HOOK: &str = "vigil-fsmonitor-hook";
 
 /// The options of `vigil fsmonitor install` and `uninstall`.
 #[derive(Clone, Copy)]
