@@ -55,6 +55,14 @@ struct Changing {
     count: u64,
 }
 
+/// Work that has begun.
+pub(crate) struct Work {
+    pub(crate) questions: Vec<Asked>,
+    until_now: Heard,
+    answers: u64,
+    began_at: Instant,
+}
+
 impl Ahead {
     /// Somebody asked.
     pub(crate) fn asked(&mut self, mut question: Asked, now: Instant) {
@@ -104,17 +112,7 @@ impl Ahead {
         let latest = changes.first_at.checked_add(LONGEST)?;
         Some(settled.min(latest).max(self.rests_until.unwrap_or(now)))
     }
-}
 
-/// Work that has begun.
-pub(crate) struct Work {
-    pub(crate) questions: Vec<Asked>,
-    until_now: Heard,
-    answers: u64,
-    began_at: Instant,
-}
-
-impl Ahead {
     /// How often there was work.
     pub(crate) fn done(&self) -> u64 {
         self.done

@@ -183,7 +183,6 @@ impl Answers {
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
-        let location = key.location.clone();
         let write = |session: &mut Session, _| {
             if session.has_kept_silent() {
                 return Err(theirs("there was something to say of it"));
@@ -193,7 +192,7 @@ impl Answers {
             look(session);
             written
         };
-        let (stdout, slot) = self.answer(key, || self.open(&environment, &location), write)?;
+        let (stdout, slot) = self.answer(key, &environment, write)?;
         let response = Response::Answer {
             stdout,
             stderr: Vec::new(),
@@ -214,12 +213,11 @@ impl Answers {
         let Some(key) = key else {
             return Ok((Response::Record(response::none(id)), None));
         };
-        let location = key.location.clone();
         let prompt = |session: &mut Session, still| {
             let prompt = session.prompt(&question.request, still).map_err(said)?;
             Ok(response::some(id, &prompt, question.summary_len_max))
         };
-        let (record, slot) = self.answer(key, || self.open(&environment, &location), prompt)?;
+        let (record, slot) = self.answer(key, &environment, prompt)?;
         Ok((Response::Record(record), Some(slot)))
     }
 
@@ -234,7 +232,6 @@ impl Answers {
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
-        let location = key.location.clone();
         let since = Token::parse(&question.token).map(|token| token.0);
         let tell = |session: &mut Session, _| {
             let index = question.index.as_ref();
@@ -244,7 +241,7 @@ impl Answers {
             let told = session.told_since(since).map_err(said)?;
             told.ok_or_else(|| theirs("the working tree cannot be watched"))
         };
-        let (told, slot) = self.answer(key, || self.open(&environment, &location), tell)?;
+        let (told, slot) = self.answer(key, &environment, tell)?;
         Ok((Response::Changed(payload(&told, form)), Some(slot)))
     }
 
@@ -328,9 +325,11 @@ impl Answers {
     fn answer<T>(
         &self,
         key: Key,
-        open: impl FnOnce() -> Result<Session, Declined>,
+        environment: &Environment,
         answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
+        let location = key.location.clone();
+        let open = || self.open(environment, &location);
         let slot = self.sessions.slot(key);
         let mut kept = slot
             .take_turn()

@@ -21,6 +21,7 @@ pub mod place;
 pub mod protocol;
 pub mod server;
 mod sessions;
+mod spare_memory;
 pub mod start;
 mod statistics;
 mod stream;

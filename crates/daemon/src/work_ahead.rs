@@ -2,15 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use vigil_linux::{map, memory};
-
 use crate::answers::Answers;
+use crate::spare_memory;
 
 /// Events come in bursts: it is listened to once for all of so long.
 const BURST: Duration = Duration::from_millis(10);
-
-/// Work that took so long had much to read, and so much to free.
-const LONG: Duration = Duration::from_millis(50);
 
 /// Works ahead for `answers` as long as there is something to hear. `tell` tells those of changes who want to know, and when that is
 /// to be done next.
@@ -35,10 +31,7 @@ pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
                 answers.again(question);
             }
             slot.ahead.lock().finish(work, Instant::now());
-            if now.elapsed() >= LONG {
-                memory::give_back();
-                map::let_go_of_all();
-            }
+            spare_memory::give_back_after(now);
         }
         let told = tell();
         let next = next.into_iter().chain(told).min();

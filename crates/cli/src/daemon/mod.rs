@@ -9,7 +9,7 @@ mod show;
 use bstr::BString;
 use vigil_git::environment::Environment;
 
-use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -30,15 +30,7 @@ enum Key {
 const STATUS: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
-    entries: &[Entry {
-        key: Key::Json,
-        short: None,
-        long: "json",
-        argument: Argument::None,
-        negatable: true,
-        help: "print JSON",
-        is_own: false,
-    }],
+    entries: &[Entry::json(Key::Json)],
 };
 
 /// Of the commands that have no options.

@@ -28,18 +28,6 @@ pub(super) enum Key {
 /// The fewest digits of an abbreviated id.
 const DIGITS_MIN: i32 = 4;
 
-const fn flag(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
-        key,
-        short: None,
-        long,
-        argument: Argument::None,
-        negatable: true,
-        help,
-        is_own: false,
-    }
-}
-
 const fn valued(
     key: Key,
     long: &'static str,
@@ -48,7 +36,7 @@ const fn valued(
 ) -> Entry<Key> {
     Entry {
         argument,
-        ..flag(key, long, help)
+        ..Entry::flag(key, long, help)
     }
 }
 
@@ -60,23 +48,23 @@ git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
    or: git describe <blob>",
     headings: &[],
     entries: &[
-        flag(
+        Entry::flag(
             Key::Contains,
             "contains",
             "find the tag that comes after the commit",
         ),
-        flag(Key::Debug, "debug", "debug search strategy on stderr"),
-        flag(Key::All, "all", "use any ref"),
-        flag(Key::Tags, "tags", "use any tag, even unannotated"),
-        flag(Key::Long, "long", "always use long format"),
-        flag(Key::FirstParent, "first-parent", "only follow first parent"),
+        Entry::flag(Key::Debug, "debug", "debug search strategy on stderr"),
+        Entry::flag(Key::All, "all", "use any ref"),
+        Entry::flag(Key::Tags, "tags", "use any tag, even unannotated"),
+        Entry::flag(Key::Long, "long", "always use long format"),
+        Entry::flag(Key::FirstParent, "first-parent", "only follow first parent"),
         valued(
             Key::Abbrev,
             "abbrev",
             Argument::Optional("n"),
             "use <n> digits to display object names",
         ),
-        flag(Key::ExactMatch, "exact-match", "only output exact matches"),
+        Entry::flag(Key::ExactMatch, "exact-match", "only output exact matches"),
         valued(
             Key::Candidates,
             "candidates",
@@ -95,7 +83,7 @@ git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
             Argument::Required("pattern"),
             "do not consider tags matching <pattern>",
         ),
-        flag(
+        Entry::flag(
             Key::Always,
             "always",
             "show abbreviated commit object as fallback",

@@ -28,7 +28,7 @@ use self::check::{Check, Verdict};
 use self::machine::Needed;
 use crate::globals;
 use crate::inside;
-use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -39,15 +39,7 @@ enum Key {
 const TABLE: Table<Key> = Table {
     synopsis: "vigil doctor [--json]",
     headings: &[],
-    entries: &[Entry {
-        key: Key::Json,
-        short: None,
-        long: "json",
-        argument: Argument::None,
-        negatable: true,
-        help: "print JSON",
-        is_own: false,
-    }],
+    entries: &[Entry::json(Key::Json)],
 };
 
 /// Runs the command with what follows its name on the command line.

@@ -13,7 +13,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 
-use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -37,29 +37,17 @@ enum Key {
     Socket,
 }
 
-const fn entry(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
-        key,
-        short: None,
-        long,
-        argument: Argument::None,
-        negatable: true,
-        help,
-        is_own: false,
-    }
-}
-
 const INSTALL: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[
-        entry(Key::Global, "global", "for all repositories of the user"),
-        entry(
+        Entry::flag(Key::Global, "global", "for all repositories of the user"),
+        Entry::flag(
             Key::Hook,
             "hook",
             "have git run a hook, whatever its version",
         ),
-        entry(
+        Entry::flag(
             Key::Socket,
             "socket",
             "have git ask where it looks for its builtin monitor",

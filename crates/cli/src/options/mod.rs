@@ -43,6 +43,34 @@ pub(crate) struct Entry<K> {
     pub is_own: bool,
 }
 
+impl<K: Copy> Entry<K> {
+    /// An option that is there or not, by its long name alone.
+    pub(crate) const fn flag(key: K, long: &'static str, help: &'static str) -> Self {
+        Self {
+            key,
+            short: None,
+            long,
+            argument: Argument::None,
+            negatable: true,
+            help,
+            is_own: false,
+        }
+    }
+
+    /// `--json`.
+    pub(crate) const fn json(key: K) -> Self {
+        Self::flag(key, "json", "print JSON")
+    }
+
+    /// `--format=json`.
+    pub(crate) const fn json_format(key: K) -> Self {
+        Self {
+            argument: Argument::Optional("format"),
+            ..Self::flag(key, "format", "print in the format 'json'")
+        }
+    }
+}
+
 /// What may be joined to an option (`--name=value`, `-nvalue`), or must follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Argument {

@@ -41,15 +41,7 @@ const SHOW: Table<Key> = Table {
             help: "show what is recorded of each directory",
             is_own: false,
         },
-        Entry {
-            key: Key::Format,
-            short: None,
-            long: "format",
-            argument: Argument::Optional("format"),
-            negatable: true,
-            help: "print in the format 'json'",
-            is_own: false,
-        },
+        Entry::json_format(Key::Format),
     ],
 };
 

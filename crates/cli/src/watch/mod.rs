@@ -8,7 +8,7 @@ use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 
 use crate::inside;
-use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
+use crate::options::{Audience, Entry, Table, parse, usage, with_usage};
 use crate::reply::Reply;
 use crate::say::say;
 
@@ -20,15 +20,7 @@ enum Key {
 const TABLE: Table<Key> = Table {
     synopsis: "vigil watch [--format=json]",
     headings: &[],
-    entries: &[Entry {
-        key: Key::Format,
-        short: None,
-        long: "format",
-        argument: Argument::Optional("format"),
-        negatable: true,
-        help: "print in the format 'json'",
-        is_own: false,
-    }],
+    entries: &[Entry::json_format(Key::Format)],
 };
 
 /// Runs the command with what follows its name on the command line, and returns the exit code where it ends by itself.

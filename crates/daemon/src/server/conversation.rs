@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use rustix::io::Errno;
-use vigil_linux::{map, memory};
+use vigil_linux::memory;
 
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
@@ -22,12 +22,10 @@ use crate::peer;
 use crate::protocol::{
     Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
 };
+use crate::spare_memory;
 use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
-
-/// An answer that took so long had much to read, and so much to free.
-const LONG: Duration = Duration::from_millis(50);
 
 /// Who has all connections, and an answer for them.
 pub(super) struct Host {
@@ -187,6 +185,7 @@ impl Host {
             if let Some(slot) = slot {
                 slot.statistics.note(start, true);
                 slot.save();
+                spare_memory::give_back_after(start);
             }
             sent?;
         }
@@ -246,10 +245,7 @@ impl Host {
         if let Some(slot) = answer.slot {
             slot.statistics.note(start, is_answered);
             slot.save();
-            if start.elapsed() >= LONG {
-                memory::give_back();
-                map::let_go_of_all();
-            }
+            spare_memory::give_back_after(start);
         }
         sent
     }
