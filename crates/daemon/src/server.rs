@@ -37,8 +37,8 @@ const BACKLOG: i32 = 128;
 /// How long a connection has for the rest of a message, and for taking an answer, at least.
 const MESSAGE_TIME: Duration = Duration::from_secs(5);
 
-/// How often it is looked at whether something is idle.
-const ROUND: Duration = Duration::from_secs(60);
+/// How often it is looked at whether something is idle, in the time that makes it so.
+const ROUNDS: u32 = 60;
 
 /// How long whatever nobody asks for is kept, if nothing else is said.
 pub const IDLE_MAX: Duration = Duration::from_secs(3600);
@@ -151,7 +151,7 @@ impl Server {
         let _ = Builder::new()
             .name("ahead".to_owned())
             .spawn(move || work_ahead::run(host.answers(), &|| host.look_around()));
-        let round = ROUND.min(self.idle_max);
+        let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
         loop {
             let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());

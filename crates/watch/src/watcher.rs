@@ -63,6 +63,8 @@ struct Inner {
     devices: HashMap<u64, bool>,
     /// Is told of each time something was heard.
     heard: Arc<OwnedFd>,
+    /// A folder is not watched because the user has no watch left.
+    ran_out: bool,
     /// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): what is below a mount is not heard.
     mounts: Option<File>,
 }
@@ -99,6 +101,7 @@ impl Watcher {
                 forest: Forest::default(),
                 trees: HashMap::new(),
                 devices: HashMap::new(),
+                ran_out: false,
                 mounts: File::open("/proc/self/mountinfo").ok(),
             }),
         })
@@ -156,6 +159,11 @@ impl Watcher {
     pub fn watches(&self) -> usize {
         self.inner.lock().forest.watches()
     }
+
+    /// Whether the user had no watch left for some folder since this was asked last.
+    pub fn has_run_out(&self) -> bool {
+        std::mem::take(&mut self.inner.lock().ran_out)
+    }
 }
 
 impl WatchedTree {
@@ -174,7 +182,10 @@ impl WatchedTree {
         };
         match watched {
             Ok(wd) => inner.forest.watched(self.id, path, wd),
-            Err(_) => inner.forest.refused(self.id, path),
+            Err(why) => {
+                inner.ran_out |= why == Unwatched::Refused(Errno::NOSPC);
+                inner.forest.refused(self.id, path);
+            }
         }
         watched.map(drop)
     }

@@ -87,6 +87,43 @@ fn few_watches() {
 }
 
 #[test]
+fn who_is_asked_about_has_the_watches_of_who_is_not() {
+    run("limits::watches_for_one", &[]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn watches_for_one() {
+    if !is_inside() {
+        return;
+    }
+    allow("watches", 70);
+    let sandbox = Sandbox::with_folders();
+    sandbox.git_in("", &["clone", "-q", "work", "other"]);
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_IDLE_S", "12");
+    let _serving = Serving::start(command);
+    let is_watched = |name: &str| {
+        let path = sandbox.path(name);
+        let described = sandbox.described();
+        let mut all = described["repositories"].as_array().unwrap().iter();
+        let one = all.find(|one| one["path"].as_str() == path.to_str());
+        one.is_some_and(|one| one["scanned"].as_array().unwrap().is_empty())
+    };
+    sandbox.is_answered_as_by_git("other");
+    assert!(is_watched("other"));
+    sandbox.is_answered_as_by_git("work");
+    assert!(!is_watched("work"), "there were watches for both");
+    while !is_watched("work") {
+        sandbox.is_answered_as_by_git("work");
+    }
+    // It is asked about, and keeps them.
+    sandbox.is_answered_as_by_git("other");
+    assert!(!is_watched("other"));
+    sandbox.hears_of_every_folder();
+}
+
+#[test]
 fn without_an_instance_every_change_is_seen() {
     run("limits::few_instances", &[]);
 }

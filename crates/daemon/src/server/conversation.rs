@@ -27,6 +27,9 @@ use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
 
+/// After which part of the time for which what nobody asks for is kept it gives way, where there are too few watches for all.
+const GIVE_WAY_PART: u32 = 12;
+
 /// Who has all connections, and an answer for them.
 pub(super) struct Host {
     answers: Answers,
@@ -85,6 +88,12 @@ impl Host {
         }
         let tidy_up = move || {
             let _ = panics::catch(|| {
+                let watcher = host.answers.watcher();
+                // Those who are asked about have the watches of those who are not.
+                let time = match watcher.is_some_and(|watcher| watcher.has_run_out()) {
+                    true => time / GIVE_WAY_PART,
+                    false => time,
+                };
                 host.answers.sessions().drop_idle(time);
                 host.answers.sessions().drop_gone();
                 host.answers.doors().drop_lost();
