@@ -29,6 +29,15 @@ pub(crate) fn utc(time: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// A time of `s` seconds in its largest unit, cut off.
+pub(crate) fn span(s: u64) -> String {
+    match (s / 3600, s / 60) {
+        (0, 0) => format!("{s} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, _) => format!("{hours} h"),
+    }
+}
+
 /// Year, month and day, `days` after the first of January 1970 (proleptic Gregorian calendar).
 ///
 /// Years are counted from March, so that a leap day is the last of its year; 400 of them have 146,097 days, and of five

@@ -22,7 +22,8 @@ use crate::doors::{self, Doors, NoDoor};
 use crate::fsmonitor::{Form, Token, payload};
 use crate::gitstatusd::response;
 use crate::protocol::{
-    DoorDeed, DoorQuestion, MonitorQuestion, PromptQuestion, Response, StatusQuestion,
+    BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
+    StatusQuestion,
 };
 use crate::sessions::{Key, Sessions, Slot};
 use crate::variables;
@@ -294,6 +295,29 @@ impl Answers {
                 }
             }
         })
+    }
+
+    /// By what is known what is said of the paths of `question`. Nothing is looked at for it.
+    pub(crate) fn basis(&self, question: &BasisQuestion) -> Response {
+        match self.try_basis(question) {
+            Ok(known) => Response::KnownBy(known),
+            Err(declined) => Response::Yourself(declined.reason().clone()),
+        }
+    }
+
+    fn try_basis(&self, question: &BasisQuestion) -> Result<Vec<KnownBy>, Declined> {
+        let directory = &question.directory;
+        let _waiting = self.wait(directory)?;
+        let (_, key) = self.locate(directory, &question.variables, false)?;
+        let nothing = || theirs("nothing is kept of it");
+        let key = key.ok_or_else(|| theirs("there is no repository"))?;
+        let slot = self.sessions.known(&key).ok_or_else(nothing)?;
+        let known = slot.look(|session| {
+            let paths = question.paths.iter();
+            let known = paths.map(|path| session.basis(path.as_ref()).map(KnownBy::from));
+            known.collect::<Option<Vec<_>>>()
+        })?;
+        known.ok_or_else(nothing)
     }
 
     /// How many folders are watched.

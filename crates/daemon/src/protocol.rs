@@ -4,6 +4,8 @@
 //! down is none.
 
 mod description;
+mod fields;
+mod known_by;
 mod message;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_linux::stat::stat_path;
 
 pub use self::description::{Description, RepositoryDescription};
+pub use self::known_by::KnownBy;
 pub use self::message::{Request, Response};
 
 /// The version of the protocol. Those who speak another one understand a hello and a refusal, and nothing else.
@@ -98,6 +101,17 @@ pub struct PromptQuestion {
     pub from_git_dir: bool,
     /// The environment's variables that count, without those about one repository.
     pub variables: Vec<(BString, BString)>,
+}
+
+/// By what is known what is said of some paths. It is no question about them: nothing is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasisQuestion {
+    /// A directory in the working tree, absolute.
+    pub directory: PathBuf,
+    /// The environment's variables that count.
+    pub variables: Vec<(BString, BString)>,
+    /// The paths, from the top of the working tree.
+    pub paths: Vec<BString>,
 }
 
 /// What git asks a file system monitor.

@@ -113,6 +113,13 @@ impl Sessions {
         slot
     }
 
+    /// The place for what `key` says, if there is one.
+    pub(crate) fn known(&self, key: &Key) -> Option<Arc<Slot>> {
+        let all = self.0.lock();
+        let known = all.iter().find(|known| known.key == *key);
+        known.map(|known| known.slot.clone())
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> Vec<Arc<Slot>> {
         let all = self.0.lock();
@@ -184,6 +191,11 @@ impl Sessions {
         });
         described.collect()
     }
+}
+
+/// No session is opened where what is known is asked for.
+fn gone() -> Result<Session, Declined> {
+    Err(Declined::Question("nothing is kept of it".into()))
 }
 
 /// Whether nothing is at `path`: what cannot be looked at just now may be.
@@ -272,7 +284,6 @@ impl Slot {
     ) -> Option<Result<Audit, BString>> {
         let mut kept = self.kept.try_lock_for(patience)?;
         kept.session.as_ref()?;
-        let gone = || Err(Declined::Question("it is set up otherwise by now".into()));
         let audited = self.answer(&mut kept, gone, |session, _| {
             let audit = session.audit(extent);
             // It is not the fault of what is known.
@@ -292,6 +303,16 @@ impl Slot {
         counts.differences = counts.differences.saturating_add(differences);
         counts.next = audit.next;
         Some(Ok(audit))
+    }
+
+    /// What `look` makes of the session that is kept, if one is.
+    ///
+    /// # Errors
+    /// None is, and why.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Session) -> T) -> Result<T, Declined> {
+        let kept = self.take_turn();
+        let mut kept = kept.ok_or_else(|| Declined::Question("it is being asked about".into()))?;
+        self.answer(&mut kept, gone, |session, _| Ok(look(session)))
     }
 
     /// What is watched for it, unless it is being asked about.

@@ -55,7 +55,7 @@ use vigil_model::tracked::Tracked;
 use self::attribute_blobs::{MissedAttributes, SourceOfAttributes};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
-pub use self::heard::{Heard, WatchReport};
+pub use self::heard::{Basis, Heard, HeardChange, WatchReport};
 use self::ignoring::DirectoryRules;
 use self::index::IndexState;
 use self::prompt_memory::PromptMemory;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::inotify::ReadFlags;
 use vigil_model::path::join;
+use vigil_model::timestamp::Timestamp;
 
 use crate::journal::Journal;
 
@@ -73,6 +74,8 @@ pub(crate) struct Forest {
     unused: Vec<i32>,
     /// How many nodes could not be watched.
     refused: usize,
+    /// When what is heard now was queued, or a little later.
+    now: Timestamp,
 }
 
 /// The most folders that are kept in mind though they cannot be watched.
@@ -168,8 +171,9 @@ impl Forest {
 
     /// Tells those who asked to be told that the entry at `path` in `tree` changed.
     pub(crate) fn tell_of_path(&mut self, tree: TreeId, path: &BStr) {
+        let now = self.now;
         if let Some(told) = self.told_mut(tree) {
-            told.add_path(path);
+            told.add_path(path, now);
         }
     }
 
@@ -213,13 +217,19 @@ impl Forest {
     }
 
     fn tell_of_folder(&mut self, tree: TreeId, path: &BStr) {
+        let now = self.now;
         if let Some(told) = self.told_mut(tree) {
-            told.add_folder(path);
+            told.add_folder(path, now);
         }
     }
 
     fn told_mut(&mut self, tree: TreeId) -> Option<&mut Journal> {
         self.trees.get_mut(&tree)?.told.as_mut()
+    }
+
+    /// What is heard from now on is heard at `now`.
+    pub(crate) fn set_time(&mut self, now: Timestamp) {
+        self.now = now;
     }
 
     /// Takes in what was heard.
@@ -376,11 +386,12 @@ impl Forest {
         let Some(path) = path else {
             return;
         };
+        let now = self.now;
         if let Some(tree) = self.trees.get_mut(&tree) {
             let is_folder = flags.contains(ReadFlags::ISDIR) || child.is_some();
             tree.each_journal(|journal| match is_folder {
-                true => journal.add_folder(path.as_bstr()),
-                false => journal.add_path(path.as_bstr()),
+                true => journal.add_folder(path.as_bstr(), now),
+                false => journal.add_path(path.as_bstr(), now),
             });
         }
     }
@@ -389,9 +400,9 @@ impl Forest {
         let Some(path) = self.path_of(id) else {
             return;
         };
-        let tree = self.nodes.get(&id).map(|node| node.tree);
+        let (tree, now) = (self.nodes.get(&id).map(|node| node.tree), self.now);
         if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
-            tree.each_journal(|journal| journal.add_folder(path.as_bstr()));
+            tree.each_journal(|journal| journal.add_folder(path.as_bstr(), now));
         }
     }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_model::timestamp::Timestamp;
+
 use crate::changes::Changes;
 
 /// How many paths are kept, and how many bytes they may have. Whoever asks for what was before those looks at all.
@@ -34,9 +36,17 @@ pub(crate) struct Journal {
     last: u64,
     /// All that is not newer than this was forgotten.
     forgotten: u64,
-    paths: BTreeMap<u64, (Arc<[u8]>, Kind)>,
+    paths: BTreeMap<u64, Changed>,
     numbers: HashMap<Arc<[u8]>, u64>,
     bytes: usize,
+}
+
+/// A path that changed.
+#[derive(Debug)]
+struct Changed {
+    path: Arc<[u8]>,
+    kind: Kind,
+    heard_at: Timestamp,
 }
 
 /// What a path stands for.
@@ -67,21 +77,23 @@ impl Journal {
         Position(self.last)
     }
 
-    /// The number of the last change of the entry at `path`, if that is known.
-    pub(crate) fn last_of(&self, path: &BStr) -> Option<Position> {
-        self.numbers.get(path.as_bytes()).copied().map(Position)
+    /// Where the last change of the entry at `path` is, and when it was heard of, if that is known.
+    pub(crate) fn last_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
+        let number = self.numbers.get(path.as_bytes())?;
+        let changed = self.paths.get(number)?;
+        Some((Position(*number), changed.heard_at))
     }
 
-    /// Takes in that the entry at `path` changed.
-    pub(crate) fn add_path(&mut self, path: &BStr) {
-        self.add(path, Kind::Entry);
+    /// Takes in that the entry at `path` changed, as was heard at a time.
+    pub(crate) fn add_path(&mut self, path: &BStr, heard_at: Timestamp) {
+        self.add(path, Kind::Entry, heard_at);
     }
 
     /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
-    pub(crate) fn add_folder(&mut self, path: &BStr) {
+    pub(crate) fn add_folder(&mut self, path: &BStr, heard_at: Timestamp) {
         match path.is_empty() {
             true => self.add_everything(),
-            false => self.add(path, Kind::Folder),
+            false => self.add(path, Kind::Folder, heard_at),
         }
     }
 
@@ -102,9 +114,9 @@ impl Journal {
             return changes;
         }
         let later = self.paths.range(position.0.saturating_add(1)..);
-        for (_, (path, kind)) in later {
-            let path = BString::from(path.to_vec());
-            match kind {
+        for (_, changed) in later {
+            let path = BString::from(changed.path.to_vec());
+            match changed.kind {
                 Kind::Entry => changes.add_path(path),
                 Kind::Folder => changes.add_folder(path),
             }
@@ -112,30 +124,33 @@ impl Journal {
         changes
     }
 
-    fn add(&mut self, path: &BStr, kind: Kind) {
+    fn add(&mut self, path: &BStr, kind: Kind, heard_at: Timestamp) {
         self.last = self.last.saturating_add(1);
         let (path, before) = match self.numbers.remove_entry(path.as_bytes()) {
-            Some((path, number)) => (path, self.paths.remove(&number).map(|(_, kind)| kind)),
+            Some((path, number)) => (path, self.paths.remove(&number)),
             None => {
                 self.bytes = self.bytes.saturating_add(path.len());
                 (Arc::from(path.to_vec()), None)
             }
         };
         // Who asks for both must look below.
-        let kind = before
-            .filter(|before| *before == Kind::Folder)
-            .unwrap_or(kind);
-        self.numbers.insert(path.clone(), self.last);
-        self.paths.insert(self.last, (path, kind));
+        let was_folder = before.is_some_and(|before| before.kind == Kind::Folder);
+        let changed = Changed {
+            path: path.clone(),
+            kind: if was_folder { Kind::Folder } else { kind },
+            heard_at,
+        };
+        self.numbers.insert(path, self.last);
+        self.paths.insert(self.last, changed);
         while self.paths.len() > PATHS_MAX || self.bytes > BYTES_MAX {
             self.forget_first();
         }
     }
 
     fn forget_first(&mut self) {
-        if let Some((number, (path, _))) = self.paths.pop_first() {
-            self.bytes = self.bytes.saturating_sub(path.len());
-            self.numbers.remove(&path);
+        if let Some((number, changed)) = self.paths.pop_first() {
+            self.bytes = self.bytes.saturating_sub(changed.path.len());
+            self.numbers.remove(&changed.path);
             self.forgotten = number;
         }
     }
@@ -144,6 +159,8 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: Timestamp = Timestamp { s: 7, ns: 0 };
 
     fn paths(changes: &Changes) -> Vec<String> {
         changes.paths.iter().map(ToString::to_string).collect()
@@ -154,15 +171,18 @@ mod tests {
         let mut journal = Journal::default();
         assert!(journal.since(Position::default()).everything);
         let begin = journal.end();
-        journal.add_path("a".into());
+        journal.add_path("a".into(), NOW);
         let first = journal.end();
-        journal.add_path("b".into());
+        journal.add_path("b".into(), NOW);
         let second = journal.end();
-        journal.add_path("a".into());
+        journal.add_path("a".into(), NOW);
         assert_eq!(paths(&journal.since(begin)), ["a", "b"]);
         assert_eq!(paths(&journal.since(first)), ["a", "b"]);
         assert_eq!(paths(&journal.since(second)), ["a"]);
-        assert_eq!(journal.last_of("b".into()), Some(second));
+        assert_eq!(journal.last_of("b".into()), Some((second, NOW)));
+        let later = Timestamp { s: 8, ns: 0 };
+        journal.add_path("b".into(), later);
+        assert_eq!(journal.last_of("b".into()), Some((journal.end(), later)));
         assert_eq!(journal.last_of("c".into()), None);
         assert!(journal.since(journal.end()).is_empty());
     }
@@ -171,8 +191,8 @@ mod tests {
     fn a_folder_stays_one_though_it_changes_as_an_entry() {
         let mut journal = Journal::default();
         let begin = journal.end();
-        journal.add_folder("a".into());
-        journal.add_path("a".into());
+        journal.add_folder("a".into(), NOW);
+        journal.add_path("a".into(), NOW);
         let changes = journal.since(begin);
         assert_eq!((changes.paths.len(), changes.folders.len()), (0, 1));
     }
@@ -182,7 +202,7 @@ mod tests {
         let mut journal = Journal::default();
         let begin = journal.end();
         for number in 0..=PATHS_MAX {
-            journal.add_path(number.to_string().as_str().into());
+            journal.add_path(number.to_string().as_str().into(), NOW);
         }
         assert!(journal.since(begin).everything);
         let first = Position::of_number(begin.number() + 1);
@@ -199,7 +219,7 @@ mod tests {
         let begin = journal.end();
         for number in 0..5000 {
             let path = format!("{number}{}", "x".repeat(4000));
-            journal.add_path(path.as_str().into());
+            journal.add_path(path.as_str().into(), NOW);
         }
         assert!(journal.bytes <= BYTES_MAX);
         assert!(journal.since(begin).everything);

@@ -14,6 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use vigil_linux::Errno;
 use vigil_linux::inotify::Queue;
 use vigil_linux::stat::stat_fd;
+use vigil_model::timestamp::Timestamp;
 use vigil_stamp::trust::FileSystem;
 
 use crate::changes::Changes;
@@ -212,8 +213,8 @@ impl WatchedTree {
         self.watcher.inner.lock().end(self.id)
     }
 
-    /// The position at which the entry at `path` changed last, by what was heard until now and is still known.
-    pub fn heard_of(&self, path: &BStr) -> Option<Position> {
+    /// Where the entry at `path` changed last, and when that was heard of, by what was heard until now and is still known.
+    pub fn heard_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
         let inner = self.watcher.inner.lock();
         inner.forest.journal(self.id)?.last_of(path)
     }
@@ -284,6 +285,7 @@ impl Inner {
 
     fn hear(&mut self) {
         let forest = &mut self.forest;
+        forest.set_time(vigil_stamp::now());
         let mut count = 0u64;
         let heard = self.queue.drain(|event| {
             count = count.saturating_add(1);

@@ -2,6 +2,7 @@
 
 use bstr::BString;
 use serde::Serialize;
+use vigil_daemon::protocol::KnownBy;
 use vigil_engine::session::why::{
     Beyond, Contents, Facts, Found, IgnoreRule, Pair, Reason, Tracked, Why,
 };
@@ -16,11 +17,13 @@ use crate::time::TimeDocument;
 /// Raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed.
-pub(super) fn write(all: &[Why]) -> Vec<u8> {
+/// The object, and a line feed. What the daemon knows is in `known`, by the place of the path; it may say nothing.
+pub(super) fn write(all: &[Why], known: &[KnownBy]) -> Vec<u8> {
+    let paths = all.iter().enumerate();
+    let paths = paths.map(|(at, why)| PathDocument::of(why, known.get(at)));
     let document = Document {
         schema: SCHEMA,
-        paths: all.iter().map(PathDocument::of).collect(),
+        paths: paths.collect(),
     };
     // Serialization fails only on maps whose keys are no strings; there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
@@ -40,6 +43,35 @@ struct PathDocument<'a> {
     change: Option<ChangeDocument<'a>>,
     pairs: Vec<PairDocument<'a>>,
     found: FoundDocument<'a>,
+    daemon: Option<KnownDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct KnownDocument<'a> {
+    looked_at_all: TimeDocument,
+    heard: Option<HeardDocument<'a>>,
+    each_time: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct HeardDocument<'a> {
+    path: Text<'a>,
+    at: TimeDocument,
+    is_looked_at: bool,
+}
+
+impl<'a> KnownDocument<'a> {
+    fn of(known: &'a KnownBy) -> Self {
+        Self {
+            looked_at_all: known.looked_at_all.into(),
+            heard: known.heard.as_ref().map(|heard| HeardDocument {
+                path: Text::of(&heard.path),
+                at: heard.at.into(),
+                is_looked_at: heard.is_looked_at,
+            }),
+            each_time: known.each_time.as_ref().map(Text::of),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -67,13 +99,14 @@ impl<'a> PairDocument<'a> {
 }
 
 impl<'a> PathDocument<'a> {
-    fn of(why: &'a Why) -> Self {
+    fn of(why: &'a Why, known: Option<&'a KnownBy>) -> Self {
         let change = why.change.as_ref();
         Self {
             path: Text::of(&why.path),
             change: change.map(|change| ChangeDocument::of(&why.path, change)),
             pairs: why.pairs.iter().map(PairDocument::of).collect(),
             found: FoundDocument::of(&why.found),
+            daemon: known.map(KnownDocument::of),
         }
     }
 }

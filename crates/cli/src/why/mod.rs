@@ -1,5 +1,6 @@
 //! `vigil why`: what a status rests on, path by path.
 
+mod by_daemon;
 mod json;
 mod sentences;
 
@@ -43,9 +44,10 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     let mut session = inside::session(environment)?;
     let said = session.repository().config.said().to_vec();
     let all = session.why(&paths).map_err(inside::refuse)?;
+    let known = by_daemon::ask(&all, environment);
     let stdout = match is_json {
-        true => json::write(&all),
-        false => sentences::write(&all, &session),
+        true => json::write(&all, &known),
+        false => sentences::write(&all, &known, &session),
     };
     Ok(Reply::printed(stdout, 0).after(&said))
 }

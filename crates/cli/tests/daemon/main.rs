@@ -22,3 +22,4 @@ mod shown;
 mod storms;
 mod strangers;
 mod watch;
+mod why;

@@ -1,7 +1,9 @@
-//! How a daemon is, as fields with keys: whoever does not know a key passes over it, so that more can be told later.
+//! How a daemon is.
 
 use bstr::BString;
 use vigil_model::bytes::{Reader, Writer};
+
+use super::fields::{Fields, each_field, number};
 
 /// How a daemon is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,39 +165,6 @@ fn read_scanned(body: &[u8]) -> Option<(BString, BString)> {
         Some(())
     })?;
     Some((path, reason))
-}
-
-/// Calls `take` with the key and the value of each field that is left in `body`.
-fn each_field(body: &mut Reader<'_>, mut take: impl FnMut(u32, &[u8]) -> Option<()>) -> Option<()> {
-    while !body.0.is_empty() {
-        let key = body.u32()?;
-        take(key, body.slice()?)?;
-    }
-    Some(())
-}
-
-fn number(value: &[u8]) -> Option<u64> {
-    value.try_into().ok().map(u64::from_le_bytes)
-}
-
-/// Writes fields.
-struct Fields<'a>(&'a mut Writer);
-
-impl Fields<'_> {
-    fn text(&mut self, key: u32, value: &[u8]) {
-        self.0.u32(key);
-        self.0.bytes(value);
-    }
-
-    fn number(&mut self, key: u32, value: u64) {
-        self.text(key, &value.to_le_bytes());
-    }
-
-    fn nested(&mut self, key: u32, write: impl FnOnce(&mut Fields<'_>)) {
-        let mut inner = Writer::default();
-        write(&mut Fields(&mut inner));
-        self.text(key, &inner.0);
-    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_model::bytes::{Reader, Writer};
 
 use super::{
-    Description, DoorDeed, DoorQuestion, Hello, MonitorQuestion, PromptQuestion, ProtocolError,
-    StatusQuestion, Terminal, frame,
+    BasisQuestion, Description, DoorDeed, DoorQuestion, Hello, KnownBy, MonitorQuestion,
+    PromptQuestion, ProtocolError, StatusQuestion, Terminal, frame,
 };
 
 /// How a hello begins, whatever the version.
@@ -26,6 +26,7 @@ const MONITOR: u8 = 7;
 const DOOR: u8 = 8;
 const WATCH: u8 = 10;
 const AUDIT: u8 = 11;
+const BASIS: u8 = 12;
 const WELCOME: u8 = 65;
 const REFUSED: u8 = 66;
 const DONE: u8 = 67;
@@ -34,6 +35,7 @@ const ANSWER: u8 = 69;
 const RECORD: u8 = 70;
 const YOURSELF: u8 = 71;
 const CHANGED: u8 = 72;
+const KNOWN_BY: u8 = 73;
 
 /// The deeds, each by its number.
 const DEEDS: [DoorDeed; 3] = [DoorDeed::Tell, DoorDeed::Open, DoorDeed::Close];
@@ -61,6 +63,8 @@ pub enum Request {
     Monitor(MonitorQuestion),
     /// About the socket of git's builtin monitor.
     Door(DoorQuestion),
+    /// By what is known what is said of some paths.
+    Basis(BasisQuestion),
 }
 
 /// What a daemon says.
@@ -94,6 +98,8 @@ pub enum Response {
     Yourself(BString),
     /// What git is told of changes, by its hook.
     Changed(Vec<u8>),
+    /// By what is known what is said of each path that was asked about.
+    KnownBy(Vec<KnownBy>),
 }
 
 impl Request {
@@ -164,6 +170,12 @@ impl Request {
                 body.u32(deed.map_or(0, |(number, _)| number));
                 DOOR
             }
+            Self::Basis(question) => {
+                path(&mut body, &question.directory);
+                pairs(&mut body, &question.variables);
+                list(&mut body, &question.paths);
+                BASIS
+            }
         };
         frame(kind, &body.0)
     }
@@ -195,6 +207,11 @@ impl Request {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
                     deed: *DEEDS.get(body.u32()? as usize)?,
+                }),
+                BASIS => Self::Basis(BasisQuestion {
+                    directory: read_path(body)?,
+                    variables: read_pairs(body)?,
+                    paths: read_list(body, Reader::bytes)?,
                 }),
                 _ => return None,
             })
@@ -318,6 +335,15 @@ impl Response {
                 body.bytes(told);
                 CHANGED
             }
+            Self::KnownBy(all) => {
+                body.u32(u32::try_from(all.len()).unwrap_or(u32::MAX));
+                for known in all {
+                    let mut fields = Writer::default();
+                    known.write(&mut fields);
+                    body.bytes(&fields.0);
+                }
+                KNOWN_BY
+            }
         };
         frame(kind, &body.0)
     }
@@ -347,6 +373,7 @@ impl Response {
                 RECORD => Self::Record(body.slice()?.to_vec()),
                 YOURSELF => Self::Yourself(body.bytes()?),
                 CHANGED => Self::Changed(body.slice()?.to_vec()),
+                KNOWN_BY => Self::KnownBy(read_list(body, |body| KnownBy::read(body.slice()?))?),
                 _ => return None,
             })
         })
@@ -437,6 +464,9 @@ fn read_pairs(body: &mut Reader<'_>) -> Option<Vec<(BString, BString)>> {
 
 #[cfg(test)]
 mod tests {
+    use vigil_engine::session::HeardChange;
+    use vigil_model::timestamp::Timestamp;
+
     use super::*;
 
     fn requests() -> Vec<Request> {
@@ -489,8 +519,13 @@ mod tests {
             }),
             Request::Door(DoorQuestion {
                 directory: "/a".into(),
-                variables,
+                variables: variables.clone(),
                 deed: DoorDeed::Close,
+            }),
+            Request::Basis(BasisQuestion {
+                directory: "/a".into(),
+                variables,
+                paths: vec!["".into(), BString::from(b"a\xff\n".to_vec())],
             }),
         ]
     }
@@ -511,6 +546,18 @@ mod tests {
             Response::Record(b"1\x1f0\x1e".to_vec()),
             Response::Yourself("why".into()),
             Response::Changed(b"vigil:1\0a\0".to_vec()),
+            Response::KnownBy(vec![
+                KnownBy::default(),
+                KnownBy {
+                    looked_at_all: Timestamp { s: -1, ns: 999 },
+                    heard: Some(HeardChange {
+                        path: BString::from(b"\xff".to_vec()),
+                        at: Timestamp { s: i64::MAX, ns: 1 },
+                        is_looked_at: true,
+                    }),
+                    each_time: Some("why".into()),
+                },
+            ]),
         ]
     }
 
@@ -534,7 +581,7 @@ mod tests {
             }
             assert!(Response::from_frame(kind, &[body, b"x"].concat()).is_err());
         }
-        for kind in [0, 9, 64, 73, 255] {
+        for kind in [0, 9, 13, 64, 74, 255] {
             let unknown = Err(ProtocolError::Message(kind));
             assert_eq!(Request::from_frame(kind, b""), unknown);
             assert!(Response::from_frame(kind, b"").is_err());

@@ -233,6 +233,7 @@ impl Host {
             | Request::Watch(_)
             | Request::Monitor(_)
             | Request::Door(_)
+            | Request::Basis(_)
                 if !is_alike =>
             {
                 let elsewhere = Response::Yourself("files are seen otherwise here".into());
@@ -246,6 +247,10 @@ impl Host {
             Request::Door(question) => {
                 let response = self.answers.door(question);
                 return connection.send(response.to_frame());
+            }
+            Request::Basis(question) => {
+                let (frame, _) = framed(self.answers.basis(question));
+                return connection.send(frame);
             }
         };
         let (frame, is_answered) = framed(answer.response);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bstr::BString;
+use vigil_model::timestamp::Timestamp;
 use vigil_watch::{Position, WatchedTree};
 
 /// Up to where the last answer takes in what happened, in each tree that is watched for it.
@@ -37,4 +38,26 @@ pub struct WatchReport {
     pub watches: usize,
     /// What is looked at for each question all the same, and why: the first of it.
     pub looked_at: Vec<(BString, BString)>,
+}
+
+/// By what is known whatever is said of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Basis {
+    /// When all of the working tree was looked at, for the question that was asked last.
+    pub looked_at_all: Timestamp,
+    /// The last change of it that was heard of after that.
+    pub heard: Option<HeardChange>,
+    /// Why it is looked at for each question, if it is.
+    pub each_time: Option<&'static str>,
+}
+
+/// The last change that was heard of, of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeardChange {
+    /// The path, or the folder or governing file above it that changed.
+    pub path: BString,
+    /// When it was heard of.
+    pub at: Timestamp,
+    /// Whether it was looked at since.
+    pub is_looked_at: bool,
 }

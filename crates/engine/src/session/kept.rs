@@ -1,13 +1,19 @@
 //! What a process does with a session that answers `status` again and again, for callers who stand in different places.
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 use vigil_scan::Unheard;
 
+use super::heard::Basis;
 use super::{Heard, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
 
 /// How much of what is looked at is named.
 const LOOKED_AT_MAX: usize = 100;
+
+/// Why something is looked at for each question.
+const OTHER_NAMES: &str = "it has other names, or is a link or converted";
+const UNHEARD_BESIDE: &str = "what is beside its tracked files cannot be heard of";
+const UNWATCHED: &str = "it cannot be watched";
 
 impl Session {
     /// As [`Self::status`], for a caller who stands in `prefix` of the working tree: with a `/` at its end, or empty at the
@@ -67,20 +73,43 @@ impl Session {
         for (tree, _) in self.heard().0 {
             report.watches = report.watches.saturating_add(tree.watches());
         }
+        let all = self.looked_at_each_time().take(LOOKED_AT_MAX);
+        report.looked_at = all.map(|(path, why)| (path, why.into())).collect();
+        report
+    }
+
+    /// By what is known of the working tree whatever is said of `path`; `None` where nothing is kept.
+    pub fn basis(&self, path: &BStr) -> Option<Basis> {
+        let watched = self.watched.as_ref()?;
+        let (looked_at_all, heard) = watched.heard_of(path)?;
+        let is_of_it = |above: &BStr| {
+            let below = path.strip_prefix(above.as_bytes());
+            below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
+        };
+        let mut all = self.looked_at_each_time();
+        let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
+        Some(Basis {
+            looked_at_all,
+            heard,
+            each_time: each_time.map(|(_, why)| why),
+        })
+    }
+
+    /// What is looked at for each question though nothing is heard of it, and why.
+    fn looked_at_each_time(&self) -> impl Iterator<Item = (BString, &'static str)> {
         let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
-        if let (Some(unheard), Some(index)) = (unheard, &self.index) {
+        let known = unheard.zip(self.index.as_ref()).into_iter();
+        known.flat_map(|(unheard, index)| {
             let files = unheard.files.iter();
             let files = files.filter_map(|number| index.tracked.entry(*number));
-            let files =
-                files.map(|entry| (entry.path, "it has other names, or is a link or converted"));
+            let files = files.map(|entry| (entry.path, OTHER_NAMES));
             let folders = unheard.folders.iter().cloned();
-            let folders =
-                folders.map(|path| (path, "what is beside its tracked files cannot be heard of"));
             let trees = unheard.trees.iter().cloned();
-            let trees = trees.map(|path| (path, "it cannot be watched"));
-            let all = trees.chain(folders).chain(files).take(LOOKED_AT_MAX);
-            report.looked_at = all.map(|(path, why)| (path, why.into())).collect();
-        }
-        report
+            let folders = folders.map(|path| (path, UNHEARD_BESIDE));
+            trees
+                .map(|path| (path, UNWATCHED))
+                .chain(folders)
+                .chain(files)
+        })
     }
 }

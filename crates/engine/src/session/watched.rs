@@ -14,6 +14,7 @@ use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::error::SessionError;
+use super::heard::HeardChange;
 
 /// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
@@ -52,7 +53,10 @@ struct Kept {
     grounds: Grounds,
     /// Attributes from outside the tree, as they were at a time.
     attributes: Vec<SeenFile>,
+    /// When all was looked at,
     seen_at: Timestamp,
+    /// and up to where that took in what changed.
+    seen_until: Position,
     known: Known,
     /// Up to where it takes in what changed.
     position: Position,
@@ -160,10 +164,38 @@ impl WatchedFindings {
             grounds,
             attributes,
             seen_at,
+            seen_until: position,
             known,
             position,
         });
         Ok(None)
+    }
+
+    /// When all was looked at for the last question, and what was heard since of `path`, or of what governs it.
+    pub(super) fn heard_of(&self, path: &BStr) -> Option<(Timestamp, Option<HeardChange>)> {
+        let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
+        // What happened until now counts.
+        tree.position();
+        let heard = |path: BString| {
+            let (position, at) = tree.heard_of(path.as_ref())?;
+            let change = HeardChange {
+                path,
+                at,
+                is_looked_at: position <= kept.position,
+            };
+            (position > kept.seen_until).then_some((position, change))
+        };
+        let ends = path.find_iter(b"/").map(Some).chain([None]);
+        let folders = path.find_iter(b"/").map(|end| end.saturating_add(1));
+        let governing = [0].into_iter().chain(folders).flat_map(|len| {
+            let folder = path.get(..len).unwrap_or_default();
+            GOVERNING.map(|name| BString::from([folder, name].concat()))
+        });
+        let above =
+            ends.map(|end| BString::from(end.and_then(|end| path.get(..end)).unwrap_or(path)));
+        let last = above.chain(governing).filter_map(heard);
+        let last = last.max_by_key(|(position, _)| *position);
+        Some((kept.seen_at, last.map(|(_, change)| change)))
     }
 
     /// The numbers of the questions of which something is known.
@@ -195,7 +227,8 @@ impl WatchedFindings {
         let differences = kept.known.differences(tracked, focus, found);
         let heard_of = |path: &BStr| {
             let path = path.strip_suffix(b"/").unwrap_or(path);
-            tree.heard_of(path.into()).map(Position::number)
+            tree.heard_of(path.into())
+                .map(|(position, _)| position.number())
         };
         let differences = differences.into_iter().map(|difference| {
             let heard_of_path = heard_of(difference.path.as_ref());

@@ -6,6 +6,7 @@ use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::{files, version};
 use crate::reply::bytes;
+use crate::time::span;
 
 const HEADINGS: [&str; 7] = [
     "files",
@@ -43,7 +44,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
                 repository.questions.to_string(),
                 ms(repository.median_us),
                 ms(repository.last_us),
-                format!("{} ago", time(repository.asked_s)),
+                format!("{} ago", span(repository.asked_s)),
             ],
             name: shown(&repository.path),
             notes: repository
@@ -77,7 +78,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         "pid {}\nversion {}, running for {}, {} connected, {} left to those who asked\n\n",
         daemon.pid,
         version(daemon),
-        time(daemon.running_s),
+        span(daemon.running_s),
         daemon.connections,
         daemon.declined,
     )
@@ -124,14 +125,6 @@ fn ms(us: u64) -> String {
 
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
-}
-
-fn time(s: u64) -> String {
-    match (s / 3600, s / 60) {
-        (0, 0) => format!("{s} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, _) => format!("{hours} h"),
-    }
 }
 
 #[cfg(test)]

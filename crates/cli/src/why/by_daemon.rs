@@ -1,0 +1,26 @@
+//! By what the daemon knows what it says of paths, if one runs and keeps the working copy.
+
+use bstr::BString;
+use vigil_daemon::client::Client;
+use vigil_daemon::protocol::{BasisQuestion, KnownBy, Request, Response};
+use vigil_daemon::variables;
+use vigil_engine::session::why::Why;
+use vigil_git::environment::Environment;
+
+/// By what each of `all` is known; nothing where the daemon does not say. It is asked after the answer was found out, and
+/// so what it says is no part of that.
+pub(super) fn ask(all: &[Why], environment: &Environment) -> Vec<KnownBy> {
+    if variables::is_off(environment) {
+        return Vec::new();
+    }
+    let client = Client::of_command(environment);
+    let said = client.ask(&Request::Basis(BasisQuestion {
+        directory: environment.working_directory().to_owned(),
+        variables: variables::to_send(environment),
+        paths: all.iter().map(|why| BString::clone(&why.path)).collect(),
+    }));
+    match said.map(|said| said.response) {
+        Ok(Response::KnownBy(known)) if known.len() == all.len() => known,
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,84 @@
+//! By what the daemon knows what it says.
+
+use super::sandbox::{Sandbox, VIGIL};
+
+impl Sandbox {
+    /// What is said last of `path`, without it.
+    fn last_why(&self, path: &str) -> String {
+        let output = self.vigil("work", &["why", path]);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        let last = text.lines().last().unwrap_or_default();
+        last.strip_prefix(&format!("{path}: ")).unwrap().to_owned()
+    }
+
+    fn document(&self, path: &str) -> serde_json::Value {
+        let output = self.vigil("work", &["why", "--format=json", path]);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["paths"][0]["daemon"].clone()
+    }
+
+    /// Has the daemon answer.
+    fn asked(&self) {
+        let output = self.vigil("work", &["status", "--porcelain"]);
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn what_was_heard_and_looked_at_is_told() {
+    let sandbox = Sandbox::with_repository();
+    let told = "the daemon ";
+    assert!(!sandbox.last_why("dir/other").contains(told));
+    let _serving = sandbox.serve();
+    // Nobody has asked yet, and this is no reason to begin.
+    assert!(!sandbox.last_why("dir/other").contains(told));
+    assert!(sandbox.document("dir/other").is_null());
+    assert_eq!(sandbox.described()["repositories"], serde_json::json!([]));
+
+    sandbox.asked();
+    let nothing = sandbox.last_why("dir/other");
+    assert!(
+        nothing.starts_with("the daemon looked at all "),
+        "{nothing}"
+    );
+    assert!(
+        nothing.ends_with(" ago, and has heard of no change of it since"),
+        "{nothing}"
+    );
+    sandbox.write("work/dir/other", "changed\n");
+    // By now it may have looked, or not.
+    let heard = sandbox.document("dir/other");
+    assert_eq!(heard["heard"]["path"], "dir/other");
+    sandbox.asked();
+    let heard = sandbox.last_why("dir/other");
+    assert!(heard.starts_with("the daemon heard "), "{heard}");
+    assert!(
+        heard.ends_with(" ago that it changed, and looked at it then"),
+        "{heard}"
+    );
+    assert!(sandbox.last_why("file").ends_with("no change of it since"));
+
+    sandbox.write("work/dir/.gitignore", "x\n");
+    sandbox.asked();
+    let governed = sandbox.document("dir/other");
+    assert_eq!(governed["heard"]["path"], "dir/.gitignore");
+    assert_eq!(governed["heard"]["is_looked_at"], true);
+    assert_eq!(sandbox.document("file")["heard"], serde_json::Value::Null);
+}
+
+#[test]
+fn what_is_looked_at_each_time_is_told() {
+    let sandbox = Sandbox::with_repository();
+    std::fs::hard_link(sandbox.path("work/file"), sandbox.path("outside")).unwrap();
+    let _serving = sandbox.serve();
+    sandbox.asked();
+    assert_eq!(
+        sandbox.last_why("file"),
+        "the daemon looks at it for each question: it has other names, or is a link or converted"
+    );
+    let output = sandbox.command(VIGIL, "work", &["why", "file"]);
+    let mut without = output;
+    let output = without.env("VIGIL_NO_DAEMON", "1").output().unwrap();
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("daemon"));
+}
