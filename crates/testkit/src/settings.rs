@@ -1,5 +1,6 @@
 //! What is compared with what.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use bstr::BString;
 
 use crate::monitor::Monitor;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, git_is_at_least};
 
 /// The programs and how they are compared.
 #[derive(Clone, Debug)]
@@ -56,6 +57,16 @@ impl Settings {
             without_long: false,
             shrink_tries_max: 400,
         }
+    }
+
+    /// The groups of options that are to be left out of random questions since the oracle answers them otherwise than newer
+    /// gits do: before 2.55 it colours less where names end with NUL.
+    pub fn answered_otherwise(&self) -> BTreeSet<String> {
+        let groups: &[&str] = match git_is_at_least(&self.oracle, 55) {
+            true => &[],
+            false => &["overrides", "config"],
+        };
+        groups.iter().map(|group| (*group).to_owned()).collect()
     }
 
     /// Gives `command` the variables that are for the candidate alone.

@@ -8,7 +8,6 @@
     reason = "a test that fails may panic"
 )]
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
@@ -68,22 +67,11 @@ fn play_through_a_daemon(prompts: bool, seed: u64, comparisons_max: usize) {
     assert!(told.answered > told.left, "{told:?}");
 }
 
-/// What does not occur, since older gits answer otherwise: they colour less where names end with NUL.
-fn left_out(settings: &Settings) -> BTreeSet<String> {
-    let is_new = git_is_at_least(&settings.oracle, 55);
-    let groups: &[&str] = if is_new {
-        &[]
-    } else {
-        &["overrides", "config"]
-    };
-    groups.iter().map(|group| (*group).to_owned()).collect()
-}
-
 fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usize) {
     let plan = Plan {
         steps: 25,
         questions: 4,
-        without: left_out(settings),
+        without: settings.answered_otherwise(),
         reftable: false,
         prompts,
     };
@@ -164,7 +152,7 @@ fn whatever_befalls_the_daemon_no_answer_is_wrong() {
         plan: Plan {
             steps: 8,
             questions: 2,
-            without: left_out(&settings()),
+            without: settings().answered_otherwise(),
             reftable: false,
             prompts: false,
         },

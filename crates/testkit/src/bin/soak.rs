@@ -96,6 +96,7 @@ fn parse(arguments: &[String]) -> Result<(Settings, Soak), String> {
     let mut gits = gits.into_iter();
     settings.oracle = gits.next().unwrap_or_else(|| "git".into());
     settings.others = gits.collect();
+    soak.plan.without = settings.answered_otherwise();
     Ok((settings, soak))
 }
 
