@@ -40,6 +40,7 @@ mod unstaged;
 pub mod verify;
 mod watched;
 pub mod why;
+mod without_effect;
 
 use std::path::Path;
 use std::sync::Arc;

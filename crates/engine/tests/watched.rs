@@ -77,7 +77,7 @@ impl Play {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
-        let deed = random.below(38);
+        let deed = random.below(40);
         // What cannot be done is not done.
         match deed {
             0..=4 => {
@@ -182,6 +182,12 @@ impl Play {
                 let arguments = random.of(&[["rm", "-q", "--cached"], ["add", "-q", "-f"]]);
                 let arguments = [&arguments[..], &[file.to_str().unwrap()]].concat();
                 drop(self.0.try_git(arguments));
+            }
+            38..=39 => {
+                // What compilers leave, in folders of their own or not.
+                let _ = fs::create_dir_all(&path);
+                let _ = fs::write(path.join("x.o"), "");
+                let _ = fs::write(path.join("y.o"), format!("{}\n", random.below(3)));
             }
             _ => {
                 if path.is_dir() && path != self.0.top() {

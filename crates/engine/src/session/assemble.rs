@@ -25,6 +25,7 @@ use super::renamed::RenameSearch;
 use super::submodules::Submodules;
 use super::unstaged::unstaged;
 use super::watched::Grounds;
+use super::without_effect::WithoutEffect;
 use super::*;
 use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
@@ -533,10 +534,21 @@ impl Session {
                 id: (stat.dev, stat.ino),
             },
         };
+        let without_effect = WithoutEffect {
+            tracked: &state.tracked,
+            base: &system.ignore_rules,
+            rules: DirectoryRules {
+                top: Some(&top),
+                objects: &self.objects,
+                tracked: Some(&state.tracked),
+                looks_at_present_skipped_files: system.looks_at_present_skipped_files,
+            },
+        };
+        let tells_apart = request.ignored == IgnoredMode::No && !self.settings.ignore_case;
+        let without_effect = tells_apart.then_some(&without_effect);
         let attributes = || self.attributes.outer_files();
-        watched.findings(grounds, attributes, &state.tracked, |focus, watch| {
-            Ok(scan(focus, Some(watch))?)
-        })
+        let scan = |focus: Option<&Focus>, watch: &dyn Watch| Ok(scan(focus, Some(watch))?);
+        watched.findings(grounds, without_effect, attributes, &state.tracked, scan)
     }
 }
 

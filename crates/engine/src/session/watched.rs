@@ -15,6 +15,7 @@ use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::error::SessionError;
 use super::heard::HeardChange;
+use super::without_effect::WithoutEffect;
 
 /// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
@@ -114,10 +115,11 @@ impl WatchedFindings {
     }
 
     /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
-    /// `None` where it is what is [`Self::known`] now.
+    /// Changes that `without_effect` leaves out are not looked at. `None` where it is what is [`Self::known`] now.
     pub(super) fn findings(
         &mut self,
         grounds: Grounds,
+        without_effect: Option<&WithoutEffect<'_>>,
         attributes: impl Fn() -> Vec<SeenFile>,
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, SessionError>,
@@ -127,7 +129,11 @@ impl WatchedFindings {
         self.moved = None;
         if let Some(mut kept) = self.take(&grounds) {
             let (changes, position) = tree.changes_since(kept.position);
-            if let Some((paths, folders)) = to_look_at(changes) {
+            if let Some((mut paths, mut folders)) = to_look_at(changes) {
+                if let Some(without_effect) = without_effect {
+                    let shown = &kept.known.findings().untracked;
+                    without_effect.leave_out(&mut paths, &mut folders, shown, &listener);
+                }
                 let moved = kept.known.moved().clone();
                 let focus = kept.known.focus(tracked, &paths, &folders);
                 let is_kept = match focus {

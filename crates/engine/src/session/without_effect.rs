@@ -1,0 +1,199 @@
+//! Changes that show in no answer: what is ignored came or went.
+//!
+//! A compiler writes thousands of files that are ignored into folders that are not. To look again at all that stands beside the
+//! tracked files there would cost as much as there is; to ask the rules about what was heard of costs what changed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{CWD, Mode, OFlags};
+use vigil_linux::Errno;
+use vigil_linux::dir::{EntryKind, Listing};
+use vigil_model::path::{file_name, join, parent};
+use vigil_model::tracked::Tracked;
+use vigil_rules::ignore::IgnoreRules;
+use vigil_scan::Watch;
+
+use super::ignoring::{Decision, DirectoryRules, RulesIn};
+use crate::git_ignore_files::FILE_NAME;
+
+/// How many folders are looked into for one question, and how many entries they may have. From then on a scan looks.
+const FOLDERS_MAX: usize = 1000;
+const ENTRIES_MAX: usize = 20_000;
+
+/// Tells which changes are without effect, for a question that shows nothing ignored, where names are told apart by case.
+pub(super) struct WithoutEffect<'s> {
+    pub(super) tracked: &'s Tracked,
+    pub(super) base: &'s Arc<IgnoreRules>,
+    pub(super) rules: DirectoryRules<'s>,
+}
+
+impl WithoutEffect<'_> {
+    /// Leaves out of `paths` and `folders`, of which a change was heard, those without effect on an answer that has `untracked`,
+    /// in order. New folders are watched by `watch` before they are looked into.
+    pub(super) fn leave_out(
+        &self,
+        paths: &mut BTreeSet<BString>,
+        folders: &mut BTreeSet<BString>,
+        untracked: &[BString],
+        watch: &dyn Watch,
+    ) {
+        let mut look = Look {
+            parts: self,
+            untracked,
+            watch,
+            by_folder: HashMap::new(),
+            folders_left: FOLDERS_MAX,
+            entries_left: ENTRIES_MAX,
+        };
+        paths.retain(|path| !look.is_ignored_entry(path.as_ref()));
+        folders.retain(|path| !look.is_ignored_folder(path.as_ref()));
+    }
+}
+
+/// What is known while changes are judged.
+struct Look<'s> {
+    parts: &'s WithoutEffect<'s>,
+    untracked: &'s [BString],
+    watch: &'s dyn Watch,
+    by_folder: HashMap<BString, RulesIn>,
+    folders_left: usize,
+    entries_left: usize,
+}
+
+impl Look<'_> {
+    /// Whether what is at `path`, or was, is no folder, and ignored.
+    fn is_ignored_entry(&mut self, path: &BStr) -> bool {
+        if file_name(path) == FILE_NAME || !self.is_beside_tracked(path) {
+            return false;
+        }
+        let rules = self.rules_in(parent(path));
+        rules.is_some_and(|rules| is_ignored(&rules, path, false))
+    }
+
+    /// Whether the folder that is at `path`, or was, is ignored, or shows in no answer since all in it is.
+    fn is_ignored_folder(&mut self, path: &BStr) -> bool {
+        if !self.is_beside_tracked(path) || self.is_shown(path) {
+            return false;
+        }
+        let Some(rules) = self.rules_in(parent(path)) else {
+            return false;
+        };
+        is_ignored(&rules, path, true) || self.has_only_ignored(path)
+    }
+
+    /// Whether no entry of the index is at `path` or below, or takes its place, and no repository is on the way.
+    fn is_beside_tracked(&self, path: &BStr) -> bool {
+        let tracked = self.parts.tracked;
+        if path.is_empty()
+            || path
+                .split_str("/")
+                .any(|name| name.eq_ignore_ascii_case(b".git"))
+            || tracked.find_directory(path).is_some()
+        {
+            return false;
+        }
+        let ends = path.find_iter(b"/").chain([path.len()]);
+        let mut above = ends.filter_map(|end| path.get(..end).map(BStr::new));
+        // An entry that ends in a slash stands for a folder outside of a sparse checkout.
+        !above.any(|path| {
+            let folder = join(path, BStr::new(""));
+            tracked.find_first(path).is_some() || tracked.find_first(folder.as_ref()).is_some()
+        })
+    }
+
+    /// Whether the answer has `path`, something below it, or a folder that it is in.
+    fn is_shown(&self, path: &BStr) -> bool {
+        let has = |path: &BString| self.untracked.binary_search(path).is_ok();
+        let ends = path.find_iter(b"/");
+        let mut above = ends.filter_map(|end| path.get(..=end).map(BString::from));
+        let folder = join(path, BStr::new(""));
+        let first = self.untracked.partition_point(|shown| *shown < folder);
+        let below = self.untracked.get(first);
+        above.any(|above| has(&above))
+            || has(&path.to_owned())
+            || below.is_some_and(|shown| shown.starts_with(&folder))
+    }
+
+    /// Whether nothing at `path`, which is no ignored folder, is to be shown; also where nothing is there any more.
+    fn has_only_ignored(&mut self, path: &BStr) -> bool {
+        let mut pending = vec![path.to_owned()];
+        while let Some(path) = pending.pop() {
+            let Some(mut below) = self.folders_with_ignored(path.as_ref()) else {
+                return false;
+            };
+            pending.append(&mut below);
+        }
+        true
+    }
+
+    /// The folders in the folder `path` that are not ignored. `None` where anything else in it is to be shown, or that is not known.
+    fn folders_with_ignored(&mut self, path: &BStr) -> Option<Vec<BString>> {
+        self.folders_left = self.folders_left.checked_sub(1)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = self.parts.rules.on_disk(path)?;
+        let folder = match rustix::fs::openat(CWD, &folder, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Some(Vec::new()),
+            Err(_) => return None,
+        };
+        if !self.watch.watch(path, folder.as_fd()) {
+            return None;
+        }
+        let mut listing = Listing::new();
+        listing.read(folder.as_fd()).ok()?;
+        self.entries_left = self.entries_left.checked_sub(listing.len())?;
+        let mut below = Vec::new();
+        for entry in listing.entries() {
+            let name = entry.name.to_bytes();
+            if name.eq_ignore_ascii_case(b".git") || name == FILE_NAME {
+                return None;
+            }
+            let entry_path = join(path, name.as_bstr());
+            let is_dir = entry.kind == EntryKind::Dir;
+            let rules = self.rules_in(path)?;
+            match is_ignored(&rules, entry_path.as_ref(), is_dir) {
+                true => {}
+                false if is_dir => below.push(entry_path),
+                // Sockets and the like are shown nowhere.
+                false if entry.kind == EntryKind::Other => {}
+                false => return None,
+            }
+        }
+        Some(below)
+    }
+
+    /// The rules in the folder `path`; `None` where it is one too many.
+    fn rules_in(&mut self, path: &BStr) -> Option<RulesIn> {
+        if let Some(rules) = self.by_folder.get(path) {
+            return Some(rules.clone());
+        }
+        let parts = self.parts;
+        let mut rules = parts.rules.at_top(parts.base);
+        let ends = path.find_iter(b"/").chain([path.len()]);
+        for end in ends.filter(|end| *end > 0) {
+            let folder = BStr::new(path.get(..end)?);
+            rules = match self.by_folder.get(folder) {
+                Some(known) => known.clone(),
+                None => parts.rules.inside(&rules, folder),
+            };
+            if self.by_folder.len() >= FOLDERS_MAX {
+                return None;
+            }
+            self.by_folder.insert(folder.to_owned(), rules.clone());
+        }
+        if path.is_empty() {
+            self.by_folder.insert(path.to_owned(), rules.clone());
+        }
+        Some(rules)
+    }
+}
+
+fn is_ignored(rules: &RulesIn, path: &BStr, is_dir: bool) -> bool {
+    matches!(rules.decide(path, is_dir), Decision::Ignored(..))
+}
+
+#[cfg(test)]
+mod tests;
