@@ -9,52 +9,229 @@ use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
+use crate::command::Options;
 use crate::config_parameter;
-use crate::help;
+use crate::options::{Argument, Entry, Table, Value};
 use crate::reply::{Reply, bytes, labelled};
 
-/// Options that set a variable to a fixed value.
-const SWITCHES: &[(&str, &str, &str)] = &[
-    ("--no-lazy-fetch", "GIT_NO_LAZY_FETCH", "1"),
-    ("--no-replace-objects", "GIT_NO_REPLACE_OBJECTS", "1"),
-    ("--literal-pathspecs", "GIT_LITERAL_PATHSPECS", "1"),
-    ("--no-literal-pathspecs", "GIT_LITERAL_PATHSPECS", "0"),
-    ("--glob-pathspecs", "GIT_GLOB_PATHSPECS", "1"),
-    ("--noglob-pathspecs", "GIT_NOGLOB_PATHSPECS", "1"),
-    ("--icase-pathspecs", "GIT_ICASE_PATHSPECS", "1"),
-    ("--no-optional-locks", "GIT_OPTIONAL_LOCKS", "0"),
-    ("--no-advice", "GIT_ADVICE", "0"),
-];
-
-/// An option that sets a variable to the value given with it, joined by `=` or as the next argument.
-struct Setting {
-    name: &'static str,
-    variable: &'static str,
-    complaint: &'static str,
+/// What an option does.
+#[derive(Clone, Copy)]
+enum Key {
+    /// The word is a command.
+    Command,
+    /// Sets a variable to a fixed value.
+    Switch(&'static str, &'static str),
+    /// Sets a variable to the value given with it.
+    Setting(&'static str),
+    Paginate(bool),
+    Bare,
+    ConfigParameter,
+    ConfigFromVariable,
+    Directory,
 }
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "--git-dir",
-        variable: "GIT_DIR",
-        complaint: "no directory given for '--git-dir' option",
-    },
-    Setting {
-        name: "--work-tree",
-        variable: "GIT_WORK_TREE",
-        complaint: "no directory given for '--work-tree' option",
-    },
-    Setting {
-        name: "--namespace",
-        variable: "GIT_NAMESPACE",
-        complaint: "no namespace given for --namespace",
-    },
-    Setting {
-        name: "--attr-source",
-        variable: "GIT_ATTR_SOURCE",
-        complaint: "no attribute source given for --attr-source",
-    },
-];
+const fn long(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
+    Entry {
+        negatable: false,
+        ..Entry::flag(key, long, help)
+    }
+}
+
+const fn switch(
+    name: &'static str,
+    variable: &'static str,
+    value: &'static str,
+    help: &'static str,
+) -> Entry<Key> {
+    long(Key::Switch(variable, value), name, help)
+}
+
+const fn short(letter: u8, entry: Entry<Key>) -> Entry<Key> {
+    Entry {
+        short: Some(letter),
+        ..entry
+    }
+}
+
+const fn valued(argument: Argument, value: Value, entry: Entry<Key>) -> Entry<Key> {
+    Entry {
+        argument,
+        value,
+        ..entry
+    }
+}
+
+/// The options.
+pub(crate) const OPTIONS: &dyn Options = &TABLE;
+
+const TABLE: Table<Key> = Table {
+    synopsis: "\
+vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
+             [--exec-path=<path>] [-p | --paginate | -P | --no-pager]
+             [--no-replace-objects] [--no-lazy-fetch] [--no-optional-locks]
+             [--no-advice] [--bare] [--git-dir=<path>] [--work-tree=<path>]
+             [--namespace=<name>] [--config-env=<name>=<envvar>]
+             [--attr-source=<tree-ish>] <command> [<args>]",
+    headings: &[],
+    entries: &[
+        short(b'v', long(Key::Command, "version", "show the version")),
+        short(b'h', long(Key::Command, "help", "list the commands")),
+        short(
+            b'C',
+            valued(
+                Argument::Required("path"),
+                Value::Folder,
+                long(Key::Directory, "", "run as if started in <path>"),
+            ),
+        ),
+        short(
+            b'c',
+            valued(
+                Argument::Required("name>=<value"),
+                Value::Any,
+                long(
+                    Key::ConfigParameter,
+                    "",
+                    "set a configuration variable for this run",
+                ),
+            ),
+        ),
+        valued(
+            Argument::Required("name>=<envvar"),
+            Value::Any,
+            long(
+                Key::ConfigFromVariable,
+                "config-env",
+                "set a configuration variable to the value of an environment variable",
+            ),
+        ),
+        valued(
+            Argument::Optional("path"),
+            Value::Folder,
+            long(
+                Key::Setting("GIT_EXEC_PATH"),
+                "exec-path",
+                "where the programs of git are",
+            ),
+        ),
+        short(
+            b'p',
+            long(
+                Key::Paginate(true),
+                "paginate",
+                "show the output with a pager",
+            ),
+        ),
+        short(
+            b'P',
+            long(Key::Paginate(false), "no-pager", "start no pager"),
+        ),
+        valued(
+            Argument::Required("path"),
+            Value::Folder,
+            long(
+                Key::Setting("GIT_DIR"),
+                "git-dir",
+                "the folder of the repository",
+            ),
+        ),
+        valued(
+            Argument::Required("path"),
+            Value::Folder,
+            long(
+                Key::Setting("GIT_WORK_TREE"),
+                "work-tree",
+                "the top of the working tree",
+            ),
+        ),
+        valued(
+            Argument::Required("name"),
+            Value::Any,
+            long(
+                Key::Setting("GIT_NAMESPACE"),
+                "namespace",
+                "the namespace of references",
+            ),
+        ),
+        long(
+            Key::Bare,
+            "bare",
+            "take the repository for one without a working tree",
+        ),
+        valued(
+            Argument::Required("tree-ish"),
+            Value::Revision,
+            long(
+                Key::Setting("GIT_ATTR_SOURCE"),
+                "attr-source",
+                "read attributes from <tree-ish>",
+            ),
+        ),
+        switch(
+            "no-replace-objects",
+            "GIT_NO_REPLACE_OBJECTS",
+            "1",
+            "do not replace objects",
+        ),
+        switch(
+            "no-lazy-fetch",
+            "GIT_NO_LAZY_FETCH",
+            "1",
+            "do not fetch missing objects",
+        ),
+        switch(
+            "no-optional-locks",
+            "GIT_OPTIONAL_LOCKS",
+            "0",
+            "have git take no locks that it can do without",
+        ),
+        switch("no-advice", "GIT_ADVICE", "0", "print no advice"),
+        switch(
+            "literal-pathspecs",
+            "GIT_LITERAL_PATHSPECS",
+            "1",
+            "take pathspecs for plain paths",
+        ),
+        switch(
+            "no-literal-pathspecs",
+            "GIT_LITERAL_PATHSPECS",
+            "0",
+            "the opposite of --literal-pathspecs",
+        ),
+        switch(
+            "glob-pathspecs",
+            "GIT_GLOB_PATHSPECS",
+            "1",
+            "take pathspecs for glob patterns",
+        ),
+        switch(
+            "noglob-pathspecs",
+            "GIT_NOGLOB_PATHSPECS",
+            "1",
+            "take no pathspec for a glob pattern",
+        ),
+        switch(
+            "icase-pathspecs",
+            "GIT_ICASE_PATHSPECS",
+            "1",
+            "match pathspecs without regard to case",
+        ),
+    ],
+};
+
+/// `usage: ...`, as after a wrong command line.
+pub(crate) fn usage_line() -> String {
+    format!("usage: {}\n", TABLE.synopsis)
+}
+
+/// The option that is called `name`, with its dashes.
+fn find(name: &[u8]) -> Option<&'static Entry<Key>> {
+    TABLE.entries.iter().find(|entry| match name {
+        [b'-', b'-', long @ ..] => !long.is_empty() && entry.long.as_bytes() == long,
+        [b'-', letter] => entry.short == Some(*letter),
+        _ => false,
+    })
+}
 
 /// Takes the options before the command from the front of `arguments`, writes them into `environment`, and returns
 /// the rest, the command and what belongs to it; and whether a pager is asked for, if anything is said of it. `-C` changes
@@ -69,20 +246,17 @@ pub(crate) fn take<'a>(
     let mut rest = arguments;
     let mut paging = None;
     while let Some((option, tail)) = rest.split_first() {
-        let is_command = !option.starts_with(b"-")
-            || ["--help", "-h", "--version", "-v"].contains(&option.to_str_lossy().as_ref());
-        if is_command {
+        if !option.starts_with(b"-") {
             break;
         }
-        match option.as_slice() {
-            b"-p" | b"--paginate" => paging = Some(true),
-            b"-P" | b"--no-pager" => paging = Some(false),
-            _ => {
-                rest = take_one(option.as_bstr(), tail, environment)?;
-                continue;
+        match find(option).map(|entry| entry.key) {
+            Some(Key::Command) => break,
+            Some(Key::Paginate(is_wanted)) => {
+                paging = Some(is_wanted);
+                rest = tail;
             }
+            _ => rest = take_one(option.as_bstr(), tail, environment)?,
         }
-        rest = tail;
     }
     Ok((rest, paging))
 }
@@ -93,69 +267,56 @@ fn take_one<'a>(
     tail: &'a [BString],
     environment: &mut Environment,
 ) -> Result<&'a [BString], Reply> {
-    let next = |complaint: &str| match tail.split_first() {
-        Some((value, tail)) => Ok((value.as_bstr(), tail)),
-        None => Err(refused(complaint.as_bytes())),
+    let unknown = || refused(&bytes!["unknown option: ", option]);
+    let (name, joined) = match option.split_once_str("=") {
+        Some((name, value)) if name.starts_with(b"--") => (name, Some(value.as_bstr())),
+        _ => (option.as_bytes(), None),
     };
-    if let Some((_, variable, value)) = SWITCHES.iter().find(|(name, ..)| option == name) {
-        environment.set(variable, *value);
-        return Ok(tail);
-    }
-    for setting in SETTINGS {
-        match option.strip_prefix(setting.name.as_bytes()) {
-            Some(b"") => {
-                let (value, tail) = next(setting.complaint)?;
-                environment.set(setting.variable, value);
-                return Ok(tail);
-            }
-            Some([b'=', value @ ..]) => {
-                environment.set(setting.variable, value);
-                return Ok(tail);
-            }
-            _ => {}
+    let entry = find(name).ok_or_else(unknown)?;
+    let (value, tail) = match (entry.argument, joined) {
+        (Argument::None, None) => (BStr::new(""), tail),
+        (Argument::Optional(_) | Argument::Required(_), Some(value)) => (value, tail),
+        (Argument::Required(_), None) => {
+            let next = tail.split_first();
+            let (value, tail) = next.ok_or_else(|| refused(missing(entry.key).as_bytes()))?;
+            (value.as_bstr(), tail)
         }
-    }
-    match option.as_bytes() {
-        b"--bare" => {
+        (Argument::None, Some(_)) | (Argument::Optional(_), None) => return Err(unknown()),
+    };
+    match entry.key {
+        Key::Command | Key::Paginate(_) => return Err(unknown()),
+        Key::Switch(variable, fixed) => environment.set(variable, fixed),
+        Key::Setting(variable) => environment.set(variable, value),
+        Key::Bare => {
             if environment.get("GIT_DIR").is_none() {
                 let directory = standing_in(environment)?.into_os_string().into_vec();
                 environment.set("GIT_DIR", directory);
             }
             environment.set("GIT_IMPLICIT_WORK_TREE", "0");
-            Ok(tail)
         }
-        b"-c" => {
-            let (text, tail) = next("-c expects a configuration string")?;
-            config_parameter::add(environment, text);
-            Ok(tail)
-        }
-        b"--config-env" => {
-            let (text, tail) = next("no config key given for --config-env")?;
-            config_parameter::add_from_variable(environment, text)?;
-            Ok(tail)
-        }
-        b"-C" => {
-            let (directory, tail) = next("no directory given for '-C' option")?;
-            if !directory.is_empty() {
-                change_directory(directory, environment)?;
-            }
-            Ok(tail)
-        }
-        other => {
-            if let Some(text) = other.strip_prefix(b"--config-env=") {
-                config_parameter::add_from_variable(environment, text.as_bstr())?;
-            } else if let Some(path) = other.strip_prefix(b"--exec-path=") {
-                environment.set("GIT_EXEC_PATH", path);
-            } else {
-                return Err(refused(&bytes!["unknown option: ", other]));
-            }
-            Ok(tail)
-        }
+        Key::ConfigParameter => config_parameter::add(environment, value),
+        Key::ConfigFromVariable => config_parameter::add_from_variable(environment, value)?,
+        Key::Directory if value.is_empty() => {}
+        Key::Directory => change_directory(value, environment)?,
+    }
+    Ok(tail)
+}
+
+/// What is said where the value of an option is missing.
+fn missing(key: Key) -> &'static str {
+    match key {
+        Key::Setting("GIT_DIR") => "no directory given for '--git-dir' option",
+        Key::Setting("GIT_WORK_TREE") => "no directory given for '--work-tree' option",
+        Key::Setting("GIT_NAMESPACE") => "no namespace given for --namespace",
+        Key::Setting(_) => "no attribute source given for --attr-source",
+        Key::ConfigParameter => "-c expects a configuration string",
+        Key::ConfigFromVariable => "no config key given for --config-env",
+        _ => "no directory given for '-C' option",
     }
 }
 
 fn refused(complaint: &[u8]) -> Reply {
-    let stderr = bytes![labelled("", complaint), help::usage_line()];
+    let stderr = bytes![labelled("", complaint), usage_line()];
     Reply::complained(stderr, Reply::USAGE)
 }
 

@@ -1,43 +1,100 @@
-//! What `vigil` says of itself.
+//! What `vigil` says of itself: its commands, and their manual pages.
 
-use bstr::BStr;
+mod man;
 
+use bstr::{BStr, BString};
+use vigil_git::environment::Environment;
+
+use crate::command::{Command, NO_OPTIONS, Options};
+use crate::options::Value;
+use crate::page::{self, Page};
+use crate::pager;
 use crate::reply::{Reply, bytes};
+use crate::say::say;
 
-const SYNOPSIS: &str = "\
-vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
-             [--exec-path=<path>] [-p | --paginate | -P | --no-pager]
-             [--no-replace-objects] [--no-lazy-fetch] [--no-optional-locks]
-             [--no-advice] [--bare] [--git-dir=<path>] [--work-tree=<path>]
-             [--namespace=<name>] [--config-env=<name>=<envvar>]
-             [--attr-source=<tree-ish>] <command> [<args>]";
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "help",
+    summary: "List the commands, or show the manual page of one",
+    options: NO_OPTIONS,
+    arguments: Some(Value::Command),
+    subcommands: &[],
+    prose: include_str!("../pages/help.txt"),
+};
 
-const COMMANDS: &str = "\
-These are the commands:
-   status       Show what changed in the working tree, in the formats of 'git status'
-   watch        Show in a line what changed, now and each time that it does
-   why          Explain what 'vigil status' says of single paths
-   cat-file     Print objects and what is known of them, as 'git cat-file'
-   describe     Name a commit by the nearest tag, as 'git describe'
-   state        Show, verify or drop what Vigil keeps on disk of a working copy
-   daemon       Start, stop or show the process that answers from memory
-   fsmonitor    Have git itself ask that process what changed
-   doctor       Tell what is slow here, and the command that mends it
-   gitstatusd   Answer prompts on standard input and output, as gitstatusd does
-   help         Show this text, or the options of a command
-   version      Show the version
+/// The commands that there are, and the options that may stand before them.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) commands: &'static [&'static Command],
+    pub(crate) globals: &'static dyn Options,
+}
 
-'vigil status -h' lists the options of 'vigil status', and so for the others.
-";
+impl Known {
+    fn page(self, name: &BStr) -> Option<Page> {
+        let mut commands = self.commands.iter();
+        let command = commands.find(|command| name == command.name)?;
+        (!command.prose.is_empty()).then(|| page::of_command(command))
+    }
 
-/// `usage: ...`, for standard error after a wrong command line.
-pub(crate) fn usage_line() -> String {
-    format!("usage: {SYNOPSIS}\n")
+    fn described(self) -> Vec<&'static Command> {
+        let commands = self.commands.iter().copied();
+        commands
+            .filter(|command| !command.prose.is_empty())
+            .collect()
+    }
+
+    fn page_of_all(self) -> Page {
+        page::of_all(&self.described(), self.globals)
+    }
 }
 
 /// The text of `vigil help`.
-pub(crate) fn overview(code: u8) -> Reply {
-    Reply::printed(format!("usage: {SYNOPSIS}\n\n{COMMANDS}"), code)
+pub(crate) fn overview(known: Known, code: u8) -> Reply {
+    let line = |command: &&Command| format!("   {:<12} {}\n", command.name, command.summary);
+    let commands: String = known.commands.iter().map(line).collect();
+    let text = format!(
+        "usage: {}\n\nThese are the commands:\n{commands}\n\
+         'vigil status -h' lists the options of 'vigil status', and 'vigil help status'\n\
+         shows its manual page; so for the others.\n",
+        known.globals.synopsis()
+    );
+    Reply::printed(text, code)
+}
+
+/// Shows the manual page of the command `name`, or of Vigil as a whole: by man(1) if it finds the page, else its text.
+/// Returns the exit code, and `None` if there is no such page.
+pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Option<u8> {
+    let page = match name == "vigil" {
+        true => known.page_of_all(),
+        false => known.page(name)?,
+    };
+    man::open(&page.name, environment);
+    if let Err(complaint) = pager::begin_unless_refused(environment) {
+        return Some(say(&complaint));
+    }
+    let width = pager::terminal_width(environment).unwrap_or(WIDTH);
+    Some(say(&Reply::printed(page::text(&page, width), 0)))
+}
+
+/// The width of lines where there is no terminal, in cells.
+const WIDTH: usize = 80;
+
+/// The pages for man(1), for who installs Vigil: the one of a command, or of all; or with `--list` all names, one a line.
+pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
+    let page = match arguments {
+        [] => Some(known.page_of_all()),
+        [only] if only == "--list" => {
+            let names = known.described().into_iter().map(|command| command.name);
+            let names: Vec<String> = names.map(|name| format!("{name}\n")).collect();
+            return Reply::printed(names.concat(), 0);
+        }
+        [name] => known.page(BStr::new(name)),
+        _ => None,
+    };
+    match page {
+        Some(page) => Reply::printed(page::roff(&page), 0),
+        None => Reply::complained("usage: vigil man [--list | <command>]\n", Reply::USAGE),
+    }
 }
 
 /// After a wrong command line of `vigil help`.

@@ -6,16 +6,21 @@
 
 mod called;
 mod cat_file;
+mod command;
+mod commands;
+mod completions;
 mod config_parameter;
 mod daemon;
 mod describe;
 mod doctor;
 mod fsmonitor;
+mod gitstatusd;
 mod globals;
 mod help;
 mod inside;
 mod options;
 mod output;
+mod page;
 mod pager;
 mod reply;
 mod say;
@@ -27,9 +32,8 @@ mod watch;
 mod whole_files;
 mod why;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -57,8 +61,8 @@ fn run(arguments: Vec<OsString>) -> u8 {
     let environment = globals::of_process();
     if fsmonitor::is_hook(&program) {
         fsmonitor::run_hook(&arguments, &environment)
-    } else if is_gitstatusd(&program, &arguments) {
-        gitstatusd(&arguments, environment)
+    } else if gitstatusd::is_meant(&program, &arguments) {
+        gitstatusd::run(&arguments, environment)
     } else {
         let code = match called::by(&program) {
             Some(name) => run_link(name, &arguments, environment),
@@ -67,15 +71,6 @@ fn run(arguments: Vec<OsString>) -> u8 {
         pager::wait();
         code
     }
-}
-
-/// Whether the caller takes this program for gitstatusd: by its name, or by the option that gitstatus's plugins put
-/// first, which no other command has.
-fn is_gitstatusd(program: &OsStr, arguments: &[BString]) -> bool {
-    Path::new(program).file_name() == Some(OsStr::new("gitstatusd"))
-        || arguments
-            .first()
-            .is_some_and(|first| first.starts_with(b"-G"))
 }
 
 /// Runs the command that `arguments` name, and returns the exit code.
@@ -90,7 +85,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     let Some((command, arguments)) = rest.split_first() else {
         pager::ask(paging, "help".into());
-        return say_paged(help::overview(1), &environment);
+        return say_paged(help::overview(KNOWN, 1), &environment);
     };
     pager::ask(paging, command.as_bstr());
     run_command(command.as_bstr(), arguments, environment)
@@ -99,32 +94,29 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
 /// Runs the command of git that is a link to this program, `name` being what follows `git-`: one of those here, or else a
 /// status by another name.
 fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 {
-    let is_known = COMMANDS.iter().any(|command| name == command);
-    let command = if is_known { name } else { "status".into() };
+    let command = if commands::find(name).is_some() {
+        name
+    } else {
+        "status".into()
+    };
     pager::ask(None, name);
     run_command(command, arguments, environment)
 }
 
-/// The commands.
-const COMMANDS: [&str; 12] = [
-    "cat-file",
-    "daemon",
-    "describe",
-    "doctor",
-    "fsmonitor",
-    "gitstatusd",
-    "help",
-    "state",
-    "status",
-    "version",
-    "watch",
-    "why",
-];
+/// What is told of commands.
+const KNOWN: help::Known = help::Known {
+    commands: commands::LISTED,
+    globals: globals::OPTIONS,
+};
 
 /// Runs `command` with `arguments`, and returns the exit code.
 fn run_command(command: &BStr, arguments: &[BString], environment: Environment) -> u8 {
     match command.as_bytes() {
         b"cat-file" => cat_file::run(arguments, &environment),
+        b"completions" => {
+            let script = completions::run(arguments, KNOWN.commands, KNOWN.globals);
+            say_paged(script, &environment)
+        }
         b"daemon" => daemon::run(arguments, &environment),
         b"describe" => {
             let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
@@ -135,7 +127,8 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
-        b"gitstatusd" => gitstatusd(arguments, environment),
+        b"gitstatusd" => gitstatusd::run(arguments, environment),
+        b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
         b"state" => {
             let answered = of_whole_files(&environment, || state::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
@@ -168,15 +161,23 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),
-        b"help" | b"--help" | b"-h" => match arguments {
-            [] => say_paged(help::overview(0), &environment),
-            [only] => match only.as_slice() {
-                b"help" | b"version" | [b'-', ..] => say_paged(help::overview(0), &environment),
-                _ => run_command(only.as_bstr(), &["--help".into()], environment),
-            },
-            _ => say(&help::usage_of_help()),
-        },
+        b"help" | b"--help" | b"-h" => run_help(arguments, environment),
         _ => say_paged(help::unknown_command(command), &environment),
+    }
+}
+
+/// Lists the commands, or shows the page of the one that is named.
+fn run_help(arguments: &[BString], environment: Environment) -> u8 {
+    match arguments {
+        [] => say_paged(help::overview(KNOWN, 0), &environment),
+        [only] => match only.as_slice() {
+            b"version" | [b'-', ..] => say_paged(help::overview(KNOWN, 0), &environment),
+            name => match help::show(KNOWN, name.as_bstr(), &environment) {
+                Some(code) => code,
+                None => say_paged(help::unknown_command(name.as_bstr()), &environment),
+            },
+        },
+        _ => say(&help::usage_of_help()),
     }
 }
 
@@ -186,13 +187,4 @@ fn say_paged(reply: Reply, environment: &Environment) -> u8 {
         Ok(()) => say(&reply),
         Err(complaint) => say(&complaint),
     }
-}
-
-/// Answers prompts until the caller is gone.
-fn gitstatusd(arguments: &[BString], environment: Environment) -> u8 {
-    let arguments: Vec<OsString> = arguments
-        .iter()
-        .map(|argument| OsStr::from_bytes(argument).to_owned())
-        .collect();
-    vigil_daemon::gitstatusd::run("gitstatusd", &arguments, environment)
 }

@@ -102,10 +102,30 @@ pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
     }
 }
 
+/// The same for what is long, and needs no repository: a pager is wanted unless something says otherwise.
+///
+/// # Errors
+/// As for [`begin`].
+pub(crate) fn begin_unless_refused(environment: &Environment) -> Result<(), Reply> {
+    let config =
+        config::trusted(environment).map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    begin_if(&config, &mut environment.clone(), None, true)
+}
+
 fn begin_with(
     config: &Config,
     environment: &mut Environment,
     directory: Option<&Path>,
+) -> Result<(), Reply> {
+    begin_if(config, environment, directory, false)
+}
+
+/// Where neither the command line nor the configuration says anything, a pager is wanted if `by_default`.
+fn begin_if(
+    config: &Config,
+    environment: &mut Environment,
+    directory: Option<&Path>,
+    by_default: bool,
 ) -> Result<(), Reply> {
     let Some(asked) = ASKED.get() else {
         return Ok(());
@@ -127,6 +147,7 @@ fn begin_with(
         is_wanted
     });
     match is_wanted {
+        None if by_default => {}
         None => return Ok(()),
         Some(false) => {
             environment.set("GIT_PAGER", "cat");

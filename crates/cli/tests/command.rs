@@ -157,28 +157,36 @@ fn usage_of_status_needs_no_repository() {
 }
 
 #[test]
-fn help_of_a_command_is_what_the_command_says() {
-    for command in [
-        "status",
-        "cat-file",
-        "describe",
-        "watch",
-        "why",
-        "state",
-        "doctor",
-        "gitstatusd",
-    ] {
-        let (code, stdout, stderr) = outcome(&["help", command]);
+fn each_command_that_is_listed_says_how_it_is_used() {
+    let overview = outcome(&["help"]).1;
+    let listed = overview.lines().filter_map(|line| line.strip_prefix("   "));
+    let commands: Vec<&str> = listed
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| name.starts_with(char::is_alphabetic))
+        .collect();
+    assert!(commands.len() > 10, "{overview}");
+    for command in commands {
+        if ["help", "version"].contains(&command) {
+            continue;
+        }
+        let (code, stdout, stderr) = outcome(&[command, "--help"]);
         assert_eq!((code, stderr.as_str()), (0, ""), "{command}");
-        let [first, ..] = stdout.lines().collect::<Vec<_>>()[..] else {
-            unreachable!("{command}");
-        };
+        let first = stdout.lines().next().unwrap_or_default();
         let names_it = first.to_lowercase().starts_with("usage: ") && first.contains(command);
         assert!(names_it, "{first}");
+    }
+}
+
+#[test]
+fn help_of_a_command_is_its_page() {
+    for command in ["status", "gitstatusd", "help"] {
+        let (code, stdout, stderr) = outcome(&["help", command]);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{command}");
+        assert!(stdout.contains(&format!("vigil-{command} - ")), "{stdout}");
         assert_eq!(outcome(&["--help", command]).1, stdout);
     }
     let overview = outcome(&["help"]);
-    for command in ["help", "version", "-h", "--help", "--version"] {
+    for command in ["version", "-h", "--help", "--version"] {
         assert_eq!(outcome(&["help", command]), overview, "{command}");
     }
     assert_eq!(

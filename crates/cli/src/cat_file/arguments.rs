@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::filter::Filter;
 use super::format::DEFAULT;
-use crate::options::{Argument, Audience, Entry, Given, Table, parse, usage};
+use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// What is asked of one object.
@@ -127,6 +127,7 @@ const fn entry(key: Key, short: Option<u8>, long: &'static str, help: &'static s
         short,
         long,
         argument: Argument::None,
+        value: Value::Any,
         negatable: false,
         help,
         is_own: false,
@@ -256,6 +257,7 @@ pub(super) const TABLE: Table<Key> = Table {
         ),
         Entry {
             argument: Argument::Required("blob|tree"),
+            value: Value::Path,
             ..flag(
                 Key::Path,
                 "path",

@@ -21,8 +21,9 @@ use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
 
+use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, usage};
+use crate::options::{Audience, Value, usage};
 use crate::reply::Reply;
 use crate::whole_files::ANEW_MAX;
 
@@ -35,6 +36,16 @@ use say::say;
 use sources::Sources;
 use tell::Teller;
 use threads::Bounds;
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "cat-file",
+    summary: "Print objects and what is known of them, as 'git cat-file'",
+    options: &TABLE,
+    arguments: Some(Value::Revision),
+    subcommands: &[],
+    prose: include_str!("../../pages/cat-file.txt"),
+};
 
 /// Runs the command with what follows its name on the command line. Returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {

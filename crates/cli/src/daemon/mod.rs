@@ -9,6 +9,7 @@ mod show;
 use bstr::BString;
 use vigil_git::environment::Environment;
 
+use crate::command::{Command, Subcommand};
 use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
@@ -38,6 +39,26 @@ const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "daemon",
+    summary: "Start, stop or show the process that answers from memory",
+    options: &PLAIN,
+    arguments: None,
+    subcommands: &[
+        Subcommand::plain("run", "Serve in this process, until nobody asks for long"),
+        Subcommand::plain("start", "Start one, unless one runs"),
+        Subcommand::plain("stop", "End the one that runs"),
+        Subcommand::plain("restart", "Replace the one that runs"),
+        Subcommand {
+            options: &STATUS,
+            ..Subcommand::plain("status", "Show what it keeps, and what that costs")
+        },
+        Subcommand::plain("audit", "Compare all that it keeps with what is there"),
+    ],
+    prose: include_str!("../../pages/daemon.txt"),
 };
 
 /// Runs the command with what follows its name on the command line, and returns the exit code.

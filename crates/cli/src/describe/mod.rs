@@ -15,11 +15,22 @@ use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 use vigil_history::describe::{Contained, Describer, Error, Place, contains};
 
+use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, usage};
+use crate::options::{Audience, Value, usage};
 use crate::reply::{Reply, labelled};
 
 use arguments::{Arguments, TABLE};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "describe",
+    summary: "Name a commit by the nearest tag, as 'git describe'",
+    options: &TABLE,
+    arguments: Some(Value::Revision),
+    subcommands: &[],
+    prose: include_str!("../../pages/describe.txt"),
+};
 
 /// Runs the command with what follows its name on the command line.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {

@@ -26,6 +26,7 @@ use vigil_linux::stat::lstat_path;
 
 use self::check::{Check, Verdict};
 use self::machine::Needed;
+use crate::command::Command;
 use crate::globals;
 use crate::inside;
 use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
@@ -40,6 +41,16 @@ const TABLE: Table<Key> = Table {
     synopsis: "vigil doctor [--json]",
     headings: &[],
     entries: &[Entry::json(Key::Json)],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "doctor",
+    summary: "Tell what is slow here, and the command that mends it",
+    options: &TABLE,
+    arguments: None,
+    subcommands: &[],
+    prose: include_str!("../../pages/doctor.txt"),
 };
 
 /// Runs the command with what follows its name on the command line.

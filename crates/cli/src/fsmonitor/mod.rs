@@ -13,7 +13,8 @@ use std::path::Path;
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 
-use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::command::{Command, Subcommand};
+use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -55,6 +56,16 @@ const INSTALL: Table<Key> = Table {
     ],
 };
 
+const UNINSTALL: Table<Key> = Table {
+    synopsis: SYNOPSIS,
+    headings: &[],
+    entries: &[Entry::flag(
+        Key::Global,
+        "global",
+        "for all repositories of the user",
+    )],
+};
+
 /// Of the commands that have no options.
 const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
@@ -71,6 +82,39 @@ pub(crate) fn is_hook(program: &OsStr) -> bool {
 pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {
     hook::run(arguments, environment)
 }
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "fsmonitor",
+    summary: "Have git itself ask that process what changed",
+    options: &PLAIN,
+    arguments: None,
+    subcommands: &[
+        Subcommand {
+            options: &INSTALL,
+            ..Subcommand::plain(
+                "install",
+                "Have git ask, by the way that all gits here can go",
+            )
+        },
+        Subcommand {
+            options: &UNINSTALL,
+            ..Subcommand::plain("uninstall", "Put back what was there before")
+        },
+        Subcommand::plain("start", "Have the daemon serve the socket where git asks"),
+        Subcommand::plain("stop", "Have it serve the socket no more"),
+        Subcommand::plain("status", "Tell whether git asks, and who answers"),
+        Subcommand {
+            arguments: Some(Value::Any),
+            ..Subcommand::plain("query", "Show what git would be told")
+        },
+        Subcommand {
+            arguments: Some(Value::Any),
+            ..Subcommand::plain("hook", "Answer git, which runs this as its hook")
+        },
+    ],
+    prose: include_str!("../../pages/fsmonitor.txt"),
+};
 
 /// Runs the command with what follows its name on the command line, and returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
@@ -101,10 +145,8 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"uninstall" => {
             let mut is_global = false;
-            let others = parse(&INSTALL, arguments, |key, given| {
-                if let Key::Global = key {
-                    is_global = given != Given::Negated;
-                }
+            let others = parse(&UNINSTALL, arguments, |_, given| {
+                is_global = given != Given::Negated;
                 Ok(())
             })?;
             refuse_others(&others)?;

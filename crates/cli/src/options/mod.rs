@@ -34,6 +34,8 @@ pub(crate) struct Entry<K> {
     pub long: &'static str,
     /// What may be joined to it.
     pub argument: Argument,
+    /// What that is.
+    pub value: Value,
     /// Whether there is a `--no-` form.
     pub negatable: bool,
     /// The text in the usage.
@@ -51,6 +53,7 @@ impl<K: Copy> Entry<K> {
             short: None,
             long,
             argument: Argument::None,
+            value: Value::Any,
             negatable: true,
             help,
             is_own: false,
@@ -66,6 +69,7 @@ impl<K: Copy> Entry<K> {
     pub(crate) const fn json_format(key: K) -> Self {
         Self {
             argument: Argument::Optional("format"),
+            value: Value::Words(&["json"]),
             ..Self::flag(key, "format", "print in the format 'json'")
         }
     }
@@ -82,6 +86,23 @@ pub(crate) enum Argument {
     Required(&'static str),
 }
 
+/// What the value of an option is, or an argument that is none: for whoever completes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Nothing that could be listed.
+    Any,
+    /// A path.
+    Path,
+    /// The path of a directory.
+    Folder,
+    /// A name of a commit.
+    Revision,
+    /// The name of a command.
+    Command,
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
 /// How an option was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given<'a> {
@@ -95,7 +116,7 @@ pub(crate) enum Given<'a> {
 
 impl<K> Entry<K> {
     /// The name without a leading `no-`, and whether it had one: then the plain form is the negated one.
-    fn stem(&self) -> (&'static str, bool) {
+    pub(crate) fn stem(&self) -> (&'static str, bool) {
         match self.long.strip_prefix("no-") {
             Some(stem) => (stem, true),
             None => (self.long, false),

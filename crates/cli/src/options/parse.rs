@@ -261,6 +261,7 @@ mod tests {
             short,
             long,
             argument,
+            value: crate::options::Value::Any,
             negatable: true,
             help: "text",
             is_own: false,

@@ -12,8 +12,9 @@ use vigil_git::state_place::{left_by_older_versions, places_whether_off_or_not};
 use vigil_store::{Dropped, Store};
 
 pub(crate) use self::unkept::why_unkept;
+use crate::command::{Command, Subcommand};
 use crate::inside;
-use crate::options::{Argument, Audience, Entry, Table, parse, usage, with_usage};
+use crate::options::{Argument, Audience, Entry, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// The options of `vigil state show`.
@@ -37,6 +38,7 @@ const SHOW: Table<Key> = Table {
             short: Some(b'v'),
             long: "directories",
             argument: Argument::None,
+            value: Value::Any,
             negatable: true,
             help: "show what is recorded of each directory",
             is_own: false,
@@ -50,6 +52,23 @@ const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "state",
+    summary: "Show, verify or drop what Vigil keeps on disk of a working copy",
+    options: &PLAIN,
+    arguments: None,
+    subcommands: &[
+        Subcommand {
+            options: &SHOW,
+            ..Subcommand::plain("show", "Show where it is, and what of it still holds")
+        },
+        Subcommand::plain("verify", "Compare it with a look that does without"),
+        Subcommand::plain("drop", "Remove it"),
+    ],
+    prose: include_str!("../../pages/state.txt"),
 };
 
 /// Runs the command with what follows its name on the command line.

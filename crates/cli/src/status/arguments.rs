@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::column_style::ColumnStyle;
 use crate::inside;
-use crate::options::{Argument, Entry, Given, Table, parse, rename_score};
+use crate::options::{Argument, Entry, Given, Table, Value, parse, rename_score};
 use crate::reply::{Reply, bytes};
 
 /// The options.
@@ -33,6 +33,7 @@ const fn flag(key: Key, short: Option<u8>, long: &'static str, help: &'static st
         short,
         long,
         argument: Argument::None,
+        value: Value::Any,
         negatable: true,
         help,
         is_own: false,
@@ -52,6 +53,13 @@ const fn valued(
     }
 }
 
+const fn worded(words: &'static [&'static str], entry: Entry<Key>) -> Entry<Key> {
+    Entry {
+        value: Value::Words(words),
+        ..entry
+    }
+}
+
 /// The options of git's `status`, then Vigil's own.
 pub(super) const TABLE: Table<Key> = Table {
     synopsis: "git status [<options>] [--] [<pathspec>...]",
@@ -67,12 +75,15 @@ pub(super) const TABLE: Table<Key> = Table {
             "ahead-behind",
             "compute full ahead/behind values",
         ),
-        valued(
-            Key::Porcelain,
-            None,
-            "porcelain",
-            "version",
-            "machine-readable output",
+        worded(
+            &["v1", "v2"],
+            valued(
+                Key::Porcelain,
+                None,
+                "porcelain",
+                "version",
+                "machine-readable output",
+            ),
         ),
         flag(
             Key::Long,
@@ -81,33 +92,47 @@ pub(super) const TABLE: Table<Key> = Table {
             "show status in long format (default)",
         ),
         flag(Key::Null, Some(b'z'), "null", "terminate entries with NUL"),
-        valued(
-            Key::UntrackedFiles,
-            Some(b'u'),
-            "untracked-files",
-            "mode",
-            "show untracked files, optional modes: all, normal, no. (Default: all)",
+        worded(
+            &["all", "normal", "no"],
+            valued(
+                Key::UntrackedFiles,
+                Some(b'u'),
+                "untracked-files",
+                "mode",
+                "show untracked files, optional modes: all, normal, no. (Default: all)",
+            ),
         ),
-        valued(
-            Key::Ignored,
-            None,
-            "ignored",
-            "mode",
-            "show ignored files, optional modes: traditional, matching, no. (Default: traditional)",
+        worded(
+            &["traditional", "matching", "no"],
+            valued(
+                Key::Ignored,
+                None,
+                "ignored",
+                "mode",
+                "show ignored files, optional modes: traditional, matching, no. (Default: traditional)",
+            ),
         ),
-        valued(
-            Key::IgnoreSubmodules,
-            None,
-            "ignore-submodules",
-            "when",
-            "ignore changes to submodules, optional when: all, dirty, untracked. (Default: all)",
+        worded(
+            &["all", "dirty", "untracked", "none"],
+            valued(
+                Key::IgnoreSubmodules,
+                None,
+                "ignore-submodules",
+                "when",
+                "ignore changes to submodules, optional when: all, dirty, untracked. (Default: all)",
+            ),
         ),
-        valued(
-            Key::Column,
-            None,
-            "column",
-            "style",
-            "list untracked files in columns",
+        worded(
+            &[
+                "always", "never", "auto", "column", "row", "plain", "dense", "nodense",
+            ],
+            valued(
+                Key::Column,
+                None,
+                "column",
+                "style",
+                "list untracked files in columns",
+            ),
         ),
         flag(Key::NoRenames, None, "no-renames", "do not detect renames"),
         Entry {
@@ -122,12 +147,15 @@ pub(super) const TABLE: Table<Key> = Table {
         },
         Entry {
             is_own: true,
-            ..valued(
-                Key::Format,
-                None,
-                "format",
-                "format",
-                "print in the format 'json' or 'line'",
+            ..worded(
+                &["json", "line"],
+                valued(
+                    Key::Format,
+                    None,
+                    "format",
+                    "format",
+                    "print in the format 'json' or 'line'",
+                ),
             )
         },
     ],

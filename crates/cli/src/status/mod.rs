@@ -20,8 +20,9 @@ use vigil_git::operation::comment_prefix;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 
+use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, usage};
+use crate::options::{Audience, Value, usage};
 use crate::output::{self, Format};
 use crate::reply::{Reply, bytes};
 use crate::terminal;
@@ -33,6 +34,16 @@ use arguments::{Arguments, TABLE};
 use plan::Plan;
 use progress::Display;
 use settings::PrintSettings;
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "status",
+    summary: "Show what changed in the working tree, in the formats of 'git status'",
+    options: &TABLE,
+    arguments: Some(Value::Path),
+    subcommands: &[],
+    prose: include_str!("../../pages/status.txt"),
+};
 
 /// Runs the command with what follows its name on the command line. What was learned on the way is in the session, and
 /// may be saved once the reply is out.

@@ -7,6 +7,7 @@ use bstr::BString;
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 
+use crate::command::Command;
 use crate::inside;
 use crate::options::{Audience, Entry, Table, parse, usage, with_usage};
 use crate::reply::Reply;
@@ -21,6 +22,16 @@ const TABLE: Table<Key> = Table {
     synopsis: "vigil watch [--format=json]",
     headings: &[],
     entries: &[Entry::json_format(Key::Format)],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "watch",
+    summary: "Show in a line what changed, now and each time that it does",
+    options: &TABLE,
+    arguments: None,
+    subcommands: &[],
+    prose: include_str!("../../pages/watch.txt"),
 };
 
 /// Runs the command with what follows its name on the command line, and returns the exit code where it ends by itself.

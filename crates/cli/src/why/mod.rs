@@ -7,8 +7,9 @@ mod sentences;
 use bstr::BString;
 use vigil_git::environment::Environment;
 
+use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, Entry, Table, parse, usage, with_usage};
+use crate::options::{Audience, Entry, Table, Value, parse, usage, with_usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -20,6 +21,16 @@ const TABLE: Table<Key> = Table {
     synopsis: "vigil why [--format=json] [--] <path>...",
     headings: &[],
     entries: &[Entry::json_format(Key::Format)],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "why",
+    summary: "Explain what 'vigil status' says of single paths",
+    options: &TABLE,
+    arguments: Some(Value::Path),
+    subcommands: &[],
+    prose: include_str!("../../pages/why.txt"),
 };
 
 /// Runs the command with what follows its name on the command line.

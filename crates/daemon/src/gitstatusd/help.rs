@@ -1,30 +1,40 @@
 //! The text of `--help`.
 
-pub(super) const TEXT: &str = "\
+use super::options::{KNOWN, Known};
+
+/// The column at which help texts stand.
+const HELP_COLUMN: usize = 42;
+
+/// All of it.
+pub(super) fn text() -> String {
+    let (of_this, of_answers) = KNOWN.split_at(3);
+    let (help, versions) = of_this.split_at(1);
+    let options = [of_answers, versions, help].concat();
+    let lines: String = options.iter().map(line).collect();
+    format!("{HEAD}{lines}{TAIL}")
+}
+
+fn line(known: &Known) -> String {
+    let mut left = format!("  -{}, --{}", char::from(known.letter), known.long);
+    if let Some(argument) = known.argument {
+        left.extend(["=", argument]);
+    }
+    let indent = " ".repeat(HELP_COLUMN);
+    let gap = match HELP_COLUMN.checked_sub(left.len()) {
+        Some(gap @ 1..) => " ".repeat(gap),
+        _ => format!("\n{indent}"),
+    };
+    let help = known.help.replace('\n', &format!("\n{indent}"));
+    format!("{left}{gap}{help}\n")
+}
+
+const HEAD: &str = "\
 Usage: gitstatusd [OPTION]...
 Answers requests for the status of git working copies, read from standard input.
 
-  -l, --lock-fd=NUM                       exit when this descriptor's lock is gone [-1: never]
-  -p, --parent-pid=NUM                    exit when this process is gone [-1: never]
-  -t, --num-threads=NUM                   the most threads of a scan [1]
-  -v, --log-level=STR                     DEBUG, INFO, WARN, ERROR or FATAL [INFO]
-  -r, --repo-ttl-seconds=NUM              forget repositories idle for so long [3600; negative: never]
-  -z, --max-commit-summary-length=NUM     cut commit summaries to so many bytes [256]
-  -s, --max-num-staged=NUM                count at most so many staged changes [1; negative: all]
-  -u, --max-num-unstaged=NUM              count at most so many unstaged changes [1; negative: all]
-  -c, --max-num-conflicted=NUM            count at most so many conflicts [1; negative: all]
-  -d, --max-num-untracked=NUM             count at most so many untracked files [1; negative: all]
-  -m, --dirty-max-index-size=NUM          with more files than this tracked, count neither unstaged
-                                          nor untracked ones [-1: always count]
-  -e, --recurse-untracked-dirs            count each file in untracked directories
-  -U, --ignore-status-show-untracked-files
-                                          count untracked files even if status.showUntrackedFiles is off
-  -W, --ignore-bash-show-untracked-files  count untracked files even if bash.showUntrackedFiles is off
-  -D, --ignore-bash-show-dirty-state      count changes even if bash.showDirtyState is off
-  -V, --version                           print the version and exit
-  -G, --version-glob=STR                  exit with 11 unless the version matches [*]
-  -h, --help                              print this and exit
+";
 
+const TAIL: &str = "
 A request is ID 0x1F DIRECTORY [0x1F FLAG] 0x1E. A directory with ':' before it is a GIT_DIR. FLAG 1 leaves
 out all that needs the index. A response is fields separated by 0x1F and ended by 0x1E:
 

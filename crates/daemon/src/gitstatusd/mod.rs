@@ -19,7 +19,7 @@ use std::os::fd::AsFd;
 
 use vigil_git::environment::Environment;
 
-pub use options::{Options, Parsed, UsageError};
+pub use options::{KNOWN, Known, Options, Parsed, UsageError};
 pub use version::VERSION;
 
 /// Runs until standard input ends, the lock is lost or the parent is dead, and returns the exit code.
@@ -28,7 +28,7 @@ pub use version::VERSION;
 pub fn run(name: &str, arguments: &[OsString], environment: Environment) -> u8 {
     let options = match options::parse(name, arguments) {
         Ok(Parsed::Options(options)) => options,
-        Ok(Parsed::Help) => return print(help::TEXT),
+        Ok(Parsed::Help) => return print(&help::text()),
         Ok(Parsed::Version) => return print(&format!("{VERSION}\n")),
         Err(error) => {
             // Where standard error is closed there is nobody to tell.

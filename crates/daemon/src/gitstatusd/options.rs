@@ -118,28 +118,133 @@ impl UsageError {
     }
 }
 
-/// An option: its letter, its long name, and whether it takes an argument.
-type Known = (u8, &'static str, bool);
+/// An option.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// What follows a single dash.
+    pub letter: u8,
+    /// What follows two dashes.
+    pub long: &'static str,
+    /// What its argument is called, if it takes one.
+    pub argument: Option<&'static str>,
+    /// What it does; a new line where the text of `--help` has one.
+    pub help: &'static str,
+}
 
-const KNOWN: [Known; 18] = [
-    (b'h', "help", false),
-    (b'V', "version", false),
-    (b'G', "version-glob", true),
-    (b'l', "lock-fd", true),
-    (b'p', "parent-pid", true),
-    (b't', "num-threads", true),
-    (b'v', "log-level", true),
-    (b'r', "repo-ttl-seconds", true),
-    (b'z', "max-commit-summary-length", true),
-    (b's', "max-num-staged", true),
-    (b'u', "max-num-unstaged", true),
-    (b'c', "max-num-conflicted", true),
-    (b'd', "max-num-untracked", true),
-    (b'm', "dirty-max-index-size", true),
-    (b'e', "recurse-untracked-dirs", false),
-    (b'U', "ignore-status-show-untracked-files", false),
-    (b'W', "ignore-bash-show-untracked-files", false),
-    (b'D', "ignore-bash-show-dirty-state", false),
+const fn known(
+    letter: u8,
+    long: &'static str,
+    argument: Option<&'static str>,
+    help: &'static str,
+) -> Known {
+    Known {
+        letter,
+        long,
+        argument,
+        help,
+    }
+}
+
+/// All options, in the order in which they are looked for.
+pub const KNOWN: [Known; 18] = [
+    known(b'h', "help", None, "print this and exit"),
+    known(b'V', "version", None, "print the version and exit"),
+    known(
+        b'G',
+        "version-glob",
+        Some("STR"),
+        "exit with 11 unless the version matches [*]",
+    ),
+    known(
+        b'l',
+        "lock-fd",
+        Some("NUM"),
+        "exit when this descriptor's lock is gone [-1: never]",
+    ),
+    known(
+        b'p',
+        "parent-pid",
+        Some("NUM"),
+        "exit when this process is gone [-1: never]",
+    ),
+    known(
+        b't',
+        "num-threads",
+        Some("NUM"),
+        "the most threads of a scan [1]",
+    ),
+    known(
+        b'v',
+        "log-level",
+        Some("STR"),
+        "DEBUG, INFO, WARN, ERROR or FATAL [INFO]",
+    ),
+    known(
+        b'r',
+        "repo-ttl-seconds",
+        Some("NUM"),
+        "forget repositories idle for so long [3600; negative: never]",
+    ),
+    known(
+        b'z',
+        "max-commit-summary-length",
+        Some("NUM"),
+        "cut commit summaries to so many bytes [256]",
+    ),
+    known(
+        b's',
+        "max-num-staged",
+        Some("NUM"),
+        "count at most so many staged changes [1; negative: all]",
+    ),
+    known(
+        b'u',
+        "max-num-unstaged",
+        Some("NUM"),
+        "count at most so many unstaged changes [1; negative: all]",
+    ),
+    known(
+        b'c',
+        "max-num-conflicted",
+        Some("NUM"),
+        "count at most so many conflicts [1; negative: all]",
+    ),
+    known(
+        b'd',
+        "max-num-untracked",
+        Some("NUM"),
+        "count at most so many untracked files [1; negative: all]",
+    ),
+    known(
+        b'm',
+        "dirty-max-index-size",
+        Some("NUM"),
+        "with more files than this tracked, count neither unstaged\nnor untracked ones [-1: always count]",
+    ),
+    known(
+        b'e',
+        "recurse-untracked-dirs",
+        None,
+        "count each file in untracked directories",
+    ),
+    known(
+        b'U',
+        "ignore-status-show-untracked-files",
+        None,
+        "count untracked files even if status.showUntrackedFiles is off",
+    ),
+    known(
+        b'W',
+        "ignore-bash-show-untracked-files",
+        None,
+        "count untracked files even if bash.showUntrackedFiles is off",
+    ),
+    known(
+        b'D',
+        "ignore-bash-show-dirty-state",
+        None,
+        "count changes even if bash.showDirtyState is off",
+    ),
 ];
 
 /// Reads the command line, without the program's name, which is `name` in messages.
@@ -157,8 +262,13 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
                 Some((key, value)) => (key, Some(value)),
                 None => (long, None),
             };
-            let (letter, full, takes) = find_long(name, key, argument)?;
-            let value = match (takes, value) {
+            let Known {
+                letter,
+                long: full,
+                argument: taken,
+                ..
+            } = find_long(name, key, argument)?;
+            let value = match (taken.is_some(), value) {
                 (false, Some(_)) => {
                     return fail(format!(
                         "{name}: option '--{full}' doesn't allow an argument"
@@ -178,10 +288,11 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
             .filter(|letters| !letters.is_empty())
         {
             for (at, &letter) in letters.iter().enumerate() {
-                let Some(&(_, _, takes)) = KNOWN.iter().find(|known| known.0 == letter) else {
+                let Some(known) = KNOWN.iter().find(|known| known.letter == letter) else {
                     let shown = BString::from(vec![letter]);
                     return fail(format!("{name}: invalid option -- '{shown}'"));
                 };
+                let takes = known.argument.is_some();
                 let attached = argument.get(at.saturating_add(2)..).unwrap_or_default();
                 let value = match (takes, attached.is_empty()) {
                     (false, _) => b"".as_slice(),
@@ -220,9 +331,9 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
 fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
     let starts: Vec<&Known> = KNOWN
         .iter()
-        .filter(|known| known.1.as_bytes().starts_with(key))
+        .filter(|known| known.long.as_bytes().starts_with(key))
         .collect();
-    let exact = starts.iter().find(|known| known.1.as_bytes() == key);
+    let exact = starts.iter().find(|known| known.long.as_bytes() == key);
     match (exact, starts.as_slice()) {
         (Some(known), _) => Ok(**known),
         (None, [known]) => Ok(**known),
@@ -233,7 +344,7 @@ fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageErro
         (None, several) => {
             let all: Vec<String> = several
                 .iter()
-                .map(|known| format!("'--{}'", known.1))
+                .map(|known| format!("'--{}'", known.long))
                 .collect();
             let (argument, all) = (argument.as_bstr(), all.join(" "));
             fail(format!(

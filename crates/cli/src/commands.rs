@@ -1,0 +1,41 @@
+//! All commands, in the order in which they are listed.
+
+use bstr::BStr;
+
+use crate::command::{Command, NO_OPTIONS};
+use crate::{
+    cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, state, status,
+    watch, why,
+};
+
+/// Those that are listed.
+pub(crate) const LISTED: &[&Command] = &[
+    &status::COMMAND,
+    &watch::COMMAND,
+    &why::COMMAND,
+    &cat_file::COMMAND,
+    &describe::COMMAND,
+    &state::COMMAND,
+    &daemon::COMMAND,
+    &fsmonitor::COMMAND,
+    &doctor::COMMAND,
+    &gitstatusd::COMMAND,
+    &completions::COMMAND,
+    &help::COMMAND,
+    &VERSION,
+];
+
+/// `vigil version`, of which there is nothing to say.
+const VERSION: Command = Command {
+    name: "version",
+    summary: "Show the version",
+    options: NO_OPTIONS,
+    arguments: None,
+    subcommands: &[],
+    prose: "",
+};
+
+/// The command that is called `name`, if it is listed.
+pub(crate) fn find(name: &BStr) -> Option<&'static Command> {
+    LISTED.iter().copied().find(|command| name == command.name)
+}

@@ -1,0 +1,199 @@
+//! The script for bash.
+
+use super::place::{Place, REVISIONS, takes_value};
+use crate::options::{Argument, Entry, Value};
+
+/// The whole script. `=` parts words in bash, unless the user has it otherwise.
+pub(super) fn script(root: &Place) -> String {
+    let values_follow: Vec<String> = root
+        .options
+        .iter()
+        .filter(|entry| entry.takes_next())
+        .flat_map(names)
+        .collect();
+    let values_follow = values_follow.join("|");
+    let mut cases = String::new();
+    push_case(&mut cases, root, root);
+    for command in &root.commands {
+        push_case(&mut cases, command, root);
+        for below in &command.commands {
+            push_case(&mut cases, below, root);
+        }
+    }
+    let with_commands: Vec<&str> = root
+        .commands
+        .iter()
+        .filter(|command| !command.commands.is_empty())
+        .map(Place::name)
+        .collect();
+    let with_commands = with_commands.join("|");
+    format!(
+        r#"# Completions of vigil for bash, made by `vigil completions bash`.
+
+_vigil() {{
+    \local IFS=$' \t\n' word current option='' before='' place='' command='' at=1 only_arguments=''
+    \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next=''
+    COMPREPLY=()
+    current=${{COMP_WORDS[COMP_CWORD]-}}
+    # A value may be joined to its option, or be the next word.
+    if [[ $current == --*=* ]]; then
+        option=${{current%%=*}}
+        before=$option=''
+        current=${{current#*=}}
+    elif [[ $current == '=' && $COMP_CWORD -ge 2 ]]; then
+        option=${{COMP_WORDS[COMP_CWORD - 1]}}
+        current=''
+    elif [[ $COMP_CWORD -ge 3 && ${{COMP_WORDS[COMP_CWORD - 1]}} == '=' ]]; then
+        option=${{COMP_WORDS[COMP_CWORD - 2]}}
+    elif [[ $COMP_CWORD -ge 2 ]]; then
+        option=${{COMP_WORDS[COMP_CWORD - 1]}}
+        takes_next=1
+    fi
+    while [[ $at -lt $COMP_CWORD ]]; do
+        word=${{COMP_WORDS[at]}}
+        if [[ -z $command ]]; then
+            case $word in
+            {values_follow})
+                if [[ ${{COMP_WORDS[at + 1]-}} != '=' ]]; then
+                    at=$((at + 1))
+                fi
+                ;;
+            -*) ;;
+            *) command=$word place=$word ;;
+            esac
+        elif [[ $word == -- ]]; then
+            only_arguments=1
+        elif [[ $word != -* && $place == "$command" ]]; then
+            case $command in
+            {with_commands}) place="$command $word" ;;
+            esac
+        fi
+        while [[ ${{COMP_WORDS[at + 1]-}} == '=' ]]; do
+            at=$((at + 2))
+        done
+        at=$((at + 1))
+    done
+    case $place in
+{cases}    *) \return 0 ;;
+    esac
+    if [[ -n $value_words || -n $value_kind ]]; then
+        words=$value_words kind=$value_kind
+    elif [[ -n $before || ( -n $option && -z $takes_next ) ]]; then
+        words='' kind=''
+    elif [[ $current == --no* && -z $only_arguments ]]; then
+        words="$options $opposites" kind=''
+    elif [[ $current == -* && -z $only_arguments ]]; then
+        words=$options kind=''
+    fi
+    for word in $words; do
+        if [[ $word == "$current"* ]]; then
+            COMPREPLY+=("$before$word")
+        fi
+    done
+    if [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]]; then
+        \compopt -o nospace 2>/dev/null || \true
+    fi
+    case $kind in
+    path) ;;
+    folder) \compopt -o dirnames +o default +o bashdefault 2>/dev/null || \true ;;
+    revision)
+        \compopt +o default +o bashdefault 2>/dev/null || \true
+        while IFS= \read -r word; do
+            if [[ -n $word && $word == "$current"* ]]; then
+                \printf -v word %q "$word"
+                COMPREPLY+=("$before$word")
+            fi
+        done <<<"$({REVISIONS})"
+        ;;
+    *) \compopt +o default +o bashdefault 2>/dev/null || \true ;;
+    esac
+    \return 0
+}}
+
+if \type complete >/dev/null 2>&1; then
+    \complete -o bashdefault -o default -F _vigil vigil
+fi
+"#
+    )
+}
+
+fn names<K>(entry: &Entry<K>) -> Vec<String> {
+    let names = entry.short_name().into_iter().chain(entry.long_name());
+    names.collect()
+}
+
+/// What is known at one place.
+fn push_case(out: &mut String, place: &Place, root: &Place) {
+    let mut options = Vec::new();
+    let mut opposites = Vec::new();
+    for entry in &place.options {
+        options.extend(entry.short_name());
+        if let Some(long) = entry.long_name() {
+            match entry.argument {
+                Argument::None => options.push(long),
+                Argument::Optional(_) => options.extend([format!("{long}="), long]),
+                Argument::Required(_) => options.push(format!("{long}=")),
+            }
+        }
+        opposites.extend(entry.opposite());
+    }
+    out.push_str(&format!("    '{}')\n", place.words.join(" ")));
+    assign(out, "options", &options.join(" "));
+    assign(out, "opposites", &opposites.join(" "));
+    if !place.commands.is_empty() {
+        assign(out, "words", &place.command_names().join(" "));
+    } else if let Some(value) = place.arguments {
+        let (words, kind) = shown(value, root);
+        assign(out, "words", &words);
+        assign(out, "kind", kind);
+    }
+    let valued = place.options.iter().filter(|entry| takes_value(entry));
+    let mut values = String::new();
+    for entry in valued {
+        let (words, kind) = shown(entry.value, root);
+        let pattern = |names: &[String]| names.join("|");
+        let joined = pattern(&entry.long_name().into_iter().collect::<Vec<_>>());
+        // Nothing is joined by `=` to one that takes the next word as well.
+        let next = match entry.takes_next() {
+            true => pattern(&names(entry)),
+            false => String::new(),
+        };
+        let kind = if kind.is_empty() && words.is_empty() {
+            "any"
+        } else {
+            kind
+        };
+        let assigned = format!("value_words='{words}' value_kind='{kind}'");
+        if !joined.is_empty() {
+            values.push_str(&format!("        {joined}:) {assigned} ;;\n"));
+        }
+        if !next.is_empty() {
+            let next: Vec<String> = next.split('|').map(|name| format!("{name}:1")).collect();
+            values.push_str(&format!("        {}) {assigned} ;;\n", next.join("|")));
+        }
+    }
+    if !values.is_empty() {
+        out.push_str("        case $option:$takes_next in\n");
+        out.push_str(&values);
+        out.push_str("        esac\n");
+    }
+    out.push_str("        ;;\n");
+}
+
+fn assign(out: &mut String, name: &str, words: &str) {
+    if !words.is_empty() {
+        out.push_str(&format!("        {name}='{words}'\n"));
+    }
+}
+
+/// The words that stand for `value`, and what else does.
+fn shown(value: Value, root: &Place) -> (String, &'static str) {
+    match value {
+        Value::Any => (String::new(), ""),
+        Value::Path => (String::new(), "path"),
+        Value::Folder => (String::new(), "folder"),
+        Value::Revision => (String::new(), "revision"),
+        Value::Command => (root.command_names().join(" "), ""),
+        Value::Words(words) => (words.join(" "), ""),
+    }
+}

@@ -1,0 +1,138 @@
+//! The script for fish.
+
+use super::place::{Place, REVISIONS, described, takes_value};
+use crate::options::{Entry, Value};
+
+/// The whole script.
+pub(super) fn script(root: &Place) -> String {
+    let values_follow: Vec<String> = root
+        .options
+        .iter()
+        .filter(|entry| entry.takes_next())
+        .flat_map(|entry| entry.short_name().into_iter().chain(entry.long_name()))
+        .collect();
+    let values_follow = values_follow.join(" ");
+    let mut lines = String::new();
+    push_place(&mut lines, root, root);
+    format!(
+        r#"# Completions of vigil for fish, made by `vigil completions fish`.
+
+function __vigil_at -d 'Whether the words of the command line are those of a command'
+    set -l tokens (commandline -opc)
+    set -e tokens[1]
+    set -l found
+    while set -q tokens[1]
+        switch $tokens[1]
+            case {values_follow}
+                # Its value is the next word.
+                set -q found[1]; or set -e tokens[1]
+            case '-*'
+            case '*'
+                set -a found $tokens[1]
+        end
+        set -e tokens[1]
+    end
+    set -l how $argv[1]
+    set -e argv[1]
+    set -l length (count $argv)
+    if test $how = exactly
+        test (count $found) -eq $length; or return 1
+    end
+    test $length -eq 0; and return 0
+    set -q found[$length]; and test "$found[1..$length]" = "$argv"
+end
+
+function __vigil_opposites -d 'Whether an option is begun that says what is not wanted'
+    string match -q -- '--no*' (commandline -ct)
+end
+
+function __vigil_joins -d 'Whether a value is joined to an option'
+    string match -q -- '-*=*' (commandline -ct)
+end
+
+function __vigil_revisions -d 'Names of commits'
+    command -q git; and {REVISIONS}
+end
+
+complete -c vigil -e
+complete -c vigil -f
+{lines}"#
+    )
+}
+
+/// Completes what may stand at `place`.
+fn push_place(out: &mut String, place: &Place, root: &Place) {
+    let words = place.words.join(" ");
+    // The options of a command hold wherever they stand behind it; those before it do not hold behind it.
+    let how = match place.commands.is_empty() {
+        true => "below",
+        false => "exactly",
+    };
+    let here = format!("__vigil_at {how} {words}").trim_end().to_owned();
+    for entry in &place.options {
+        push_option(out, entry, &here, root);
+    }
+    for command in &place.commands {
+        out.push_str(&format!(
+            "complete -c vigil -n {} -a {} -d {}\n",
+            quote(&here),
+            command.name(),
+            quote(command.summary)
+        ));
+    }
+    if let (Some(value), true) = (place.arguments, place.commands.is_empty()) {
+        let values = values(value, root);
+        if !values.is_empty() {
+            let here = quote(&format!("not __vigil_joins; and {here}"));
+            out.push_str(&format!("complete -c vigil -n {here} {values}\n"));
+        }
+    }
+    for command in &place.commands {
+        push_place(out, command, root);
+    }
+}
+
+fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Place) {
+    let mut line = format!("complete -c vigil -n {}", quote(here));
+    if let Some(letter) = entry.short {
+        line.push_str(&format!(" -s {}", char::from(letter)));
+    }
+    if !entry.long.is_empty() {
+        line.push_str(&format!(" -l {}", entry.long));
+    }
+    if entry.takes_next() {
+        line.push_str(" -r");
+    }
+    if takes_value(entry) {
+        let values = values(entry.value, root);
+        if !values.is_empty() {
+            line.push_str(&format!(" {values}"));
+        }
+    }
+    out.push_str(&format!("{line} -d {}\n", quote(&described(entry))));
+    if let Some(name) = entry.opposite() {
+        out.push_str(&format!(
+            "complete -c vigil -n {} -l {} -d {}\n",
+            quote(&format!("__vigil_opposites; and {here}")),
+            name.trim_start_matches('-'),
+            quote(&format!("the opposite of --{}", entry.long))
+        ));
+    }
+}
+
+/// What adds the matches.
+fn values(value: Value, root: &Place) -> String {
+    match value {
+        Value::Any => String::new(),
+        Value::Path => "-F".to_owned(),
+        Value::Folder => "-f -a '(__fish_complete_directories)'".to_owned(),
+        Value::Revision => "-f -a '(__vigil_revisions)'".to_owned(),
+        Value::Command => format!("-f -a '{}'", root.command_names().join(" ")),
+        Value::Words(words) => format!("-f -a '{}'", words.join(" ")),
+    }
+}
+
+/// `text` as one word: within single quotes fish knows two escapes.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}

@@ -1,0 +1,53 @@
+//! `vigil completions`: scripts that complete command lines, made from the tables by which they are read.
+//!
+//! A script holds all words it needs, so that it works, and is quiet, where Vigil is not to be found.
+
+mod bash;
+mod fish;
+mod place;
+mod zsh;
+
+use bstr::BString;
+
+use crate::command::{Command, Options};
+use crate::options::{Table, Value, parse, with_usage};
+use crate::reply::Reply;
+use place::Place;
+
+const TABLE: Table<()> = Table {
+    synopsis: "vigil completions (bash | fish | zsh)",
+    headings: &[],
+    entries: &[],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "completions",
+    summary: "Print a script that completes command lines in a shell",
+    options: &TABLE,
+    arguments: Some(Value::Words(&["bash", "fish", "zsh"])),
+    subcommands: &[],
+    prose: include_str!("../../pages/completions.txt"),
+};
+
+/// Prints the script for a shell, about the `commands` and what may stand before them.
+pub(crate) fn run(
+    arguments: &[BString],
+    commands: &[&Command],
+    globals: &'static dyn Options,
+) -> Reply {
+    let others = match parse(&TABLE, arguments, |(), _| Ok(())) {
+        Ok(others) => others,
+        Err(reply) => return reply,
+    };
+    let root = Place::root(commands, globals);
+    let script = match others.as_slice() {
+        [shell] if shell == "bash" => bash::script(&root),
+        [shell] if shell == "fish" => fish::script(&root),
+        [shell] if shell == "zsh" => zsh::script(&root),
+        [] => return with_usage(&TABLE, b"need a shell"),
+        [_] => return with_usage(&TABLE, b"no such shell"),
+        _ => return with_usage(&TABLE, b"too many arguments"),
+    };
+    Reply::printed(script, 0)
+}

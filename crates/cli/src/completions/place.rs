@@ -1,0 +1,74 @@
+//! What may stand where on a command line, for all shells.
+
+use crate::command::{Command, Options};
+use crate::options::{Argument, Entry, Value};
+
+/// What may stand behind some words of a command line.
+pub(super) struct Place {
+    /// The words: those of a command, without Vigil's name.
+    pub(super) words: Vec<&'static str>,
+    /// What the last of them does.
+    pub(super) summary: &'static str,
+    pub(super) options: Vec<Entry<()>>,
+    pub(super) arguments: Option<Value>,
+    /// One of these must follow, if there are some.
+    pub(super) commands: Vec<Place>,
+}
+
+impl Place {
+    pub(super) fn root(commands: &[&Command], globals: &'static dyn Options) -> Self {
+        Self {
+            words: Vec::new(),
+            summary: "",
+            options: globals.entries(),
+            arguments: None,
+            commands: commands.iter().map(|command| Self::of(command)).collect(),
+        }
+    }
+
+    fn of(command: &Command) -> Self {
+        let below = command.subcommands.iter().map(|subcommand| Self {
+            words: vec![command.name, subcommand.name],
+            summary: subcommand.summary,
+            options: subcommand.options.entries(),
+            arguments: subcommand.arguments,
+            commands: Vec::new(),
+        });
+        Self {
+            words: vec![command.name],
+            summary: command.summary,
+            options: command.options.entries(),
+            arguments: command.arguments,
+            commands: below.collect(),
+        }
+    }
+
+    /// The last of its words.
+    pub(super) fn name(&self) -> &'static str {
+        self.words.last().copied().unwrap_or_default()
+    }
+
+    /// The names of the commands that follow.
+    pub(super) fn command_names(&self) -> Vec<&'static str> {
+        self.commands.iter().map(Self::name).collect()
+    }
+}
+
+/// `text` as one word of a shell.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// What is printed for reading: the first line of a help text.
+pub(super) fn described<K>(entry: &Entry<K>) -> String {
+    entry.help.replace('\n', " ")
+}
+
+/// Whether a value may be joined to a name by `=`.
+pub(super) fn takes_value<K>(entry: &Entry<K>) -> bool {
+    entry.argument != Argument::None
+}
+
+/// Prints names of commits as git knows them. Nothing that a repository names is run by that.
+pub(super) const REVISIONS: &str =
+    "command git for-each-ref --format='%(refname:strip=2)' 2>/dev/null";

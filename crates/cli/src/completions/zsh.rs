@@ -1,0 +1,159 @@
+//! The script for zsh: also a file for a folder of its `fpath`, from which it loads the function when it is needed.
+
+use super::place::{Place, REVISIONS, described, quoted};
+use crate::options::{Argument, Entry, Value};
+
+/// The whole script.
+pub(super) fn script(root: &Place) -> String {
+    let mut body = String::new();
+    push_place(&mut body, root, root, 1);
+    format!(
+        r#"#compdef vigil
+# Completions of vigil for zsh, made by `vigil completions zsh`.
+
+_vigil() {{
+  local curcontext="$curcontext" state state_descr line ret=1
+  local -a commands opposites
+  local -A opt_args
+{body}  return ret
+}}
+
+_vigil_revisions() {{
+  local expl
+  local -a revisions
+  revisions=(${{(f)"$({REVISIONS})"}})
+  _wanted revisions expl revision compadd -a revisions
+}}
+
+if [[ "${{funcstack[1]:-}}" == _vigil ]]; then
+  _vigil "$@"
+elif typeset -f compdef >/dev/null 2>&1; then
+  compdef _vigil vigil
+fi
+"#
+    )
+}
+
+/// Completes what may stand at `place`; the words before it are taken away.
+fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
+    let indent = "  ".repeat(depth);
+    let opposites: Vec<String> = place.options.iter().filter_map(opposite).collect();
+    if !opposites.is_empty() {
+        out.push_str(&format!("{indent}opposites=()\n"));
+        // They are shown to whoever asks for them.
+        out.push_str(&format!("{indent}[[ $PREFIX == --no* ]] && opposites=(\n"));
+        for one in &opposites {
+            out.push_str(&format!("{indent}  {one}\n"));
+        }
+        out.push_str(&format!("{indent})\n"));
+    }
+    let is_plain = place.commands.is_empty();
+    let flags = if is_plain { "-s -S" } else { "-C -s -S" };
+    out.push_str(&format!("{indent}_arguments {flags}"));
+    for spec in place.options.iter().flat_map(|entry| specs(entry, root)) {
+        out.push_str(&format!(" \\\n{indent}  {spec}"));
+    }
+    if !opposites.is_empty() {
+        out.push_str(&format!(" \\\n{indent}  $opposites"));
+    }
+    if is_plain {
+        if let Some(value) = place.arguments {
+            let message = name_of(value);
+            let spec = quoted(&format!("*:{message}:{}", action(value, root)));
+            out.push_str(&format!(" \\\n{indent}  {spec}"));
+        }
+        out.push_str(" && ret=0\n");
+        return;
+    }
+    out.push_str(&format!(
+        " \\\n{indent}  '1: :->command' \\\n{indent}  '*:: :->argument' && ret=0\n"
+    ));
+    out.push_str(&format!("{indent}case $state in\n{indent}(command)\n"));
+    out.push_str(&format!("{indent}  commands=(\n"));
+    for command in &place.commands {
+        let item = quoted(&format!("{}:{}", command.name(), command.summary));
+        out.push_str(&format!("{indent}    {item}\n"));
+    }
+    out.push_str(&format!("{indent}  )\n"));
+    out.push_str(&format!(
+        "{indent}  _describe -t commands command commands && ret=0\n{indent}  ;;\n"
+    ));
+    out.push_str(&format!(
+        "{indent}(argument)\n{indent}  curcontext=\"${{curcontext%:*}}-$words[1]:\"\n"
+    ));
+    out.push_str(&format!("{indent}  case $words[1] in\n"));
+    for command in &place.commands {
+        out.push_str(&format!("{indent}  ({})\n", command.name()));
+        push_place(out, command, root, depth.saturating_add(2));
+        out.push_str(&format!("{indent}    ;;\n"));
+    }
+    out.push_str(&format!("{indent}  esac\n{indent}  ;;\n{indent}esac\n"));
+}
+
+/// An option as `_arguments` takes it, once for each of its names.
+fn specs(entry: &Entry<()>, root: &Place) -> Vec<String> {
+    let all: Vec<String> = entry
+        .short_name()
+        .into_iter()
+        .chain(entry.long_name())
+        .collect();
+    let excluded = all.join(" ");
+    let help = in_brackets(&described(entry));
+    let action = action(entry.value, root);
+    let spec = |name: &String| {
+        let is_long = name.starts_with("--");
+        let (how, value) = match entry.argument {
+            Argument::None => ("", String::new()),
+            // Joined, or not there.
+            Argument::Optional(name) => (
+                if is_long { "=-" } else { "-" },
+                format!("::<{}>:{action}", in_message(name)),
+            ),
+            Argument::Required(name) => (
+                if is_long { "=" } else { "+" },
+                format!(":<{}>:{action}", in_message(name)),
+            ),
+        };
+        quoted(&format!("({excluded}){name}{how}[{help}]{value}"))
+    };
+    all.iter().map(spec).collect()
+}
+
+fn opposite(entry: &Entry<()>) -> Option<String> {
+    let name = entry.opposite()?;
+    let help = format!("the opposite of --{}", entry.long);
+    Some(quoted(&format!("{name}[{help}]")))
+}
+
+fn in_brackets(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('[', "\\[")
+        .replace(']', "\\]")
+}
+
+fn in_message(text: &str) -> String {
+    text.replace('\\', "\\\\").replace(':', "\\:")
+}
+
+fn name_of(value: Value) -> &'static str {
+    match value {
+        Value::Any => "argument",
+        Value::Path => "path",
+        Value::Folder => "directory",
+        Value::Revision => "revision",
+        Value::Command => "command",
+        Value::Words(_) => "word",
+    }
+}
+
+/// What adds the matches.
+fn action(value: Value, root: &Place) -> String {
+    match value {
+        Value::Any => " ".to_owned(),
+        Value::Path => "_files".to_owned(),
+        Value::Folder => "_files -/".to_owned(),
+        Value::Revision => "_vigil_revisions".to_owned(),
+        Value::Command => format!("({})", root.command_names().join(" ")),
+        Value::Words(words) => format!("({})", words.join(" ")),
+    }
+}

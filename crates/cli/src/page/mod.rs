@@ -1,0 +1,175 @@
+//! Manual pages: names, synopsis and options from the tables by which command lines are read, the rest from the texts in
+//! `pages/`. One page is written as roff(7) for man(1), and as plain text where there is no man(1).
+
+mod model;
+mod prose;
+mod roff;
+mod text;
+
+pub(crate) use model::Page;
+pub(crate) use roff::roff;
+pub(crate) use text::text;
+
+use crate::command::{Command, Options};
+use crate::options::{Argument, Entry};
+use model::{Block, Section, Span};
+use prose::{sections, spans};
+
+/// The page of `command`.
+pub(crate) fn of_command(command: &Command) -> Page {
+    let full_name = format!("vigil {}", command.name);
+    let calls = calls(command.options.synopsis(), &full_name);
+    let listed = match command.subcommands {
+        [] => options("OPTIONS", command.options),
+        _ => subcommands(command),
+    };
+    Page::new(
+        &format!("vigil-{}", command.name),
+        command.summary,
+        calls,
+        listed,
+        command.prose,
+    )
+}
+
+/// The page of Vigil as a whole, of which the command line before the command has the `globals`.
+pub(crate) fn of_all(commands: &[&Command], globals: &dyn Options) -> Page {
+    let mut listed = Section {
+        title: "COMMANDS".to_owned(),
+        blocks: Vec::new(),
+    };
+    for command in commands {
+        let name = spans(&format!("`vigil-{}`(1)", command.name));
+        listed
+            .blocks
+            .push(Block::Item(name, sentence(command.summary)));
+    }
+    let mut all = options("OPTIONS", globals);
+    all.push(listed);
+    Page::new(
+        "vigil",
+        "Status of git working copies, at the cost of the change",
+        calls(globals.synopsis(), "vigil"),
+        all,
+        include_str!("../../pages/vigil.txt"),
+    )
+}
+
+impl Page {
+    /// The sections in the order of man-pages(7), those of the `prose` behind its first.
+    fn new(
+        name: &str,
+        summary: &str,
+        calls: Vec<Block>,
+        listed: Vec<Section>,
+        prose: &str,
+    ) -> Self {
+        let section = |title: &str, blocks| Section {
+            title: title.to_owned(),
+            blocks,
+        };
+        let purpose = vec![Span::Plain(format!("{name} - {summary}"))];
+        let mut written = sections(prose).into_iter();
+        let mut sections = vec![
+            section("NAME", vec![Block::Paragraph(purpose)]),
+            section("SYNOPSIS", calls),
+        ];
+        sections.extend(written.next());
+        sections.extend(listed);
+        sections.extend(written);
+        Self {
+            name: name.to_owned(),
+            sections,
+        }
+    }
+}
+
+/// The ways to call the command of this `synopsis`, each a line, by its `full_name`: as git's own it names another program.
+fn calls(synopsis: &str, full_name: &str) -> Vec<Block> {
+    let calls = synopsis.split("\n   or: ");
+    let call = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let named = full_name.split(' ').count();
+        let rest = words.get(named..).unwrap_or_default().join(" ");
+        Block::Call(spans(&format!("`{full_name}` {rest}")))
+    };
+    calls.map(call).collect()
+}
+
+/// The options of one command, each explained.
+fn options(title: &str, options: &dyn Options) -> Vec<Section> {
+    let entries = options.entries();
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    vec![Section {
+        title: title.to_owned(),
+        blocks: entries.iter().map(option).collect(),
+    }]
+}
+
+fn option(entry: &Entry<()>) -> Block {
+    let (bracket, name) = match entry.argument {
+        Argument::None => (false, None),
+        Argument::Optional(name) => (true, Some(name)),
+        Argument::Required(name) => (false, Some(name)),
+    };
+    let value = |before: &str| match name {
+        None => String::new(),
+        Some(name) => {
+            let (open, close) = if bracket { ("[", "]") } else { ("", "") };
+            format!("{open}{before}<{name}>{close}")
+        }
+    };
+    let short = entry.short_name().map(|name| {
+        // A value that may be missing is joined to the letter.
+        format!("`{name}`{}", value(if bracket { "" } else { " " }))
+    });
+    let is_inverted = entry.long.starts_with("no-");
+    let long = entry.long_name().map(|name| {
+        let no = match entry.opposite() {
+            Some(_) if !is_inverted => "[no-]",
+            _ => "",
+        };
+        format!("`--{no}{}`{}", name.trim_start_matches('-'), value("="))
+    });
+    let mut names: Vec<String> = short.into_iter().chain(long).collect();
+    if is_inverted {
+        names.extend(entry.opposite().map(|name| format!("`{name}`")));
+    }
+    let help = entry.help.replace('\n', " ");
+    Block::Item(spans(&names.join(", ")), sentence(&help))
+}
+
+/// The commands of `command`, each with its options.
+fn subcommands(command: &Command) -> Vec<Section> {
+    let mut blocks = Vec::new();
+    for subcommand in command.subcommands {
+        let name = spans(&format!("`{}`", subcommand.name));
+        blocks.push(Block::Item(name, sentence(subcommand.summary)));
+    }
+    let mut sections = vec![Section {
+        title: "COMMANDS".to_owned(),
+        blocks,
+    }];
+    for subcommand in command.subcommands {
+        let title = format!("OPTIONS OF {}", subcommand.name.to_uppercase());
+        sections.extend(options(&title, subcommand.options));
+    }
+    sections
+}
+
+/// `text` with a capital at its beginning, and a full stop at its end.
+fn sentence(text: &str) -> Vec<Span> {
+    let mut characters = text.chars();
+    let first = characters.next().unwrap_or_default().to_uppercase();
+    let stop = if text.ends_with(['.', ')', ']']) {
+        ""
+    } else {
+        "."
+    };
+    spans(&format!("{first}{}{stop}", characters.as_str()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Completions in bash.
+
+use crate::sandbox::{BRANCH, CASES, Sandbox, repository, script, sorted};
+
+/// What stands before the questions, and is to change nothing.
+const SURROUNDINGS: [&str; 4] = [
+    "",
+    "set -euo pipefail; IFS=xyzaeiou; shopt -s nullglob failglob nocaseglob; set -f",
+    "set -o posix; set -u; shopt -s extglob failglob; alias local=false",
+    "PATH=/nowhere",
+];
+
+/// Completes `line` as readline asks for it: `=` and `:` are words of their own, unless `breaks` says otherwise.
+fn question(line: &str, breaks: bool) -> String {
+    let parted = if breaks {
+        line.replace('=', " = ")
+    } else {
+        line.to_owned()
+    };
+    let mut words: Vec<&str> = parted.split_whitespace().collect();
+    if line.ends_with([' ', '=']) && (breaks || line.ends_with(' ')) && !line.ends_with('=') {
+        words.push("");
+    }
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let current = words.last().copied().unwrap_or_default();
+    format!(
+        "COMP_WORDS=({}); COMP_CWORD={}; COMPREPLY=(); _vigil vigil '{current}' x; \
+         printf '%s\\n' \"${{COMPREPLY[*]-}}\"\n",
+        quoted.join(" "),
+        words.len() - 1
+    )
+}
+
+fn ask(sandbox: &Sandbox, before: &str, questions: &[String]) -> Vec<String> {
+    let file = script(sandbox, "bash");
+    let text = format!(
+        "{before}\n. '{}'\nIFS=' '\n{}",
+        file.display(),
+        questions.concat()
+    );
+    let bash = std::process::Command::new("sh")
+        .args(["-c", "command -v bash"])
+        .output();
+    let bash = String::from_utf8(bash.unwrap().stdout).unwrap();
+    let mut command = sandbox.isolated(bash.trim(), b"work");
+    let output = command
+        .args(["--norc", "--noprofile", "-c", &text])
+        .output();
+    let output = output.unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{before}");
+    assert!(output.status.success(), "{before}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_options_and_values_are_completed() {
+    let sandbox = repository();
+    for before in SURROUNDINGS {
+        for breaks in [true, false] {
+            let questions: Vec<String> =
+                CASES.iter().map(|case| question(case.0, breaks)).collect();
+            let answers = ask(&sandbox, before, &questions);
+            assert_eq!(answers.len(), CASES.len());
+            for ((line, words), answer) in CASES.iter().zip(answers) {
+                let is_of_git = *line == "vigil describe v" && before.contains("PATH");
+                let words = if is_of_git { "" } else { words };
+                let prefix = line.rsplit(' ').next().unwrap_or_default();
+                let joined = match prefix.split_once('=') {
+                    Some((name, _)) if !breaks && name.starts_with("--") => format!("{name}="),
+                    _ => String::new(),
+                };
+                let wanted: Vec<String> = sorted(words)
+                    .iter()
+                    .map(|word| format!("{joined}{word}"))
+                    .collect();
+                assert_eq!(sorted(&answer), wanted, "{line} after {before}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_inserted_runs_nothing() {
+    let sandbox = repository();
+    let answers = ask(&sandbox, "", &[question("vigil describe evil", true)]);
+    let [answer] = answers.as_slice() else {
+        panic!("{answers:?}");
+    };
+    let unquoted = sandbox
+        .isolated("bash", b"work")
+        .args(["-c", &format!("printf %s {answer}")])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&unquoted.stdout), BRANCH);
+    assert!(!sandbox.root().join("work/ran").exists());
+}
+
+#[test]
+fn nothing_else_is_defined() {
+    let sandbox = Sandbox::empty();
+    let file = script(&sandbox, "bash");
+    let list = "{ declare -F; alias; shopt; set -o; declare -p | grep -v ' [A-Z_]*='; }";
+    let text = format!(
+        "{list} >before; . '{}'; {list} >after; diff before after",
+        file.display()
+    );
+    let mut command = sandbox.isolated("bash", b"");
+    let output = command
+        .args(["--norc", "--noprofile", "-c", &text])
+        .output();
+    let output = output.unwrap();
+    let added: Vec<&str> = std::str::from_utf8(&output.stdout)
+        .unwrap()
+        .lines()
+        .collect();
+    let added: Vec<&&str> = added
+        .iter()
+        .filter(|line| line.starts_with(['<', '>']))
+        .collect();
+    assert_eq!(added, [&"> declare -f _vigil"]);
+}

@@ -1,0 +1,73 @@
+//! A repository with names that a shell would take for something else.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+pub(crate) use vigil_testkit::sandbox::Sandbox;
+
+pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A branch that would run a command if its name were expanded.
+pub(crate) const BRANCH: &str = "evil-$(touch${IFS}ran)";
+
+/// A repository with a file, a folder, a tag and two branches.
+pub(crate) fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("some file", "");
+    sandbox.write("some-folder/file", "");
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "first"]);
+    sandbox.git(["tag", "v1"]);
+    sandbox.git(["branch", BRANCH]);
+    sandbox
+}
+
+/// The script for `shell`, in a file.
+pub(crate) fn script(sandbox: &Sandbox, shell: &str) -> PathBuf {
+    let output = Command::new(VIGIL).args(["completions", shell]).output();
+    let output = output.unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+    let file = sandbox.root().join(format!("vigil.{shell}"));
+    std::fs::write(&file, output.stdout).unwrap();
+    file
+}
+
+/// What a command line is completed with; the first column is the command line, the second has all words, parted by spaces.
+pub(crate) const CASES: &[(&str, &str)] = &[
+    ("vigil wa", "watch"),
+    ("vigil --git-dir=x wa", "watch"),
+    ("vigil -C watch wa", "watch"),
+    ("vigil -c a.b=c --no-pager desc", "describe"),
+    ("vigil st", "status state"),
+    ("vigil --work", "--work-tree="),
+    ("vigil daemon st", "start stop status"),
+    ("vigil daemon status --j", "--json"),
+    ("vigil daemon start --j", ""),
+    ("vigil daemon start x", ""),
+    ("vigil state show --dir", "--directories"),
+    ("vigil fsmonitor uninstall --", "--global"),
+    ("vigil fsmonitor --g", ""),
+    ("vigil status --sho", "--short --show-stash"),
+    ("vigil status --no-ren", "--no-renames"),
+    ("vigil status --no-b", "--no-branch"),
+    ("vigil status --renam", ""),
+    ("vigil status --format=", "json line"),
+    ("vigil status --format=l", "line"),
+    ("vigil status --untracked-files=n", "normal no"),
+    ("vigil why --format=j", "json"),
+    ("vigil gitstatusd --log-level D", "DEBUG"),
+    ("vigil gitstatusd --log-level=D", "DEBUG"),
+    ("vigil help wh", "why"),
+    ("vigil completions f", "fish"),
+    ("vigil describe v", "v1"),
+    ("vigil describe --candidates v", ""),
+    ("vigil nonsense --x", ""),
+];
+
+/// `text` in an order that does not matter, as the words of [`CASES`] are.
+pub(crate) fn sorted(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    words.sort();
+    words.dedup();
+    words
+}
