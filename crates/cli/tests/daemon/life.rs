@@ -223,7 +223,9 @@ fn what_is_in_the_place_of_its_socket_is_left_alone() {
 #[test]
 fn however_often_it_is_started_and_killed_nothing_is_left() {
     let sandbox = Sandbox::with_repository();
-    for cycle in 0..30 {
+    let cycles = std::env::var("VIGIL_TEST_CYCLES").ok();
+    let cycles = cycles.and_then(|cycles| cycles.parse().ok()).unwrap_or(30);
+    for cycle in 0..cycles {
         let (code, said) = sandbox.daemon(&["start"]);
         assert_eq!(code, Some(0), "{cycle}: {said}");
         let output = sandbox.vigil("work", &["status", "-sb"]);
