@@ -5,20 +5,24 @@ CARGO ?= cargo
 # The C library is linked into the program, where there is an archive of it: it runs wherever it is copied to, and none
 # has to be found when it starts. Only what is built for a target by name can be so, since what runs during the build
 # loads libraries.
-CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple)
+CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple 2>/dev/null)
 export CARGO_BUILD_TARGET
-ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a)),)
+ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a 2>/dev/null)),)
 RUSTFLAGS ?= -Ctarget-feature=+crt-static
 export RUSTFLAGS
 endif
 # Where cargo puts what it builds for that.
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
+# What is installed, and below which folder; packages are made in another, DESTDIR.
+PROGRAM ?= target/release/vigil
+PREFIX ?= /usr/local
+export DESTDIR PREFIX
 # How much the long testers do.
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
-.PHONY: run build lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor soak random-objects fuzz bench docs
+.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -27,6 +31,16 @@ run: build
 build:
 	$(CARGO) build --release --locked -p vigil
 	install -D $(BUILT)/release/vigil target/release/vigil
+
+# The program, completions, manual pages and units; cargo is not needed once it is built.
+install: $(PROGRAM)
+	contrib/install "$(PROGRAM)"
+
+uninstall:
+	contrib/install --uninstall
+
+target/release/vigil:
+	$(MAKE) build
 
 test: test-tools
 	$(CARGO) build --locked -p vigil

@@ -1,4 +1,4 @@
-//! Vigil in shells: completions and manual pages.
+//! Vigil in shells: completions, manual pages, and what `make install` puts in place.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 
 mod bash;
 mod fish;
+mod install;
 mod pages;
 mod sandbox;
 mod zsh;

@@ -1,0 +1,212 @@
+//! `make install`, and what it put in place, from there.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use vigil_testkit::sandbox::Said;
+
+use crate::sandbox::{Sandbox, VIGIL};
+
+/// Runs `make` with `arguments` at the top of the sources, with nothing that could build, and a mask that keeps others out.
+fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Said {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = sandbox.isolated("sh", b"");
+    command
+        // Nothing is built, so the compiler need not be asked for what.
+        .envs([("CARGO_BUILD_TARGET", "none"), ("RUSTFLAGS", "")])
+        .args(["-c", "umask 077 && exec make \"$@\"", "make", "-s", "-C"])
+        .arg(sources)
+        .arg(target)
+        .arg("CARGO=false")
+        .arg(format!("PROGRAM={VIGIL}"))
+        .arg(format!("DESTDIR={}", destination.display()))
+        .arg(format!("PREFIX={prefix}"));
+    command.output().unwrap().into()
+}
+
+/// All that is in `folder`: the path below it, and the mode, `None` for a link.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<u32>> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            if metadata.is_dir() {
+                pending.push(path.clone());
+            }
+            let mode = (!metadata.is_symlink()).then(|| metadata.mode() & 0o7777);
+            found.insert(path.strip_prefix(folder).unwrap().to_owned(), mode);
+        }
+    }
+    found
+}
+
+#[test]
+fn all_is_in_its_place_for_everybody_and_can_be_taken_away() {
+    let sandbox = Sandbox::empty();
+    let destination = sandbox.root().join("package");
+    let made = make(&sandbox, "install", &destination, "/usr");
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+    let found = contents(&destination);
+    for (path, mode) in &found {
+        let is_program = path == Path::new("usr/bin/vigil");
+        let is_folder = destination.join(path).is_dir();
+        let wanted = if is_program || is_folder {
+            0o755
+        } else {
+            0o644
+        };
+        assert!(mode.is_none_or(|mode| mode == wanted), "{path:?} {mode:?}");
+    }
+    for path in [
+        "bin/vigil",
+        "bin/gitstatusd",
+        "share/zsh/site-functions/_vigil",
+        "share/bash-completion/completions/vigil",
+        "share/fish/vendor_completions.d/vigil.fish",
+        "share/man/man1/vigil.1",
+        "share/man/man1/vigil-status.1",
+        "lib/systemd/user/vigil.service",
+        "lib/systemd/user/vigil.socket",
+    ] {
+        assert!(found.contains_key(&Path::new("usr").join(path)), "{path}");
+    }
+    let link = std::fs::read_link(destination.join("usr/bin/gitstatusd")).unwrap();
+    assert_eq!(link, Path::new("vigil"));
+    let service = destination.join("usr/lib/systemd/user/vigil.service");
+    let service = std::fs::read_to_string(service).unwrap();
+    assert!(
+        service.contains("\nExecStart=\"/usr/bin/vigil\" daemon run\n"),
+        "{service}"
+    );
+    // Again, over what is there.
+    assert_eq!(make(&sandbox, "install", &destination, "/usr").code, 0);
+    assert_eq!(contents(&destination), found);
+    let gone = make(&sandbox, "uninstall", &destination, "/usr");
+    assert_eq!((gone.code, gone.stderr.as_str()), (0, ""));
+    let left = contents(&destination);
+    assert!(
+        left.keys().all(|path| destination.join(path).is_dir()),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn from_there_everything_works() {
+    let sandbox = Sandbox::empty();
+    let prefix = sandbox.root().join("a prefix");
+    let made = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+    let run = |program: &str, arguments: &[&str]| -> Said {
+        let mut command = sandbox.isolated(program, b"");
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}/bin:{path}", prefix.display());
+        command
+            .env("PREFIX", &prefix)
+            .env("MANPAGER", "cat")
+            .env("PATH", path);
+        command.args(arguments).output().unwrap().into()
+    };
+    let vigil = prefix.join("bin/vigil");
+    let gitstatusd = prefix.join("bin/gitstatusd");
+    let version = run(vigil.to_str().unwrap(), &["--version"]);
+    assert!(version.stdout.starts_with("vigil version "));
+    let version = run(gitstatusd.to_str().unwrap(), &["--version"]);
+    assert_eq!((version.code, version.stdout.as_str()), (0, "v1.5.5\n"));
+    let page = run(vigil.to_str().unwrap(), &["help", "status"]);
+    assert_eq!((page.code, page.stderr.as_str()), (0, ""));
+    // This line is man's: the text has none.
+    assert!(
+        page.stdout.trim_start().starts_with("VIGIL-STATUS(1)"),
+        "{}",
+        page.stdout
+    );
+    let bash = run(
+        "bash",
+        &[
+            "--norc",
+            "-c",
+            ". \"$PREFIX/share/bash-completion/completions/vigil\"
+            COMP_WORDS=(vigil wa) COMP_CWORD=1; _vigil; echo \"${COMPREPLY[@]}\"",
+        ],
+    );
+    assert_eq!(
+        (bash.stdout.as_str(), bash.stderr.as_str()),
+        ("watch\n", "")
+    );
+    let fish = run(
+        "fish",
+        &[
+            "--no-config",
+            "-c",
+            "set -p fish_complete_path $PREFIX/share/fish/vendor_completions.d
+            complete -C 'vigil wa' | string split -f 1 \\t",
+        ],
+    );
+    assert_eq!(
+        (fish.stdout.as_str(), fish.stderr.as_str()),
+        ("watch\n", "")
+    );
+    let zsh = run(
+        "zsh",
+        &[
+            "-f",
+            "-c",
+            "fpath=($PREFIX/share/zsh/site-functions $fpath)
+            autoload -Uz compinit && compinit -u -D && print $_comps[vigil]",
+        ],
+    );
+    assert_eq!((zsh.stdout.as_str(), zsh.stderr.as_str()), ("_vigil\n", ""));
+}
+
+#[test]
+fn another_gitstatusd_is_left_alone() {
+    let sandbox = Sandbox::empty();
+    let prefix = sandbox.root().join("prefix");
+    let bin = prefix.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let other = bin.join("gitstatusd");
+    for is_link in [false, true] {
+        let _ = std::fs::remove_file(&other);
+        match is_link {
+            true => symlink("/bin/true", &other).unwrap(),
+            false => std::fs::write(&other, "another").unwrap(),
+        }
+        let before = other.symlink_metadata().unwrap();
+        let prefix = prefix.to_str().unwrap();
+        let made = make(&sandbox, "install", Path::new(""), prefix);
+        assert_eq!(made.code, 0);
+        assert!(
+            made.stderr.starts_with("left as it is: "),
+            "{}",
+            made.stderr
+        );
+        assert_eq!(make(&sandbox, "uninstall", Path::new(""), prefix).code, 0);
+        assert_eq!(other.symlink_metadata().unwrap().ino(), before.ino());
+    }
+}
+
+#[test]
+fn an_odd_prefix_is_quoted_for_systemd_and_one_that_is_not_absolute_refused() {
+    let sandbox = Sandbox::empty();
+    let prefix = sandbox.root().join("50%\"\\");
+    let made = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+    let service = std::fs::read_to_string(prefix.join("lib/systemd/user/vigil.service")).unwrap();
+    let quoted = format!(
+        "ExecStart=\"{}/50%%\\\"\\\\/bin/vigil\" daemon run\n",
+        sandbox.root().display()
+    );
+    assert!(service.contains(&quoted), "{service}");
+    let refused = make(&sandbox, "install", Path::new(""), "relative");
+    assert_ne!(refused.code, 0);
+    assert!(
+        refused
+            .stderr
+            .starts_with("PREFIX is not an absolute path: relative\n")
+    );
+    let mode = prefix.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+}
