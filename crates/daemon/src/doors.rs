@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path};
 
 use crate::fsmonitor::{NoPlace, place};
-use crate::protocol::MonitorQuestion;
+use crate::protocol::{MonitorDescription, MonitorQuestion};
 
 /// How many may wait to be let in at one socket.
 const BACKLOG: i32 = 128;
@@ -184,6 +185,21 @@ impl Doors {
         let mut doors = inner.doors.values();
         let is_served = doors.any(|door| door.place == path && door.is_in_place());
         Ok((path, is_served))
+    }
+
+    /// Those that are served, in the order of their paths.
+    pub(crate) fn describe(&self) -> Vec<MonitorDescription> {
+        let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
+        let inner = self.inner.lock();
+        let doors = inner.doors.values().filter(|door| door.is_in_place());
+        let mut monitors: Vec<MonitorDescription> = doors
+            .map(|door| MonitorDescription {
+                socket: bytes(&door.place),
+                path: bytes(&door.question.directory),
+            })
+            .collect();
+        monitors.sort_by(|one, other| one.socket.cmp(&other.socket));
+        monitors
     }
 
     /// No longer serves the socket at `path`; whether it was served.

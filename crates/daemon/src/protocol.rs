@@ -15,7 +15,7 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::stat::stat_path;
 
-pub use self::description::{Description, RepositoryDescription};
+pub use self::description::{Description, MonitorDescription, RepositoryDescription};
 pub use self::known_by::KnownBy;
 pub use self::message::{Request, Response};
 

@@ -337,6 +337,36 @@ fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
 }
 
 #[test]
+fn the_daemon_names_its_sockets_and_what_they_are_about() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.git_in("work", &["worktree", "add", "-q", "../linked"]);
+    let monitors = || sandbox.described()["monitors"].clone();
+    assert_eq!(monitors(), serde_json::json!([]));
+    for top in ["work", "linked"] {
+        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
+        assert!(started.status.success(), "{started:?}");
+    }
+    let sockets = [
+        ("work", "work/.git/fsmonitor--daemon.ipc"),
+        ("linked", "work/.git/worktrees/linked/fsmonitor--daemon.ipc"),
+    ];
+    let named = sockets.map(|(top, socket)| {
+        serde_json::json!({ "socket": sandbox.path(socket), "path": sandbox.path(top) })
+    });
+    assert_eq!(monitors(), serde_json::json!(named));
+    let (_, table) = sandbox.daemon(&["status"]);
+    for (top, socket) in sockets.map(|(top, socket)| (sandbox.path(top), sandbox.path(socket))) {
+        let line = format!("git asks about {} at {}\n", top.display(), socket.display());
+        assert!(table.contains(&line), "{table}");
+    }
+    // One that nobody finds any more is not named.
+    fs::remove_file(sandbox.path(sockets[1].1)).unwrap();
+    sandbox.vigil("work", &["fsmonitor", "stop"]);
+    assert_eq!(monitors(), serde_json::json!([]));
+}
+
+#[test]
 fn a_repository_that_was_moved_is_not_answered_for() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();

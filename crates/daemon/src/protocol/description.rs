@@ -30,6 +30,17 @@ pub struct Description {
     pub last_us: u64,
     /// What it keeps in memory. The one that was asked about last is the first.
     pub repositories: Vec<RepositoryDescription>,
+    /// The sockets at which git asks it, by their paths.
+    pub monitors: Vec<MonitorDescription>,
+}
+
+/// A socket at which git asks what changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MonitorDescription {
+    /// Its path.
+    pub socket: BString,
+    /// The top of the working tree that it is about.
+    pub path: BString,
 }
 
 /// What a daemon knows of one repository.
@@ -77,6 +88,12 @@ impl Description {
         for repository in &self.repositories {
             fields.nested(11, |fields| repository.write(fields));
         }
+        for monitor in &self.monitors {
+            fields.nested(12, |fields| {
+                fields.text(1, &monitor.socket);
+                fields.text(2, &monitor.path);
+            });
+        }
     }
 
     /// What all of `body` says. What it does not say is nothing, or none.
@@ -97,6 +114,10 @@ impl Description {
                 11 => daemon
                     .repositories
                     .push(RepositoryDescription::read(value)?),
+                12 => {
+                    let (socket, path) = read_pair(value)?;
+                    daemon.monitors.push(MonitorDescription { socket, path });
+                }
                 _ => {}
             }
             Some(())
@@ -142,7 +163,7 @@ impl RepositoryDescription {
                 6 => repository.median_us = number(value)?,
                 7 => repository.last_us = number(value)?,
                 8 => repository.asked_s = number(value)?,
-                9 => repository.scanned.push(read_scanned(value)?),
+                9 => repository.scanned.push(read_pair(value)?),
                 10 => repository.ahead = number(value)?,
                 20 => repository.audits = number(value)?,
                 21 => repository.differences = number(value)?,
@@ -154,17 +175,18 @@ impl RepositoryDescription {
     }
 }
 
-fn read_scanned(body: &[u8]) -> Option<(BString, BString)> {
-    let (mut path, mut reason) = <(BString, BString)>::default();
+/// Two texts, with the keys 1 and 2.
+fn read_pair(body: &[u8]) -> Option<(BString, BString)> {
+    let mut pair = <(BString, BString)>::default();
     each_field(&mut Reader(body), |key, value| {
         match key {
-            1 => path = value.into(),
-            2 => reason = value.into(),
+            1 => pair.0 = value.into(),
+            2 => pair.1 = value.into(),
             _ => {}
         }
         Some(())
     })?;
-    Some((path, reason))
+    Some(pair)
 }
 
 #[cfg(test)]
@@ -199,6 +221,13 @@ mod tests {
                     scanned: vec![("dir".into(), "why".into()), ("".into(), "".into())],
                 },
                 RepositoryDescription::default(),
+            ],
+            monitors: vec![
+                MonitorDescription {
+                    socket: "/a/socket".into(),
+                    path: BString::from(b"/a\xff".to_vec()),
+                },
+                MonitorDescription::default(),
             ],
         }
     }

@@ -401,6 +401,7 @@ impl Host {
             median_us: micros(summary.median),
             last_us: micros(summary.last),
             repositories: self.answers.sessions().describe(),
+            monitors: self.answers.doors().describe(),
         }
     }
 }

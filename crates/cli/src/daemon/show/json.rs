@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice;
 use serde::Serialize;
-use vigil_daemon::protocol::{Description, RepositoryDescription};
+use vigil_daemon::protocol::{Description, MonitorDescription, RepositoryDescription};
 
 use super::{files, version};
 use crate::output::json::Text;
@@ -26,6 +26,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         median_us: daemon.median_us,
         last_us: daemon.last_us,
         repositories: daemon.repositories.iter().map(Repository::of).collect(),
+        monitors: daemon.monitors.iter().map(Monitor::of).collect(),
     };
     // Serialization fails only on maps whose keys are no strings; there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
@@ -48,6 +49,22 @@ struct Document<'a> {
     median_us: u64,
     last_us: u64,
     repositories: Vec<Repository<'a>>,
+    monitors: Vec<Monitor<'a>>,
+}
+
+#[derive(Serialize)]
+struct Monitor<'a> {
+    socket: Text<'a>,
+    path: Text<'a>,
+}
+
+impl<'a> Monitor<'a> {
+    fn of(monitor: &'a MonitorDescription) -> Self {
+        Self {
+            socket: Text::of(&monitor.socket),
+            path: Text::of(&monitor.path),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -113,12 +130,17 @@ mod tests {
                 scanned: vec![("dir".into(), "why".into())],
                 ..RepositoryDescription::default()
             }],
+            monitors: vec![MonitorDescription {
+                socket: "/a/.git/socket".into(),
+                path: "/a".into(),
+            }],
             ..Description::default()
         };
         let want = concat!(
             r#"{"schema":1,"pid":7,"version":"1.2.3","running_s":0,"connections":0,"files":3,"watches":0,"memory":0,"#,
             r#""questions":9,"declined":0,"median_us":0,"last_us":0,"repositories":[{"path":"/a","files":3,"watches":null,"#,
-            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"audits":0,"differences":0,"scanned":[{"path":"dir","reason":"why"}]}]}"#,
+            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"audits":0,"differences":0,"scanned":[{"path":"dir","reason":"why"}]}],"#,
+            r#""monitors":[{"socket":"/a/.git/socket","path":"/a"}]}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);

@@ -99,6 +99,10 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
             out.push(b'\n');
         }
     }
+    for monitor in &daemon.monitors {
+        let (path, socket) = (shown(&monitor.path), shown(&monitor.socket));
+        out.extend(bytes!["git asks about ", path, " at ", socket, "\n"]);
+    }
     out
 }
 
@@ -129,7 +133,7 @@ fn mebibytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vigil_daemon::protocol::RepositoryDescription;
+    use vigil_daemon::protocol::{MonitorDescription, RepositoryDescription};
 
     use super::*;
 
@@ -164,6 +168,10 @@ mod tests {
             median_us: 1500,
             last_us: 90,
             repositories: vec![repository("/work", 3, None), odd],
+            monitors: vec![MonitorDescription {
+                socket: "/a\tb/.git/socket".into(),
+                path: "/a\tb".into(),
+            }],
         };
         let want = r#"pid 7
 version 1.2.3, running for 2 h, 2 connected, 1 left to those who asked
@@ -175,6 +183,7 @@ files  watches   memory  questions    median      last    asked  repository
     looked at each time: . (why)
     found wrong and forgotten: 2 (daemon.log beside the socket)
  4003       12  5.0 MiB          4  1.500 ms  0.090 ms           total
+git asks about "/a\tb" at "/a\tb/.git/socket"
 "#;
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);
     }
