@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{SendError, sync_channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
@@ -21,6 +23,7 @@ use crate::declined::Declined;
 use crate::doors::{self, Doors, NoDoor};
 use crate::fsmonitor::{Form, Token, payload};
 use crate::gitstatusd::response;
+use crate::panics;
 use crate::protocol::{
     BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
     StatusQuestion,
@@ -141,6 +144,48 @@ impl Answers {
         let answer = answered_with(self.try_monitor(question, form));
         answer.expect_again(|| Asked::Monitor(question.clone()));
         answer
+    }
+
+    /// As [`Self::monitor`], but where everything has to be looked at first, git waits no longer than `time`: without an answer it
+    /// looks at everything itself, and what is found out here meanwhile is there for its next question.
+    pub(crate) fn monitor_within(
+        self: &Arc<Self>,
+        time: Duration,
+        question: MonitorQuestion,
+        form: Form,
+    ) -> Answer {
+        if self.has_told(&question) {
+            return self.monitor(&question, form);
+        }
+        let (sender, receiver) = sync_channel(1);
+        let (answers, asked) = (self.clone(), question.clone());
+        let find_out = move || {
+            let answer = panics::catch(|| answers.monitor(&asked, form));
+            if let Ok(answer) = answer
+                && let Err(SendError(Answer {
+                    slot: Some(slot), ..
+                })) = sender.send(answer)
+            {
+                // Nobody waits for it any more.
+                let _ = panics::catch(|| slot.save());
+            }
+        };
+        let spawned = Builder::new().name("first".into()).spawn(find_out);
+        if spawned.is_err() {
+            return self.monitor(&question, form);
+        }
+        let answer = receiver.recv_timeout(time);
+        answer.unwrap_or_else(|_| answered_with(Err(theirs("all is being looked at"))))
+    }
+
+    /// Whether what is asked is answered without a look at everything, or others are being answered just now.
+    fn has_told(&self, question: &MonitorQuestion) -> bool {
+        let located = self.locate(&question.directory, &question.variables, false);
+        let Ok((_, Some(key))) = located else {
+            return true;
+        };
+        let slot = self.sessions.known(&key);
+        slot.is_some_and(|slot| slot.peek(Session::has_told).unwrap_or(true))
     }
 
     /// Finds out again what is answered to `question`, for whoever asks next.

@@ -315,6 +315,13 @@ impl Slot {
         self.answer(&mut kept, gone, |session, _| Ok(look(session)))
     }
 
+    /// What `look` finds in the session that is kept, false where none is; `None` while it is being asked about.
+    pub(crate) fn peek(&self, look: impl FnOnce(&Session) -> bool) -> Option<bool> {
+        let kept = self.kept.try_lock()?;
+        let session = kept.session.as_deref();
+        Some(session.is_some_and(look))
+    }
+
     /// What is watched for it, unless it is being asked about.
     fn watch_report(&self) -> Option<WatchReport> {
         let kept = self.kept.try_lock()?;

@@ -30,9 +30,12 @@ use crate::view;
 /// After which part of the time for which what nobody asks for is kept it gives way, where there are too few watches for all.
 const GIVE_WAY_PART: u32 = 12;
 
+/// How long git waits where everything has to be looked at first: it looks at everything itself without an answer.
+const FIRST_TIME: Duration = Duration::from_millis(150);
+
 /// Who has all connections, and an answer for them.
 pub(super) struct Host {
-    answers: Answers,
+    answers: Arc<Answers>,
     statistics: Statistics,
     connections: Connections,
     subscribers: Arc<Subscribers>,
@@ -53,7 +56,7 @@ impl Host {
         auditor: Auditor,
     ) -> Result<Self, Errno> {
         Ok(Self {
-            answers: Answers::new(writer)?,
+            answers: Arc::new(Answers::new(writer)?),
             statistics: Statistics::new(),
             connections: Connections::new()?,
             subscribers: Arc::default(),
@@ -180,7 +183,10 @@ impl Host {
             let start = Instant::now();
             // `flush` is no token, and so everything may have changed.
             let question = peer::question(connection.socket(), door.question(token.into()));
-            let answer = question.map(|question| self.answers.monitor(&question, Form::Builtin));
+            let answer = question.map(|question| {
+                let answers = &self.answers;
+                answers.monitor_within(FIRST_TIME, question, Form::Builtin)
+            });
             let (told, slot) = match answer {
                 Some(Answer {
                     response: Response::Changed(told),

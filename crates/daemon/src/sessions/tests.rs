@@ -1,5 +1,7 @@
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bstr::BString;
 use vigil_engine::prompt::PromptRequest;
@@ -8,7 +10,8 @@ use vigil_git::environment::Environment;
 
 use crate::answers::{Answers, StatusWriter};
 use crate::declined::Declined;
-use crate::protocol::{PromptQuestion, Response, StatusQuestion};
+use crate::fsmonitor::Form;
+use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
 
 struct Nobody;
 
@@ -87,4 +90,33 @@ fn what_is_gone_is_forgotten_with_its_watches() {
     assert_eq!(all(), paths(&["stays"]));
     assert_eq!(answers.watches(), watches);
     ask(&answers, &path("stays"));
+}
+
+#[test]
+fn git_does_not_wait_for_the_first_look_at_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    std::fs::write(top.join("file"), "").unwrap();
+    git(&top, &["add", "."]);
+    let answers = Arc::new(Answers::new(Box::new(Nobody)).unwrap());
+    if answers.watcher().is_none() {
+        return;
+    }
+    let question = MonitorQuestion {
+        directory: top,
+        variables: Vec::new(),
+        index: None,
+        token: "none".into(),
+    };
+    let ask = |time| {
+        let answer = answers.monitor_within(time, question.clone(), Form::Builtin);
+        matches!(answer.response, Response::Changed(_))
+    };
+    // Who has no time may have an answer nevertheless; who has enough has one, from what is found out for the first.
+    ask(Duration::ZERO);
+    while !ask(Duration::from_secs(60)) {
+        std::thread::yield_now();
+    }
+    assert!(ask(Duration::ZERO), "it was found out, and is not known");
 }

@@ -47,6 +47,13 @@ impl Session {
         told
     }
 
+    /// Whether git was told before what changed: the next time does not begin with a look at everything.
+    pub fn has_told(&self) -> bool {
+        let watched = self.watched.as_ref();
+        let tree = watched.and_then(|watched| watched.watched_tree());
+        tree.is_some_and(|tree| tree.told_since(None).is_some())
+    }
+
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
         self.refresh_index()?;
         if !self.can_be_watched() {
