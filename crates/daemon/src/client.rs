@@ -23,6 +23,9 @@ pub use subscription::Subscription;
 /// How long whoever can answer by himself waits, if nothing else is said.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// Who hears that his answer is being found out waits for so many times as long, at most.
+const AT_WORK_TIMES: u32 = 8;
+
 /// How long the user has said that whoever asks waits (`VIGIL_DAEMON_PATIENCE_MS`), if he has.
 pub fn patience(environment: &Environment) -> Option<Duration> {
     let value = environment.get("VIGIL_DAEMON_PATIENCE_MS")?;
@@ -169,16 +172,21 @@ impl Client {
 
     fn converse(&self, request: &Request, same_program: bool) -> Result<Said, Unanswered> {
         let end = self.end()?;
-        let mut connection = self.greet(&request.to_frame(), same_program, end)?;
-        let response = connection.read(end)?;
+        let mut connection = self.greet(&request.to_frame(), same_program, &end)?;
+        let response = connection.read(&end)?;
         let pid = connection.pid;
         Ok(Said { response, pid })
     }
 
     /// Until when whoever asks now waits.
-    fn end(&self) -> Result<Instant, Unanswered> {
-        let end = Instant::now().checked_add(self.patience);
-        end.ok_or(Unanswered::TooLong)
+    fn end(&self) -> Result<End, Unanswered> {
+        let last = self.patience.checked_mul(AT_WORK_TIMES);
+        let last = last.and_then(|last| Instant::now().checked_add(last));
+        Ok(End {
+            patience: self.patience,
+            last: last.ok_or(Unanswered::TooLong)?,
+            heard_at: Instant::now(),
+        })
     }
 
     /// A new connection, on which `request` has been asked.
@@ -186,7 +194,7 @@ impl Client {
         &self,
         request: &[u8],
         same_program: bool,
-        end: Instant,
+        end: &End,
     ) -> Result<Connection, Unanswered> {
         let mut connection = self.connect()?;
         let view = match self.is_about_files {
@@ -197,7 +205,7 @@ impl Client {
         if hello.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
         }
-        let written = connection.write(&[hello.as_slice(), request].concat(), end);
+        let written = connection.write(&[hello.as_slice(), request].concat(), end.first());
         let welcome = written.and_then(|()| connection.read(end));
         let Response::Welcome { program, pid } = welcome.map_err(|error| match error {
             Unanswered::Late { .. } => Unanswered::Late {
@@ -290,18 +298,18 @@ impl Caller {
     pub fn ask(&mut self, request: &Request) -> Result<Said, Unanswered> {
         let (request, end) = (request.to_frame(), self.client.end()?);
         if let Some(kept) = self.kept.take() {
-            kept.write(&request, end)?;
-            match self.answer_on(kept, end) {
+            kept.write(&request, end.first())?;
+            match self.answer_on(kept, &end) {
                 Err(Unanswered::Broken) => {}
                 answered => return answered,
             }
         }
-        let connection = self.client.greet(&request, true, end)?;
-        self.answer_on(connection, end)
+        let connection = self.client.greet(&request, true, &end)?;
+        self.answer_on(connection, &end)
     }
 
     /// The answer on `connection`, which is kept then, or waited for later.
-    fn answer_on(&mut self, mut connection: Connection, end: Instant) -> Result<Said, Unanswered> {
+    fn answer_on(&mut self, mut connection: Connection, end: &End) -> Result<Said, Unanswered> {
         let (answered, pid) = (connection.read(end), connection.pid);
         match &answered {
             Ok(_) => self.kept = Some(connection),
@@ -317,7 +325,7 @@ impl Caller {
     /// It cannot be asked.
     pub fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
         let end = self.client.end()?;
-        self.owed = Some(self.client.greet(&request.to_frame(), true, end)?);
+        self.owed = Some(self.client.greet(&request.to_frame(), true, &end)?);
         Ok(())
     }
 
@@ -326,7 +334,7 @@ impl Caller {
         let Some(mut owed) = self.owed.take() else {
             return false;
         };
-        match owed.read(Instant::now()) {
+        match owed.read(&End::now()) {
             // It answers a question that is out of date.
             Ok(_) => {
                 self.kept = Some(owed);
@@ -363,21 +371,60 @@ impl Connection {
         }
     }
 
-    /// The next message, which is no refusal.
-    fn read(&mut self, end: Instant) -> Result<Response, Unanswered> {
-        let pid = self.pid;
-        let read = self
-            .stream
-            .read(end)
-            .and_then(|(kind, body)| Ok(Response::from_frame(kind, &body)?));
-        match read {
-            Ok(Response::Refused(reason)) => Err(Unanswered::Refused { pid, reason }),
-            Ok(response) => Ok(response),
-            Err(Broken::Late) => Err(Unanswered::Late { pid }),
-            Err(Broken::Protocol(_) | Broken::Closed | Broken::System(_)) => {
-                Err(Unanswered::Broken)
-            }
+    /// The next message, which is no refusal, and not that it is still to come.
+    fn read(&mut self, end: &End) -> Result<Response, Unanswered> {
+        let (pid, mut until) = (self.pid, end.first());
+        loop {
+            let read = self
+                .stream
+                .read(until)
+                .and_then(|(kind, body)| Ok(Response::from_frame(kind, &body)?));
+            return match read {
+                Ok(Response::AtWork) => {
+                    until = end.later();
+                    continue;
+                }
+                Ok(Response::Refused(reason)) => Err(Unanswered::Refused { pid, reason }),
+                Ok(response) => Ok(response),
+                Err(Broken::Late) => Err(Unanswered::Late { pid }),
+                Err(Broken::Protocol(_) | Broken::Closed | Broken::System(_)) => {
+                    Err(Unanswered::Broken)
+                }
+            };
         }
+    }
+}
+
+/// Until when somebody waits.
+#[derive(Debug)]
+struct End {
+    /// How long he waits for a sign of life,
+    patience: Duration,
+    heard_at: Instant,
+    /// and until when whatever he hears.
+    last: Instant,
+}
+
+impl End {
+    /// He does not.
+    fn now() -> Self {
+        Self {
+            patience: Duration::ZERO,
+            heard_at: Instant::now(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Until when, if he hears nothing.
+    fn first(&self) -> Instant {
+        let end = self.heard_at.checked_add(self.patience);
+        end.map_or(self.last, |end| end.min(self.last))
+    }
+
+    /// Until when, if he hears just now that his answer is being found out.
+    fn later(&self) -> Instant {
+        let end = Instant::now().checked_add(self.patience);
+        end.map_or(self.last, |end| end.min(self.last))
     }
 }
 
@@ -445,5 +492,45 @@ mod tests {
         // It lies ready.
         let said = caller.ask(&Request::Ping).unwrap();
         assert_eq!(said.response, Response::Done);
+    }
+
+    #[test]
+    fn that_an_answer_is_being_found_out_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder.path(), private).unwrap();
+        let listener = UnixListener::bind(folder.path().join("daemon.sock")).unwrap();
+        let run = folder.path().to_str().unwrap();
+        let variables = [("VIGIL_RUNTIME_DIR", run)];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let client = Client::of_daemon(&Environment::new(variables, "/"), Duration::from_secs(60));
+        let greeted = greet_all(listener);
+        let answers = std::thread::spawn(move || {
+            let mut stream = greeted.recv().unwrap();
+            for response in [Response::AtWork, Response::AtWork, Response::Done] {
+                stream.write_all(&response.to_frame()).unwrap();
+            }
+        });
+        let said = client.ask(&Request::Ping).unwrap();
+        assert_eq!(said.response, Response::Done);
+        answers.join().unwrap();
+    }
+
+    #[test]
+    fn whoever_hears_a_sign_of_life_waits_on_but_not_for_good() {
+        let now = Instant::now();
+        let after = |ms| now.checked_add(Duration::from_millis(ms)).unwrap();
+        let end = End {
+            patience: Duration::from_millis(100),
+            heard_at: now,
+            last: after(100_000),
+        };
+        assert_eq!(end.first(), after(100));
+        assert!(end.later() >= end.first() && end.later() <= end.last);
+        let end = End {
+            last: after(50),
+            ..end
+        };
+        assert_eq!((end.first(), end.later()), (after(50), after(50)));
     }
 }

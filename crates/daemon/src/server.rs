@@ -3,6 +3,7 @@
 //! Whoever sends half a message, reads nothing, sends garbage or only stays costs one of a bounded number of connections, and
 //! his question alone. A thread is busy only with a question.
 
+mod at_work;
 mod connection;
 mod connections;
 mod conversation;
@@ -151,6 +152,11 @@ impl Server {
         let _ = Builder::new()
             .name("ahead".to_owned())
             .spawn(move || work_ahead::run(host.answers(), &|| host.look_around()));
+        let host = self.host.clone();
+        // Without it who waits for long finds out by himself.
+        let _ = Builder::new()
+            .name("at work".to_owned())
+            .spawn(move || while host.at_work().tell() {});
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
         loop {

@@ -31,7 +31,7 @@ use crate::statistics::{Statistics, micros};
 const KEPT_MAX: usize = 64;
 
 /// How long one question waits for the one before it: whoever asks can answer by himself.
-const TURN_MAX: Duration = Duration::from_millis(200);
+const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// What must be the same for two questions to be answered from one memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

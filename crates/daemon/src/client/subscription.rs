@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-use super::{Client, Connection, Unanswered};
+use super::{Client, Connection, End, Unanswered};
 use crate::protocol::{Request, Response, StatusQuestion};
 
 /// A connection on which a daemon says what `vigil status` says, now and each time that it says something else.
@@ -19,7 +19,7 @@ impl Client {
     /// No daemon of this version is there, or it does not say so in time.
     pub fn subscribe(&self, question: StatusQuestion) -> Result<Subscription, Unanswered> {
         let request = Request::Watch(question).to_frame();
-        let connection = self.greet(&request, true, self.end()?)?;
+        let connection = self.greet(&request, true, &self.end()?)?;
         Ok(Subscription { connection })
     }
 }
@@ -36,7 +36,7 @@ impl Subscription {
     /// # Errors
     /// Nothing more will come.
     pub fn receive(&mut self) -> Result<Option<Response>, Unanswered> {
-        match self.connection.read(Instant::now()) {
+        match self.connection.read(&End::now()) {
             Ok(response) => Ok(Some(response)),
             Err(Unanswered::Late { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -36,6 +36,7 @@ const RECORD: u8 = 70;
 const YOURSELF: u8 = 71;
 const CHANGED: u8 = 72;
 const KNOWN_BY: u8 = 73;
+const AT_WORK: u8 = 74;
 
 /// The deeds, each by its number.
 const DEEDS: [DoorDeed; 3] = [DoorDeed::Tell, DoorDeed::Open, DoorDeed::Close];
@@ -100,6 +101,8 @@ pub enum Response {
     Changed(Vec<u8>),
     /// By what is known what is said of each path that was asked about.
     KnownBy(Vec<KnownBy>),
+    /// The answer is being found out: it is still to come.
+    AtWork,
 }
 
 impl Request {
@@ -344,6 +347,7 @@ impl Response {
                 }
                 KNOWN_BY
             }
+            Self::AtWork => AT_WORK,
         };
         frame(kind, &body.0)
     }
@@ -373,6 +377,7 @@ impl Response {
                 RECORD => Self::Record(body.slice()?.to_vec()),
                 YOURSELF => Self::Yourself(body.bytes()?),
                 CHANGED => Self::Changed(body.slice()?.to_vec()),
+                AT_WORK => Self::AtWork,
                 KNOWN_BY => Self::KnownBy(read_list(body, |body| KnownBy::read(body.slice()?))?),
                 _ => return None,
             })
@@ -538,6 +543,7 @@ mod tests {
             },
             Response::Refused("no".into()),
             Response::Done,
+            Response::AtWork,
             Response::Answer {
                 stdout: b"out".to_vec(),
                 stderr: Vec::new(),
@@ -581,7 +587,7 @@ mod tests {
             }
             assert!(Response::from_frame(kind, &[body, b"x"].concat()).is_err());
         }
-        for kind in [0, 9, 13, 64, 74, 255] {
+        for kind in [0, 9, 13, 64, 75, 255] {
             let unknown = Err(ProtocolError::Message(kind));
             assert_eq!(Request::from_frame(kind, b""), unknown);
             assert!(Response::from_frame(kind, b"").is_err());

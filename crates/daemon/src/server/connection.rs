@@ -15,7 +15,7 @@ use crate::stream::Broken;
 /// A client's connection, whose socket does not block.
 #[derive(Debug)]
 pub(super) struct Connection {
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     frames: Frames,
     /// What has not gone out yet.
     unsent: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) enum Greeting {
 impl Connection {
     pub(super) fn new(socket: OwnedFd) -> Self {
         Self {
-            socket,
+            socket: Arc::new(socket),
             frames: Frames::new(REQUEST_LEN_MAX),
             unsent: Vec::new(),
             greeting: Greeting::Awaited,
@@ -75,6 +75,11 @@ impl Connection {
 
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// The socket, for one who sends there while nothing else is sent.
+    pub(super) fn shared_socket(&self) -> Arc<OwnedFd> {
+        self.socket.clone()
     }
 
     pub(super) fn greeting(&self) -> Greeting {

@@ -10,6 +10,7 @@ use bstr::BString;
 use rustix::io::Errno;
 use vigil_linux::memory;
 
+use super::at_work::AtWork;
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::subscribers::{Found, Search, Subscribers};
@@ -38,6 +39,7 @@ pub(super) struct Host {
     answers: Arc<Answers>,
     statistics: Statistics,
     connections: Connections,
+    at_work: AtWork,
     subscribers: Arc<Subscribers>,
     auditor: Auditor,
     view: Option<BString>,
@@ -59,6 +61,7 @@ impl Host {
             answers: Arc::new(Answers::new(writer)?),
             statistics: Statistics::new(),
             connections: Connections::new()?,
+            at_work: AtWork::new()?,
             subscribers: Arc::default(),
             auditor,
             view: view::of_process(),
@@ -69,6 +72,10 @@ impl Host {
 
     pub(super) fn answers(&self) -> &Answers {
         &self.answers
+    }
+
+    pub(super) fn at_work(&self) -> &AtWork {
+        &self.at_work
     }
 
     pub(super) fn connections(&self) -> &Connections {
@@ -247,8 +254,14 @@ impl Host {
                 return connection.send(elsewhere.to_frame());
             }
             Request::Watch(question) => return self.watch(id, connection, question, start),
-            Request::Status(question) => self.answers.status(question),
-            Request::Prompt(question) => self.answers.prompt(question),
+            Request::Status(question) => {
+                let _answering = self.at_work.begin(connection.shared_socket());
+                self.answers.status(question)
+            }
+            Request::Prompt(question) => {
+                let _answering = self.at_work.begin(connection.shared_socket());
+                self.answers.prompt(question)
+            }
             Request::Monitor(question) => self.answers.monitor(question, Form::Hook),
             Request::Door(question) => {
                 let response = self.answers.door(question);
