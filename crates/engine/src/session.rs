@@ -53,7 +53,7 @@ use vigil_model::index::Index;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
-use self::attribute_blobs::{MissedAttributes, SourceOfAttributes};
+use self::attribute_blobs::{MissedAttributes, NoTree, SourceOfAttributes};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
 pub use self::heard::{Basis, Heard, HeardChange, WatchReport};
@@ -281,25 +281,33 @@ impl Session {
         let Some(state) = &self.index else {
             return Ok(());
         };
-        let tree = match SourceTree::of(&self.repository) {
-            None => SourceOfAttributes::Index,
-            Some(source) => {
-                match revision::resolve(source.name.as_bstr(), &self.refs, &self.objects) {
-                    Ok(Some(id)) => {
-                        SourceOfAttributes::Tree(self.objects.peel_to_tree(&id).unwrap_or(id))
-                    }
-                    _ if source.required => {
-                        SourceOfAttributes::Missing(self.missed_attributes.clone())
-                    }
-                    _ => SourceOfAttributes::Index,
-                }
-            }
-        };
+        let tree = self.source_of_attributes();
         self.missed_attributes
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter
             .refresh(attribute_blobs::blobs(&state.tracked, &self.objects, tree));
         Ok(())
+    }
+
+    /// Where attributes come from now, beside the working tree or instead of it.
+    fn source_of_attributes(&self) -> SourceOfAttributes {
+        let Some(source) = SourceTree::of(&self.repository) else {
+            return SourceOfAttributes::Index;
+        };
+        match revision::resolve(source.name.as_bstr(), &self.refs, &self.objects) {
+            Ok(Some(id)) => SourceOfAttributes::Tree(self.objects.peel_to_tree(&id).unwrap_or(id)),
+            _ if source.required => SourceOfAttributes::Missing(self.missed_attributes.clone()),
+            _ => SourceOfAttributes::Index,
+        }
+    }
+
+    /// The tree that attributes come from, if they do not come from working tree and index.
+    fn attribute_tree(&self) -> Result<Option<ObjectId>, NoTree> {
+        match self.source_of_attributes() {
+            SourceOfAttributes::Index => Ok(None),
+            SourceOfAttributes::Tree(tree) => Ok(Some(tree)),
+            SourceOfAttributes::Missing(_) => Err(NoTree),
+        }
     }
 
     /// An error if attributes were asked for, and the tree that they come from is not there. git finds out when it looks

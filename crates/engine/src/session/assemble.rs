@@ -468,7 +468,8 @@ impl Session {
         };
         self.refresh_attributes()?;
         let ignore_rules = self.excludes.rules();
-        let can_be_watched = self.can_be_watched();
+        let attribute_tree = self.attribute_tree();
+        let can_be_watched = self.watched.is_some() && attribute_tree.is_ok();
         let Some(state) = self.index.as_mut() else {
             return Ok(Some(Findings::default()));
         };
@@ -528,6 +529,7 @@ impl Session {
         let grounds = Grounds {
             question: vigil_scan::question::number(request.untracked, request.ignored),
             index: state.serial,
+            attribute_tree: attribute_tree.unwrap_or_default(),
             rules: system.ignore_rules.digest(),
             top: Top {
                 path: top.clone(),

@@ -83,6 +83,10 @@ pub(super) enum SourceOfAttributes {
     Missing(Arc<MissedAttributes>),
 }
 
+/// A tree is wanted that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoTree;
+
 /// What attributes and conversion take from the repository.
 pub(super) fn blobs(tracked: &Tracked, objects: &Objects, source: SourceOfAttributes) -> Blobs {
     Blobs {

@@ -1,10 +1,11 @@
 //! What a process does with a session that answers `status` again and again, for callers who stand in different places.
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_git::attribute_files::SourceTree;
 use vigil_scan::Unheard;
 
 use super::heard::Basis;
-use super::{Heard, Session, SessionError, WatchReport};
+use super::{Heard, IndexState, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
 
 /// How much of what is looked at is named.
@@ -63,6 +64,13 @@ impl Session {
             .iter()
             .flat_map(|watch| watch.known_until());
         let watched = self.watched.as_ref();
+        let is_sparse = |state: &IndexState| state.written_sparse.is_some();
+        // Those are also a matter of files and references that nobody listens to.
+        let rests_on_more =
+            self.index.as_ref().is_none_or(is_sparse) || SourceTree::of(&self.repository).is_some();
+        if rests_on_more {
+            return false;
+        }
         let unheard = watched.and_then(|watched| watched.unheard());
         folders.next().is_some() && unheard.is_some_and(|unheard| *unheard == Unheard::default())
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
-use vigil_git::attribute_files::SourceTree;
+use vigil_model::ObjectId;
 use vigil_model::path::directory_len;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
@@ -56,16 +56,17 @@ impl Session {
 
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
         self.refresh_index()?;
-        if !self.can_be_watched() {
+        let Ok(attribute_tree) = self.attribute_tree() else {
+            // git ends where it asks for attributes, if it does.
             return Ok(None);
-        }
+        };
         let request = StatusRequest {
             // git may have gone into each folder that is not ignored.
             untracked: UntrackedMode::All,
             ..StatusRequest::default()
         };
         let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
-        let ground = self.ground();
+        let ground = self.ground(attribute_tree);
         let Some(watched) = &self.watched else {
             return Ok(None);
         };
@@ -126,16 +127,8 @@ impl Session {
         }
     }
 
-    /// Whether scans of all of the working tree are watched.
-    pub(super) fn can_be_watched(&self) -> bool {
-        let is_whole = |state: &super::IndexState| state.written_sparse.is_none();
-        self.watched.is_some()
-            && self.index.as_ref().is_some_and(is_whole)
-            && SourceTree::of(&self.repository).is_none()
-    }
-
     /// A digest of all outside the working tree by which git judges what is in it.
-    fn ground(&mut self) -> u128 {
+    fn ground(&mut self, attribute_tree: Option<ObjectId>) -> u128 {
         let mut digest = Sha256::new();
         let mut add = |bytes: &[u8]| {
             digest.update((bytes.len() as u64).to_le_bytes());
@@ -143,6 +136,7 @@ impl Session {
         };
         let rules = self.excludes.rules();
         add(&rules.digest().to_le_bytes());
+        add(attribute_tree.as_ref().map_or(&[], |tree| tree.as_bytes()));
         for file in self.attributes.outer_files() {
             add(file.path.as_os_str().as_encoded_bytes());
             add(format!("{:?}", file.stamp).as_bytes());

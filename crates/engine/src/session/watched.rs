@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::lstat_path;
+use vigil_model::ObjectId;
 use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Moved, Tracked};
@@ -43,6 +44,8 @@ pub(super) struct Grounds {
     pub(super) question: u32,
     /// Which index it is.
     pub(super) index: u64,
+    /// The tree from which attributes come, if they do not come from the working tree.
+    pub(super) attribute_tree: Option<ObjectId>,
     /// The digest of the ignore rules from outside the tree.
     pub(super) rules: u128,
     /// Which directory the top is.
