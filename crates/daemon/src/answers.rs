@@ -188,6 +188,13 @@ impl Answers {
         slot.is_some_and(|slot| slot.peek(Session::has_told).unwrap_or(true))
     }
 
+    /// Has everything be told to git in the working tree at `top`, whatever it was told before.
+    pub(crate) fn tell_git_of_everything(&self, top: &Path) {
+        if let (Some(watcher), Ok(stat)) = (&self.watcher, stat_path(top)) {
+            watcher.tell_of_everything((stat.dev, stat.ino));
+        }
+    }
+
     /// Finds out again what is answered to `question`, for whoever asks next.
     pub(crate) fn again(&self, question: &Asked) {
         // Where there is no answer, whoever asks is told.

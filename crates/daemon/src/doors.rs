@@ -86,6 +86,11 @@ impl Door {
         }
     }
 
+    /// The top of the working tree that it is about.
+    pub(crate) fn top(&self) -> &Path {
+        &self.question.directory
+    }
+
     /// Whether its path still leads to it: a repository that was moved takes its socket along, and another may be in its place.
     pub(crate) fn is_in_place(&self) -> bool {
         lstat_path(&self.place).is_ok_and(|stat| id(&stat) == self.socket)

@@ -177,6 +177,13 @@ impl Forest {
         }
     }
 
+    /// Tells those who asked to be told that everything in `tree` may have changed.
+    pub(crate) fn tell_of_everything(&mut self, tree: TreeId) {
+        if let Some(told) = self.told_mut(tree) {
+            told.add_everything();
+        }
+    }
+
     /// What changed in `tree`, or was not watched before, for those who asked to be told.
     pub(crate) fn told(&self, tree: TreeId) -> Option<&Journal> {
         self.trees.get(&tree)?.told.as_ref()

@@ -124,6 +124,19 @@ impl Watcher {
         tree
     }
 
+    /// Has [`WatchedTree::told_since`] tell of everything for whatever was told before, in the tree whose top has the device and
+    /// inode `id`.
+    pub fn tell_of_everything(&self, id: (u64, u64)) {
+        let mut inner = self.inner.lock();
+        let trees = inner.trees.iter().filter(|(top, _)| top.id == id);
+        // Whoever held the last one may want this lock to let go of it.
+        let trees: Vec<Arc<WatchedTree>> = trees.filter_map(|(_, tree)| tree.upgrade()).collect();
+        for tree in &trees {
+            inner.forest.tell_of_everything(tree.id);
+        }
+        drop(inner);
+    }
+
     /// Waits until something happened since this was called last, heard by somebody already or not, at most for `time` (without
     /// end if there is none); whether it did. For one thread, which is to [`Self::listen`] then.
     ///

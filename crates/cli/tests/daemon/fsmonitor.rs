@@ -464,6 +464,32 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
 }
 
 #[test]
+fn after_a_flush_tokens_of_before_are_old() {
+    let sandbox = with_folders();
+    sandbox.repository("other", &[]);
+    let _serving = sandbox.serve();
+    for top in ["work", "other"] {
+        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
+        assert!(started.status.success(), "{started:?}");
+    }
+    let flush = |top: &str| {
+        let socket = sandbox.path(top).join(".git/fsmonitor--daemon.ipc");
+        let told = told(&socket, b"000aflush\x000000");
+        assert!(told.ends_with(b"\0/\x000000"), "{told:?}");
+    };
+    let token = settled(&sandbox);
+    flush("other");
+    assert_eq!(query(&sandbox, &token).1, Vec::<String>::new());
+    flush("work");
+    let (new, everything) = query(&sandbox, &token);
+    assert_eq!(everything, EVERYTHING);
+    assert_eq!(query(&sandbox, &token).1, EVERYTHING);
+    let (new, _) = query(&sandbox, &new);
+    sandbox.write("work/a/new", "");
+    assert_eq!(query(&sandbox, &new).1, ["a/new"]);
+}
+
+#[test]
 fn a_repository_that_was_moved_is_not_answered_for() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();

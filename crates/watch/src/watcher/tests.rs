@@ -150,6 +150,32 @@ fn those_who_ask_about_one_tree_share_it() {
 }
 
 #[test]
+fn what_was_told_before_is_everything_once_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut asker = Asker::of(&watcher, top);
+    asker.watch(top, "");
+    asker.changes();
+    asker.tree.begin_to_tell();
+    let (_, old) = asker.tree.told_since(None).unwrap();
+    watcher.tell_of_everything((0, 0));
+    let (none, _) = asker.tree.told_since(Some(old)).unwrap();
+    assert!(none.is_empty());
+    let stat = top.metadata().unwrap();
+    let id = (
+        std::os::unix::fs::MetadataExt::dev(&stat),
+        std::os::unix::fs::MetadataExt::ino(&stat),
+    );
+    watcher.tell_of_everything(id);
+    let (all, new) = asker.tree.told_since(Some(old)).unwrap();
+    assert!(all.everything);
+    assert!(asker.tree.told_since(Some(new)).unwrap().0.is_empty());
+    // Who asks for himself knows what he knew.
+    assert!(asker.changes().is_empty());
+}
+
+#[test]
 fn whoever_waits_is_told_that_something_happened() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
