@@ -4,8 +4,8 @@ use bstr::BStr;
 
 use crate::command::{Command, NO_OPTIONS};
 use crate::{
-    cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, state, status,
-    watch, why,
+    cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, init, prompt,
+    state, status, watch, why,
 };
 
 /// Those that are listed.
@@ -18,6 +18,8 @@ pub(crate) const LISTED: &[&Command] = &[
     &state::COMMAND,
     &daemon::COMMAND,
     &fsmonitor::COMMAND,
+    &init::COMMAND,
+    &prompt::COMMAND,
     &doctor::COMMAND,
     &gitstatusd::COMMAND,
     &completions::COMMAND,

@@ -10,6 +10,7 @@ use vigil_git::environment::Environment;
 
 use crate::command::{Command, Options};
 use crate::options::{Argument, Entry, Value};
+use crate::prompt;
 
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
@@ -67,5 +68,5 @@ pub(crate) fn run(arguments: &[BString], environment: Environment) -> u8 {
         .iter()
         .map(|argument| OsStr::from_bytes(argument).to_owned())
         .collect();
-    gitstatusd::run("gitstatusd", &arguments, environment)
+    gitstatusd::run("gitstatusd", &arguments, environment, &prompt::drawer)
 }

@@ -17,11 +17,13 @@ mod fsmonitor;
 mod gitstatusd;
 mod globals;
 mod help;
+mod init;
 mod inside;
 mod options;
 mod output;
 mod page;
 mod pager;
+mod prompt;
 mod reply;
 mod say;
 mod state;
@@ -128,7 +130,9 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         }
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd::run(arguments, environment),
+        b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
+        b"prompt" => prompt::run(arguments, &environment),
         b"state" => {
             let answered = of_whole_files(&environment, || state::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))

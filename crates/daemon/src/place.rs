@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -243,6 +243,11 @@ impl Folder {
     /// It was noted, and cannot be removed.
     pub fn forget_slow(&self, _: &Lock) -> Result<(), Errno> {
         self.remove(SLOW)
+    }
+
+    /// The folder itself, for files that others keep in it.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// What is logged in it.

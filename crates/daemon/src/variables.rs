@@ -29,7 +29,13 @@ const SHOWN: [&str; 2] = ["COLUMNS", "TERM"];
 /// Variables that name a directory, which git allows to be relative to where the caller stands.
 const PLACES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
 
+/// Variables that begin like those that count, and say only what a prompt looks like.
+const DRAWN: &str = "VIGIL_PROMPT_";
+
 fn counts(name: &BStr) -> bool {
+    if name.starts_with(DRAWN.as_bytes()) {
+        return false;
+    }
     NAMED.iter().any(|known| name == *known)
         || BEGINNINGS
             .iter()

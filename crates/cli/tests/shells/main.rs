@@ -1,4 +1,5 @@
-//! Vigil in shells: completions, manual pages, and what `make install` puts in place.
+//! Vigil in shells: what `vigil init` prints, evaluated on terminals; completions, manual pages, and what `make install` puts in
+//! place.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +11,9 @@
 
 mod bash;
 mod fish;
+mod functions;
 mod install;
 mod pages;
 mod sandbox;
+mod shell;
 mod zsh;

@@ -122,7 +122,7 @@ impl Daemon {
 
 /// Whether the user wants a daemon: `VIGIL_NO_DAEMON` and `vigil.daemon`, which is read from his configuration and the
 /// system's. What is wrong with that is said where it is read for an answer.
-fn is_wanted(environment: &Environment) -> bool {
+pub(super) fn is_wanted(environment: &Environment) -> bool {
     if variables::is_off(environment) {
         return false;
     }

@@ -35,6 +35,17 @@ Answers requests for the status of git working copies, read from standard input.
 ";
 
 const TAIL: &str = "
+For Vigil's own scripts for shells (see 'vigil init'), by their full names:
+
+      --background                        start a process that answers, print its number and exit; the
+                                          caller opens its standard input and output in /proc
+      --prompt-for=SHELL                  add the fields of a prompt for zsh, bash or fish
+      --ask=DIRECTORY                     print the answer to one request, a field a line, and exit
+      --skip-index                        in that answer, leave out all that needs the index
+      --within-ms=NUM                     exit with 75 if that takes longer
+      --leave-for=PID                     leave that answer for a shell, and
+      --take-for=PID                      print what was left for it, once
+
 A request is ID 0x1F DIRECTORY [0x1F FLAG] 0x1E. A directory with ':' before it is a GIT_DIR. FLAG 1 leaves
 out all that needs the index. A response is fields separated by 0x1F and ended by 0x1E:
 
@@ -47,5 +58,7 @@ out all that needs the index. A response is fields separated by 0x1F and ended b
    7 remote        15 ahead             22 push remote        29 commit's summary
    8 remote's URL
 
-Field 2 is 0, and the last, where the directory is in no working copy.
+Field 2 is 0, and the last, where the directory is in no working copy. With --prompt-for five fields follow:
+the prompt's segment, its width in columns, the segment as it looks while a newer one is waited for, the
+directory, and its width. Of a process in the background, the request with the ID '}bye' is the last.
 ";

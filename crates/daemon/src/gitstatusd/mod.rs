@@ -3,10 +3,15 @@
 //! The protocol, options, limits and exit codes are those of gitstatusd v1.5. Requests are read from standard
 //! input and answered on standard output, one after the other.
 
+mod background;
 mod daemon;
+mod drawing;
 mod help;
+mod left;
 mod log;
+mod once;
 mod options;
+mod parent;
 mod repositories;
 pub(crate) mod request;
 pub(crate) mod response;
@@ -17,34 +22,132 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::AsFd;
 
+use bstr::{BStr, ByteSlice};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use vigil_git::environment::Environment;
 
+pub use drawing::{Drawer, Drawers};
+pub use once::Answered;
 pub use options::{KNOWN, Known, Options, Parsed, UsageError};
 pub use version::VERSION;
 
+/// The exit code of a process that has no answer in time.
+const LATE: u8 = 75;
+
 /// Runs until standard input ends, the lock is lost or the parent is dead, and returns the exit code.
 ///
-/// `name` is what the process is called in messages.
-pub fn run(name: &str, arguments: &[OsString], environment: Environment) -> u8 {
+/// `name` is what the process is called in messages; `drawers` knows how answers are drawn.
+pub fn run(
+    name: &str,
+    arguments: &[OsString],
+    environment: Environment,
+    drawers: Drawers<'_>,
+) -> u8 {
     let options = match options::parse(name, arguments) {
         Ok(Parsed::Options(options)) => options,
-        Ok(Parsed::Help) => return print(&help::text()),
-        Ok(Parsed::Version) => return print(&format!("{VERSION}\n")),
-        Err(error) => {
-            // Where standard error is closed there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "{error}");
-            return error.exit_code();
-        }
+        Ok(Parsed::Help) => return print(help::text().as_bytes()),
+        Ok(Parsed::Version) => return print(format!("{VERSION}\n").as_bytes()),
+        Err(error) => return complain(&error, error.exit_code()),
     };
+    let drawer = match &options.prompt_for {
+        Some(shell) => match drawers(shell.as_ref(), &environment) {
+            Some(drawer) => Some(drawer),
+            None => {
+                let error = UsageError::Argument(format!("no such shell: {shell}").into());
+                return complain(&error, error.exit_code());
+            }
+        },
+        None => None,
+    };
+    if options.is_background {
+        return match background::start(arguments) {
+            Ok(pid) => print(format!("{pid}\n").as_bytes()),
+            Err(error) => complain(&format_args!("cannot start a process: {error}"), 1),
+        };
+    }
     crate::panics::silence();
-    let stdin = std::io::stdin();
-    let stdout = std::io::stdout();
-    serve::serve(&options, environment, stdin.as_fd(), stdout.as_fd())
+    if let Some(shell) = options.take_for {
+        return match left::take(&environment, shell) {
+            Some(lines) => print(&lines),
+            None => 1,
+        };
+    }
+    if let Some(place) = &options.ask {
+        return print_answer(&options, environment, place.as_ref(), drawer.as_ref());
+    }
+    if options.is_attached {
+        if let Err(error) = background::detach() {
+            return complain(&format_args!("cannot leave the session: {error}"), 1);
+        }
+    }
+    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+    let (input, output) = (stdin.as_fd(), stdout.as_fd());
+    serve::serve(&options, environment, drawer.as_ref(), input, output)
 }
 
-fn print(text: &str) -> u8 {
-    match std::io::stdout().write_all(text.as_bytes()) {
+/// The answer about the directory `place`, or with `:` before it about that GIT_DIR.
+pub fn answer(
+    options: &Options,
+    environment: Environment,
+    place: &BStr,
+    skip_index: bool,
+) -> Answered {
+    let request = request::Request::about(place, skip_index);
+    once::ask(options, environment, &request)
+}
+
+/// Prints one answer, a field a line, and returns the exit code.
+fn print_answer(
+    options: &Options,
+    environment: Environment,
+    place: &BStr,
+    drawer: Option<&Drawer>,
+) -> u8 {
+    if options.leave_for.is_some() {
+        // Whoever starts this for later is not to leave it behind.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    }
+    let request = request::Request::about(place, options.skip_index);
+    let left_environment = environment.clone();
+    let answered = match options.within {
+        Some(within) => once::ask_within(options, environment, &request, within),
+        None => Some(once::ask(options, environment, &request)),
+    };
+    let Some(mut answered) = answered else {
+        return LATE;
+    };
+    let mut record = std::mem::take(&mut answered.record);
+    if let Some(draw) = drawer {
+        record = draw(request.dir.as_ref(), record);
+    }
+    // The id is empty, and no field holds a newline.
+    let fields = record.strip_prefix(&[request::FIELD_SEPARATOR]);
+    let lines = fields.unwrap_or_default().bytes().map(|byte| match byte {
+        request::FIELD_SEPARATOR | request::RECORD_SEPARATOR => b'\n',
+        other => other,
+    });
+    let lines: Vec<u8> = lines.collect();
+    let code = match options.leave_for {
+        Some(shell) => match left::leave(&left_environment, shell, &lines) {
+            Ok(()) => 0,
+            Err(error) => complain(&format_args!("cannot leave the answer: {error}"), 1),
+        },
+        None => print(&lines),
+    };
+    answered.save();
+    code
+}
+
+fn print(text: &[u8]) -> u8 {
+    match std::io::stdout().write_all(text) {
         Ok(()) => 0,
         Err(_) => 1,
     }
+}
+
+/// Says what is wrong, and returns the exit code.
+fn complain(error: &dyn std::fmt::Display, code: u8) -> u8 {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{error}");
+    code
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
@@ -43,6 +44,22 @@ pub struct Options {
     pub ignore_bash_show_untracked_files: bool,
     /// `-D`: whatever `bash.showDirtyState` says.
     pub ignore_bash_show_dirty_state: bool,
+    /// `--background`: start a process that serves, tell its number, and end.
+    pub is_background: bool,
+    /// `--attached`: be that process.
+    pub is_attached: bool,
+    /// `--prompt-for`: the shell for which each response has a prompt, too.
+    pub prompt_for: Option<BString>,
+    /// `--ask`: answer one request about this place, and end.
+    pub ask: Option<BString>,
+    /// `--skip-index`: in that answer, leave out all that needs the index.
+    pub skip_index: bool,
+    /// `--within-ms`: how long that answer may take.
+    pub within: Option<Duration>,
+    /// `--leave-for`: not to print it, but to leave it for the shell with this number.
+    pub leave_for: Option<i32>,
+    /// `--take-for`: print what was left for that shell, and end.
+    pub take_for: Option<i32>,
 }
 
 impl Default for Options {
@@ -63,6 +80,14 @@ impl Default for Options {
             ignore_status_show_untracked_files: false,
             ignore_bash_show_untracked_files: false,
             ignore_bash_show_dirty_state: false,
+            is_background: false,
+            is_attached: false,
+            prompt_for: None,
+            ask: None,
+            skip_index: false,
+            within: None,
+            leave_for: None,
+            take_for: None,
         }
     }
 }
@@ -143,6 +168,10 @@ const fn known(
         argument,
         help,
     }
+}
+
+const fn own(letter: u8, long: &'static str, argument: Option<&'static str>) -> Known {
+    known(letter, long, argument, "")
 }
 
 /// All options, in the order in which they are looked for.
@@ -247,6 +276,28 @@ pub const KNOWN: [Known; 18] = [
     ),
 ];
 
+/// Options that gitstatusd does not have: by their full names alone, so that none of its abbreviations means anything else. What
+/// stands for a letter is no ASCII.
+const OWN: [Known; 8] = [
+    own(BACKGROUND, "background", None),
+    own(ATTACHED, "attached", None),
+    own(PROMPT_FOR, "prompt-for", Some("VALUE")),
+    own(ASK, "ask", Some("VALUE")),
+    own(SKIP_INDEX, "skip-index", None),
+    own(WITHIN_MS, "within-ms", Some("VALUE")),
+    own(LEAVE_FOR, "leave-for", Some("VALUE")),
+    own(TAKE_FOR, "take-for", Some("VALUE")),
+];
+
+const BACKGROUND: u8 = 0x80;
+const ATTACHED: u8 = 0x81;
+const PROMPT_FOR: u8 = 0x82;
+const ASK: u8 = 0x83;
+const SKIP_INDEX: u8 = 0x84;
+const WITHIN_MS: u8 = 0x85;
+const LEAVE_FOR: u8 = 0x86;
+const TAKE_FOR: u8 = 0x87;
+
 /// Reads the command line, without the program's name, which is `name` in messages.
 pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
     let mut options = Options::default();
@@ -329,6 +380,9 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
 
 /// The option whose name is `key` or starts with it, if only one does.
 fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
+    if let Some(own) = OWN.iter().find(|own| own.long.as_bytes() == key) {
+        return Ok(*own);
+    }
     let starts: Vec<&Known> = KNOWN
         .iter()
         .filter(|known| known.long.as_bytes().starts_with(key))
@@ -388,6 +442,16 @@ impl Options {
             b'U' => self.ignore_status_show_untracked_files = true,
             b'W' => self.ignore_bash_show_untracked_files = true,
             b'D' => self.ignore_bash_show_dirty_state = true,
+            BACKGROUND => self.is_background = true,
+            ATTACHED => self.is_attached = true,
+            PROMPT_FOR => self.prompt_for = Some(value.into()),
+            ASK => self.ask = Some(value.into()),
+            LEAVE_FOR => self.leave_for = Some(int(value)?),
+            TAKE_FOR => self.take_for = Some(int(value)?),
+            SKIP_INDEX => self.skip_index = true,
+            WITHIN_MS => {
+                self.within = u64::try_from(long(value)?).ok().map(Duration::from_millis);
+            }
             _ => {}
         }
         Ok(None)

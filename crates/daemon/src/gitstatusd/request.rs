@@ -27,6 +27,20 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// The request about `place`, a directory, or a GIT_DIR with `:` before it, without an id.
+    pub(crate) fn about(place: &BStr, skip_index: bool) -> Self {
+        let (from_git_dir, dir) = match place.strip_prefix(b":") {
+            Some(dir) => (true, dir),
+            None => (false, place.as_bytes()),
+        };
+        Self {
+            id: BString::default(),
+            dir: dir.into(),
+            from_git_dir,
+            skip_index,
+        }
+    }
+
     /// Reads a record without its separator. `None` where it has no second field or a bad third one: there is
     /// nobody to answer to, and gitstatusd does not either.
     pub(crate) fn parse(record: &[u8]) -> Option<Self> {

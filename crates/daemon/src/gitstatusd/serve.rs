@@ -7,11 +7,14 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use vigil_git::environment::Environment;
-use vigil_linux::process::{die_of_broken_pipe, is_alive, is_locked};
+use vigil_linux::process::{die_of_broken_pipe, is_locked};
 
+use super::background;
 use super::daemon::Daemon;
+use super::drawing::Drawer;
 use super::log::{Level, Log};
 use super::options::Options;
+use super::parent::Parent;
 use super::repositories::{Repositories, of_user};
 use super::request::{Records, Request};
 use super::response;
@@ -23,10 +26,15 @@ const IDLE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Answers requests from `input` on `output` until there is nobody to answer, and returns the exit code.
+/// How often it looks for a shell that started it in the background, and has not asked anything yet.
+const LOOKS_MAX: u32 = 30;
+
+/// Answers requests from `input` on `output` until there is nobody to answer, and returns the exit code. What `drawer` draws
+/// follows each answer.
 pub(super) fn serve(
     options: &Options,
     environment: Environment,
+    drawer: Option<&Drawer>,
     input: BorrowedFd<'_>,
     output: BorrowedFd<'_>,
 ) -> u8 {
@@ -34,6 +42,9 @@ pub(super) fn serve(
         least: options.log_level,
     };
     let lock = options.lock_fd.map(LockFile::new);
+    let parent = options.parent_pid.map(Parent::new);
+    let mut is_opened = !options.is_attached;
+    let mut looks = 0u32;
     let environment = of_user(environment);
     let mut daemon = Daemon::new(options, &environment);
     let mut repositories = Repositories::new(options, environment);
@@ -45,12 +56,19 @@ pub(super) fn serve(
                 log.say(Level::Error, format_args!("malformed request: {record:?}"));
                 continue;
             };
+            if options.is_attached && request.id == background::FAREWELL {
+                return 0;
+            }
             let response = match daemon.ask(&request) {
                 Some(response) => {
                     repositories.forget_all();
                     response
                 }
                 None => answer(options, &mut repositories, &request, log),
+            };
+            let response = match drawer {
+                Some(draw) => draw(request.dir.as_ref(), response),
+                None => response,
             };
             match write_all(output, &response) {
                 Ok(()) => {}
@@ -80,8 +98,14 @@ pub(super) fn serve(
                     log.say(Level::Info, "the lock is gone");
                     return 0;
                 }
-                if options.parent_pid.is_some_and(|pid| !is_alive(pid)) {
+                let strictly = options.is_attached;
+                if parent.as_ref().is_some_and(|one| !one.is_there(strictly)) {
                     log.say(Level::Info, "the parent is gone");
+                    return 0;
+                }
+                looks = looks.saturating_add(1);
+                if !is_opened && looks >= LOOKS_MAX {
+                    log.say(Level::Info, "nobody asks");
                     return 0;
                 }
                 if let Some(ttl_s) = options.repo_ttl_s {
@@ -103,7 +127,14 @@ pub(super) fn serve(
         }
         match rustix::io::read(input, &mut buffer) {
             Ok(0) => return 0,
-            Ok(len) => records.feed(buffer.get(..len).unwrap_or_default()),
+            Ok(len) => {
+                records.feed(buffer.get(..len).unwrap_or_default());
+                if !std::mem::replace(&mut is_opened, true) {
+                    if let Err(error) = background::hear_of_the_end(input) {
+                        log.say(Level::Error, format_args!("cannot reopen input: {error}"));
+                    }
+                }
+            }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(error) => {
                 log.say(Level::Fatal, format_args!("cannot read requests: {error}"));
@@ -113,7 +144,8 @@ pub(super) fn serve(
     }
 }
 
-fn answer(
+/// The response to `request`, found out by this process.
+pub(super) fn answer(
     options: &Options,
     repositories: &mut Repositories,
     request: &Request,

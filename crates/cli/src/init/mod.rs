@@ -1,0 +1,175 @@
+//! `vigil init`: prints what a shell's rc file evaluates.
+
+mod quote;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice};
+use vigil_git::environment::Environment;
+use vigil_linux::stat::stat_path;
+
+use crate::command::Command;
+use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
+use crate::reply::{Reply, bytes};
+
+/// The scripts. They ask, and set what is answered; all else is done by this program.
+const ZSH: &str = include_str!("../../../../shell/vigil.zsh");
+const BASH: &str = include_str!("../../../../shell/vigil.bash");
+const FISH: &str = include_str!("../../../../shell/vigil.fish");
+
+/// What stands in them for the path of the program, and
+const PROGRAM: &str = "@program@";
+/// before what is left out without `--prompt`.
+const PROMPT: &str = "# --prompt\n";
+/// Before what follows again.
+const END: &str = "# --end\n";
+/// Before what zsh evaluates with the user's own options.
+const OUTSIDE: &str = "# outside\n";
+
+#[derive(Clone, Copy)]
+enum Key {
+    Prompt,
+}
+
+const TABLE: Table<Key> = Table {
+    synopsis: "vigil init [--prompt] (zsh | bash | fish)",
+    headings: &[],
+    entries: &[Entry::flag(Key::Prompt, "prompt", "show a prompt, too")],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "init",
+    summary: "Print what zsh, bash or fish evaluate to show the state in prompts",
+    options: &TABLE,
+    arguments: Some(Value::Words(&["bash", "fish", "zsh"])),
+    subcommands: &[],
+    prose: include_str!("../../pages/init.txt"),
+};
+
+/// Runs the command with what follows its name on the command line.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    answer(arguments, environment).unwrap_or_else(|complaint| complaint)
+}
+
+fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
+    if arguments == ["--help"] {
+        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+    }
+    let mut has_prompt = false;
+    let shells = parse(&TABLE, arguments, |Key::Prompt, given| {
+        has_prompt = given != Given::Negated;
+        Ok(())
+    })?;
+    let [shell] = shells.as_slice() else {
+        return Err(with_usage(&TABLE, b"need one shell"));
+    };
+    let program = std::env::args_os().next().unwrap_or_default();
+    let program = place(&program, environment)?;
+    let program = program.as_os_str().as_bytes();
+    let script = match shell.as_slice() {
+        b"zsh" => zsh(program, has_prompt),
+        b"bash" => filled(&cut(BASH, has_prompt), &quote::posix(program)),
+        b"fish" => filled(&cut(FISH, has_prompt), &quote::fish(program)),
+        _ => return Err(with_usage(&TABLE, &bytes!["no script for '", shell, "'"])),
+    };
+    Ok(Reply::printed(script, 0))
+}
+
+/// The whole script, or what of it is not for the prompt.
+fn cut(script: &str, has_prompt: bool) -> String {
+    match script.split_once(PROMPT) {
+        Some((plain, rest)) if !has_prompt => {
+            let (_, end) = rest.split_once(END).unwrap_or_default();
+            format!("{plain}{end}")
+        }
+        _ => script.to_owned(),
+    }
+}
+
+/// `script` with the path of the program, quoted, where it belongs.
+fn filled(script: &str, program: &[u8]) -> Vec<u8> {
+    script.as_bytes().replace(PROGRAM, program)
+}
+
+/// In zsh even what text means depends on options: so all is one word, whose quoting no option changes, and which is evaluated as
+/// by a zsh in which nothing was set. Functions that are defined there keep to that.
+fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
+    let (inside, outside) = ZSH.split_once(OUTSIDE).unwrap_or((ZSH, ""));
+    let inside = filled(&cut(inside, has_prompt), &quote::posix(program));
+    // Whether a comment is one depends on options, too.
+    let outside = cut(outside, has_prompt);
+    let outside = outside.lines().filter(|line| !line.starts_with('#'));
+    let outside: String = outside.map(|line| format!("{line}\n")).collect();
+    bytes![
+        "'builtin' 'emulate' '-R' 'zsh' '-o' 'no_aliases' '-c' ",
+        quote::zsh(&inside),
+        "\n",
+        outside,
+    ]
+}
+
+/// The absolute path by which this program was called, so that a newer one may take its place; where that leads elsewhere, or to a
+/// name by which it is another program, that of its file.
+fn place(program: &OsStr, environment: &Environment) -> Result<PathBuf, Reply> {
+    const SELF: &str = "/proc/self/exe";
+    let itself = stat_path(Path::new(SELF));
+    let is_itself = |path: &PathBuf| {
+        let found = stat_path(path).ok().zip(itself.as_ref().ok());
+        path.is_absolute()
+            && path.file_name() == Some(OsStr::new("vigil"))
+            && found.is_some_and(|(one, other)| (one.dev, one.ino) == (other.dev, other.ino))
+    };
+    let here = environment.working_directory();
+    let called = match program.as_bytes().contains(&b'/') {
+        true => vec![here.join(program)],
+        false => {
+            let path = environment.get("PATH").unwrap_or_default();
+            let folders = path.split(|byte| *byte == b':');
+            let file = |folder: &[u8]| here.join(OsStr::from_bytes(folder)).join(program);
+            folders.map(file).collect()
+        }
+    };
+    if let Some(path) = called.into_iter().find(is_itself) {
+        return Ok(path);
+    }
+    std::fs::read_link(SELF).map_err(|error| {
+        let reason = vigil_linux::errno::text_of(&error);
+        Reply::fatal(format!("cannot tell where this program is: {reason}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_have_their_parts_and_the_program() {
+        for script in [ZSH, BASH, FISH] {
+            assert!(script.contains(PROGRAM) && script.contains(PROMPT));
+        }
+        assert!(ZSH.contains(OUTSIDE));
+        let plain = zsh(b"/a'b", false);
+        let text = String::from_utf8(plain).unwrap();
+        // All but what has to see the user's own options.
+        assert!(text.lines().count() < 5, "{text}");
+        assert!(
+            !text.contains(PROGRAM) && text.contains(r"/a\'\\\'\'b"),
+            "{text}"
+        );
+        let whole = zsh(b"/vigil", true);
+        assert!(whole.len() > text.len());
+        assert_ne!(cut(BASH, true), cut(BASH, false));
+    }
+
+    #[test]
+    fn a_program_that_was_not_called_by_its_name_is_its_file() {
+        let environment = Environment::new([("PATH".into(), "/nowhere".into())], "/");
+        let file = std::env::current_exe().unwrap();
+        for name in [&b"vigil"[..], b"./vigil", b"/nowhere/vigil"] {
+            assert_eq!(place(OsStr::from_bytes(name), &environment).unwrap(), file);
+        }
+    }
+}

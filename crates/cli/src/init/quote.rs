@@ -1,0 +1,36 @@
+//! Bytes as one word of a shell.
+
+use bstr::ByteSlice;
+
+/// For every POSIX shell, and for zsh.
+pub(super) fn posix(bytes: &[u8]) -> Vec<u8> {
+    [b"'", bytes.replace("'", r"'\''").as_slice(), b"'"].concat()
+}
+
+/// For fish, in which a backslash may quote within quotes.
+pub(super) fn fish(bytes: &[u8]) -> Vec<u8> {
+    let quoted = bytes.replace(r"\", r"\\").replace("'", r"\'");
+    [b"'", quoted.as_slice(), b"'"].concat()
+}
+
+/// For zsh, on one line: no option changes what this form of quotes means.
+pub(super) fn zsh(bytes: &[u8]) -> Vec<u8> {
+    let quoted = bytes
+        .replace(r"\", r"\\")
+        .replace("'", r"\'")
+        .replace("\n", r"\n");
+    [b"$'", quoted.as_slice(), b"'"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_each_shell_reads_them() {
+        let word = b"a'b\\c\n\xff$x";
+        assert_eq!(posix(word), b"'a'\\''b\\c\n\xff$x'");
+        assert_eq!(fish(word), b"'a\\'b\\\\c\n\xff$x'");
+        assert_eq!(zsh(word), b"$'a\\'b\\\\c\\n\xff$x'");
+    }
+}

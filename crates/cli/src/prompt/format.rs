@@ -1,0 +1,122 @@
+//! What is shown and in which order: text with elements in it, as `{where} {staged}`.
+
+use bstr::{BStr, ByteSlice};
+
+/// What can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    /// The branch, else the tag, else the commit.
+    Where,
+    Branch,
+    Tag,
+    Commit,
+    /// The name of the upstream's branch, where it is another one.
+    Remote,
+    /// The first lines of the commit's message.
+    Summary,
+    /// Commits behind and ahead of the upstream,
+    Upstream,
+    /// and of where the branch is pushed to.
+    Push,
+    Stashes,
+    /// The operation in progress.
+    Action,
+    Conflicted,
+    Staged,
+    Unstaged,
+    Untracked,
+    /// Where the shell stands.
+    Directory,
+}
+
+const ELEMENTS: [(&str, Element); 15] = [
+    ("where", Element::Where),
+    ("branch", Element::Branch),
+    ("tag", Element::Tag),
+    ("commit", Element::Commit),
+    ("remote", Element::Remote),
+    ("summary", Element::Summary),
+    ("upstream", Element::Upstream),
+    ("push", Element::Push),
+    ("stashes", Element::Stashes),
+    ("action", Element::Action),
+    ("conflicted", Element::Conflicted),
+    ("staged", Element::Staged),
+    ("unstaged", Element::Unstaged),
+    ("untracked", Element::Untracked),
+    ("directory", Element::Directory),
+];
+
+/// As gitstatus's own prompts have it.
+const DEFAULT: &str =
+    "{where} {upstream} {push} {stashes} {action} {conflicted} {staged} {unstaged} {untracked}";
+
+/// Elements, each with the text before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    pub(super) elements: Vec<(String, Element)>,
+    /// The text behind the last one.
+    pub(super) end: String,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self::parse(BStr::new(DEFAULT)).unwrap_or(Self {
+            elements: Vec::new(),
+            end: String::new(),
+        })
+    }
+}
+
+impl Format {
+    /// Reads `text`, in which `{{` and `}}` are braces.
+    ///
+    /// # Errors
+    /// The name of an element that does not exist.
+    pub(super) fn parse(text: &BStr) -> Result<Self, String> {
+        let text = text.to_str_lossy();
+        let mut elements = Vec::new();
+        let mut before = String::new();
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let is_doubled = letters.peek() == Some(&letter);
+            match letter {
+                '{' | '}' if is_doubled => {
+                    letters.next();
+                    before.push(letter);
+                }
+                '{' => {
+                    let name: String = letters.by_ref().take_while(|one| *one != '}').collect();
+                    let found = ELEMENTS.iter().find(|(known, _)| *known == name);
+                    let (_, element) = found.ok_or(name)?;
+                    elements.push((std::mem::take(&mut before), *element));
+                }
+                other => before.push(other),
+            }
+        }
+        Ok(Self {
+            elements,
+            end: before,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_stand_in_text() {
+        let format = Format::parse("a{{{where}}}, {push}!".into()).unwrap();
+        let elements = [
+            ("a{".to_owned(), Element::Where),
+            ("}, ".to_owned(), Element::Push),
+        ];
+        assert_eq!(format.elements, elements);
+        assert_eq!(format.end, "!");
+        assert_eq!(Format::parse("{nope}".into()), Err("nope".to_owned()));
+        assert_eq!(Format::parse("{where".into()).unwrap().elements.len(), 1);
+        assert_eq!(Format::parse("".into()).unwrap().elements, []);
+        assert_eq!(Format::default().elements.len(), 9);
+    }
+}

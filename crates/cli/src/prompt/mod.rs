@@ -1,0 +1,220 @@
+//! `vigil prompt`: the state of a working copy as a segment of a prompt; and the same for shells that have Vigil's scripts, behind
+//! each answer of their gitstatusd.
+//!
+//! All that a prompt shows is decided here, for all shells: what, in which order, with which colours, and how it is written so
+//! that neither shell nor terminal take a name for anything else.
+
+mod answer;
+mod escape;
+mod format;
+mod segment;
+mod settings;
+mod visible;
+
+use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_daemon::gitstatusd::{self, Drawer, Options};
+use vigil_git::environment::Environment;
+
+use crate::command::Command;
+use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage, with_usage};
+use crate::reply::{Reply, bytes};
+use crate::say::say;
+
+use answer::Answer;
+use escape::{Painter, Shell};
+use format::Format;
+use segment::Drawn;
+use settings::Settings;
+
+#[derive(Clone, Copy)]
+enum Key {
+    Shell,
+    Format,
+    Color,
+}
+
+const TABLE: Table<Key> = Table {
+    synopsis: "vigil prompt [--shell=<shell>] [--format=<format>] [--color=<when>]",
+    headings: &[],
+    entries: &[
+        Entry {
+            argument: Argument::Required("shell"),
+            value: Value::Words(&["zsh", "bash", "fish", "tmux", "none"]),
+            ..Entry::flag(
+                Key::Shell,
+                "shell",
+                "escape for the prompt of zsh, bash, fish or tmux; none is the default",
+            )
+        },
+        Entry {
+            argument: Argument::Required("format"),
+            ..Entry::flag(
+                Key::Format,
+                "format",
+                "text with elements like {where} in it",
+            )
+        },
+        Entry {
+            argument: Argument::Required("when"),
+            value: Value::Words(&["always", "never", "auto"]),
+            ..Entry::flag(Key::Color, "color", "use color: always, never or auto")
+        },
+    ],
+};
+
+/// What is said of it.
+pub(crate) const COMMAND: Command = Command {
+    name: "prompt",
+    summary: "Show the state as a segment of a prompt",
+    options: &TABLE,
+    arguments: None,
+    subcommands: &[],
+    prose: include_str!("../../pages/prompt.txt"),
+};
+
+/// Whether there is colour.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Never,
+    /// For a shell, and for a terminal.
+    Auto,
+}
+
+/// Runs the command with what follows its name on the command line, and returns the exit code.
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
+    let (painter, settings) = match prepare(arguments, environment) {
+        Ok(prepared) => prepared,
+        Err(reply) => return say(&reply),
+    };
+    let Some((place, directory)) = place(environment) else {
+        return 0;
+    };
+    let everything = Options {
+        staged_max: usize::MAX,
+        unstaged_max: usize::MAX,
+        conflicted_max: usize::MAX,
+        untracked_max: usize::MAX,
+        threads: usize::MAX,
+        ..Options::default()
+    };
+    let answered = gitstatusd::answer(&everything, environment.clone(), place.as_ref(), false);
+    let answer = Answer::of_record(&answered.record);
+    let mut line = segment::draw(answer.as_ref(), directory.as_ref(), &settings, &painter)
+        .fresh
+        .text;
+    if !line.is_empty() {
+        line.push('\n');
+    }
+    let code = say(&Reply::printed(line, 0));
+    answered.save();
+    code
+}
+
+fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter, Settings), Reply> {
+    if arguments == ["--help"] {
+        return Err(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+    }
+    let mut settings = Settings::of(environment);
+    let (mut shell, mut when) = (Shell::None, When::Auto);
+    let others = parse(&TABLE, arguments, |key, given| {
+        match (key, given) {
+            (Key::Shell, Given::With(name)) => {
+                let complaint = || Reply::fatal(bytes!["unknown shell '", name, "'"]);
+                shell = Shell::by_name(name).ok_or_else(complaint)?;
+            }
+            (Key::Shell, _) => shell = Shell::None,
+            (Key::Format, Given::With(text)) => {
+                settings.format = Format::parse(text).map_err(|unknown| {
+                    Reply::fatal(format!("unknown element '{{{unknown}}}' in the format"))
+                })?;
+            }
+            (Key::Format, _) => settings.format = Format::default(),
+            (Key::Color, Given::With(name)) => {
+                when = match name.as_bytes() {
+                    b"always" => When::Always,
+                    b"never" => When::Never,
+                    b"auto" => When::Auto,
+                    _ => {
+                        let text: &[u8] =
+                            b"option `color' expects \"always\", \"auto\", or \"never\"";
+                        return Err(Reply::usage_error(text));
+                    }
+                };
+            }
+            (Key::Color, Given::Negated) => when = When::Never,
+            (Key::Color, Given::Bare) => when = When::Always,
+        }
+        Ok(())
+    })?;
+    if !others.is_empty() {
+        return Err(with_usage(&TABLE, b"too many arguments"));
+    }
+    let is_shown = shell != Shell::None || std::io::stdout().is_terminal();
+    let has_color = match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => settings.has_color && is_shown,
+    };
+    Ok((Painter { shell, has_color }, settings))
+}
+
+/// Where the question is about, as gitstatusd is asked, and the directory that is shown. `None` where there is none.
+fn place(environment: &Environment) -> Option<(BString, BString)> {
+    let directory = environment.working_directory();
+    if !directory.is_absolute() {
+        return None;
+    }
+    let shown = BString::from(directory.as_os_str().as_bytes());
+    let git_dir = environment.get("GIT_DIR").filter(|dir| !dir.is_empty());
+    let place = match git_dir {
+        Some(dir) => {
+            let dir = directory.join(std::ffi::OsStr::from_bytes(dir));
+            bytes![":", dir.as_os_str().as_bytes()].into()
+        }
+        None => shown.clone(),
+    };
+    Some((place, shown))
+}
+
+/// What draws behind each answer for a shell's script, as `environment` says; `None` for a shell that has none.
+pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> {
+    let shell = Shell::by_name(shell).filter(|shell| shell.has_script())?;
+    let settings = Settings::of(environment);
+    let painter = Painter {
+        shell,
+        has_color: settings.has_color,
+    };
+    Some(Box::new(move |directory, mut record| {
+        let answer = Answer::of_record(&record);
+        let drawn = segment::draw(answer.as_ref(), directory, &settings, &painter);
+        append(&mut record, &drawn);
+        record
+    }))
+}
+
+/// Adds the fields of what is drawn to a record, before its end.
+fn append(record: &mut Vec<u8>, drawn: &Drawn) {
+    let Drawn {
+        fresh,
+        stale,
+        directory,
+    } = drawn;
+    let end = record.pop();
+    let columns = [fresh.columns, directory.columns].map(|columns| columns.to_string());
+    let [fresh_columns, directory_columns] = &columns;
+    for field in [
+        &fresh.text,
+        fresh_columns,
+        &stale.text,
+        &directory.text,
+        directory_columns,
+    ] {
+        record.push(answer::FIELD_SEPARATOR);
+        record.extend_from_slice(field.as_bytes());
+    }
+    record.extend(end);
+}

@@ -1,0 +1,196 @@
+//! What the user wants a prompt to look like: variables whose names begin with `VIGIL_PROMPT_` (docs/prompt.md has a table).
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_git::environment::Environment;
+
+use super::escape::Color;
+use super::format::Format;
+use super::visible::{Charset, visible};
+
+/// Colours by what they are for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Colors {
+    pub(super) clean: Color,
+    pub(super) modified: Color,
+    pub(super) untracked: Color,
+    pub(super) conflicted: Color,
+    pub(super) directory: Color,
+    /// Of all of it, while a newer answer is waited for.
+    pub(super) stale: Color,
+}
+
+/// What stands before numbers and names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Symbols {
+    pub(super) tag: String,
+    pub(super) commit: String,
+    pub(super) remote: String,
+    pub(super) behind: String,
+    pub(super) ahead: String,
+    pub(super) push_behind: String,
+    pub(super) push_ahead: String,
+    pub(super) stashes: String,
+    pub(super) conflicted: String,
+    pub(super) staged: String,
+    pub(super) unstaged: String,
+    pub(super) untracked: String,
+    /// For what was cut out.
+    pub(super) ellipsis: String,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) format: Format,
+    pub(super) colors: Colors,
+    pub(super) symbols: Symbols,
+    /// How long a branch, tag or summary may be until it is cut; 0 for never. In columns.
+    pub(super) name_columns: usize,
+    /// The same of the directory.
+    pub(super) directory_columns: usize,
+    /// Whether there is colour, where nothing else is said.
+    pub(super) has_color: bool,
+    pub(super) charset: Charset,
+    /// What is shown as `~`.
+    pub(super) home: Option<BString>,
+}
+
+const NAME_COLUMNS: usize = 32;
+const DIRECTORY_COLUMNS: usize = 60;
+
+impl Settings {
+    /// What `environment` says. What it says that cannot be, counts as not said.
+    pub(super) fn of(environment: &Environment) -> Self {
+        let charset = charset(environment);
+        let color = |name: &str, default: u8| {
+            let said = said(environment, &format!("COLOR_{name}"));
+            let color = said.and_then(|value| Color::parse(value.to_str().ok()?));
+            color.unwrap_or(Color::Index(default))
+        };
+        let symbol = |name: &str, default: &str, plain: &str| match (
+            said(environment, &format!("SYMBOL_{name}")),
+            charset,
+        ) {
+            (Some(value), _) => visible(value, charset),
+            (None, Charset::Unicode) => default.to_owned(),
+            (None, Charset::Ascii) => plain.to_owned(),
+        };
+        let number = |name: &str, default: usize| {
+            let said = said(environment, name);
+            let number = said.and_then(|value| value.to_str().ok()?.parse().ok());
+            number.unwrap_or(default)
+        };
+        let format = said(environment, "FORMAT").and_then(|text| Format::parse(text).ok());
+        let home = environment
+            .get("HOME")
+            .map(|home| home.trim_end_with(|c| c == '/'));
+        Self {
+            format: format.unwrap_or_default(),
+            colors: Colors {
+                clean: color("CLEAN", 76),
+                modified: color("MODIFIED", 178),
+                untracked: color("UNTRACKED", 39),
+                conflicted: color("CONFLICTED", 196),
+                directory: color("DIRECTORY", 39),
+                stale: color("STALE", 244),
+            },
+            symbols: Symbols {
+                tag: symbol("TAG", "#", "#"),
+                commit: symbol("COMMIT", "@", "@"),
+                remote: symbol("REMOTE", ":", ":"),
+                behind: symbol("BEHIND", "⇣", "<"),
+                ahead: symbol("AHEAD", "⇡", ">"),
+                push_behind: symbol("PUSH_BEHIND", "⇠", "<<"),
+                push_ahead: symbol("PUSH_AHEAD", "⇢", ">>"),
+                stashes: symbol("STASHES", "*", "*"),
+                conflicted: symbol("CONFLICTED", "~", "~"),
+                staged: symbol("STAGED", "+", "+"),
+                unstaged: symbol("UNSTAGED", "!", "!"),
+                untracked: symbol("UNTRACKED", "?", "?"),
+                ellipsis: symbol("ELLIPSIS", "…", ".."),
+            },
+            name_columns: number("NAME_COLUMNS", NAME_COLUMNS),
+            directory_columns: number("DIRECTORY_COLUMNS", DIRECTORY_COLUMNS),
+            has_color: has_color(environment),
+            charset,
+            home: home
+                .filter(|home| home.starts_with(b"/"))
+                .map(BString::from),
+        }
+    }
+}
+
+fn said<'e>(environment: &'e Environment, name: &str) -> Option<&'e BStr> {
+    environment.get(&format!("VIGIL_PROMPT_{name}"))
+}
+
+/// Whether there is no wish to have none (no-color.org), and a terminal that has some.
+fn has_color(environment: &Environment) -> bool {
+    let is_refused = environment
+        .get("NO_COLOR")
+        .is_some_and(|value| !value.is_empty());
+    !is_refused && environment.get("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// The characters of the locale (locale(7)): where nothing is said, that is C.
+fn charset(environment: &Environment) -> Charset {
+    let mut said = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| environment.get(name))
+        .filter(|value| !value.is_empty());
+    let locale = said.next().unwrap_or_default().to_ascii_lowercase();
+    match locale.contains_str("utf-8") || locale.contains_str("utf8") {
+        true => Charset::Unicode,
+        false => Charset::Ascii,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        let variables = variables
+            .iter()
+            .map(|&(name, value)| (name.into(), value.into()));
+        Settings::of(&Environment::new(variables, "/"))
+    }
+
+    #[test]
+    fn variables_say_what_it_looks_like() {
+        let settings = settings(&[
+            ("HOME", "/home/me/"),
+            ("LANG", "de_DE.UTF-8"),
+            ("VIGIL_PROMPT_COLOR_CLEAN", "green"),
+            ("VIGIL_PROMPT_COLOR_MODIFIED", "no such colour"),
+            ("VIGIL_PROMPT_SYMBOL_STAGED", "\x1b●"),
+            ("VIGIL_PROMPT_NAME_COLUMNS", "0"),
+            ("VIGIL_PROMPT_DIRECTORY_COLUMNS", "many"),
+            ("VIGIL_PROMPT_FORMAT", "{branch}"),
+        ]);
+        assert_eq!(settings.colors.clean, Color::Index(2));
+        assert_eq!(settings.colors.modified, Color::Index(178));
+        assert_eq!(settings.symbols.staged, "?●");
+        assert_eq!(settings.name_columns, 0);
+        assert_eq!(settings.directory_columns, DIRECTORY_COLUMNS);
+        assert_eq!(settings.format.elements.len(), 1);
+        assert_eq!(settings.home, Some("/home/me".into()));
+        assert!(settings.has_color);
+    }
+
+    #[test]
+    fn a_locale_without_unicode_has_plain_symbols() {
+        assert_eq!(settings(&[]).symbols.ahead, ">");
+        let c = settings(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]);
+        assert_eq!(c.symbols.ellipsis, "..");
+        let utf = settings(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]);
+        assert_eq!(utf.symbols.ahead, "⇡");
+    }
+
+    #[test]
+    fn colour_can_be_refused() {
+        assert!(!settings(&[("NO_COLOR", "1")]).has_color);
+        assert!(settings(&[("NO_COLOR", "")]).has_color);
+        assert!(!settings(&[("TERM", "dumb")]).has_color);
+    }
+}

@@ -1,0 +1,203 @@
+//! The functions of gitstatus's plugins, in all shells.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Stdio;
+
+use vigil_testkit::sandbox::Sandbox;
+
+use crate::shell::{SHELLS, Shell, VIGIL, plugin_scripts, run};
+
+/// The variables of an answer, each with the number of its field.
+const VARIABLES: [(&str, usize); 27] = [
+    ("WORKDIR", 3),
+    ("COMMIT", 4),
+    ("LOCAL_BRANCH", 5),
+    ("REMOTE_BRANCH", 6),
+    ("REMOTE_NAME", 7),
+    ("REMOTE_URL", 8),
+    ("ACTION", 9),
+    ("INDEX_SIZE", 10),
+    ("NUM_STAGED", 11),
+    ("NUM_UNSTAGED", 12),
+    ("NUM_CONFLICTED", 13),
+    ("NUM_UNTRACKED", 14),
+    ("COMMITS_AHEAD", 15),
+    ("COMMITS_BEHIND", 16),
+    ("STASHES", 17),
+    ("TAG", 18),
+    ("NUM_UNSTAGED_DELETED", 19),
+    ("NUM_STAGED_NEW", 20),
+    ("NUM_STAGED_DELETED", 21),
+    ("PUSH_REMOTE_NAME", 22),
+    ("PUSH_REMOTE_URL", 23),
+    ("PUSH_COMMITS_AHEAD", 24),
+    ("PUSH_COMMITS_BEHIND", 25),
+    ("NUM_SKIP_WORKTREE", 26),
+    ("NUM_ASSUME_UNCHANGED", 27),
+    ("COMMIT_ENCODING", 28),
+    ("COMMIT_SUMMARY", 29),
+];
+
+/// What a shell has to set for the directory `state`, as the program says it.
+fn expected(sandbox: &Sandbox, state: &str) -> BTreeMap<String, String> {
+    let mut command = sandbox.isolated(VIGIL, b"");
+    let ask = format!("--ask={}/{state}", sandbox.root().display());
+    command.args(["gitstatusd", "-s-1", "-u-1", "-c-1", "-d-1", &ask]);
+    let said = command.output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    // The first field is the id, which there is none of.
+    let fields: Vec<&str> = said.lines().collect();
+    let mut all = BTreeMap::new();
+    let mut set = |name: &str, value: &str| {
+        all.insert(format!("VCS_STATUS_{name}"), value.to_owned());
+    };
+    if fields[0] != "1" {
+        set("RESULT", "norepo-sync");
+        return all;
+    }
+    set("RESULT", "ok-sync");
+    for (name, number) in VARIABLES {
+        let value = fields[number - 2];
+        set(name, value);
+        if let Some(kind) = name.strip_prefix("NUM_") {
+            if ["STAGED", "UNSTAGED", "CONFLICTED", "UNTRACKED"].contains(&kind) {
+                let has = if value == "0" { "0" } else { "1" };
+                set(&format!("HAS_{kind}"), has);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_shell_sets_what_the_program_says_in_every_state() {
+    let sandbox = Sandbox::empty();
+    let scripts = plugin_scripts();
+    let root = sandbox.root();
+    let mut make = sandbox.isolated("sh", b"");
+    make.args(["-c", ". \"$0\"/states"])
+        .arg(&scripts)
+        .env("root", root)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    assert!(make.status().unwrap().success());
+    let table = fs::read_to_string(root.join("table")).unwrap();
+    let states: Vec<&str> = table
+        .lines()
+        .map(|line| line.split('|').next().unwrap())
+        .collect();
+    assert!(states.len() >= 20, "{states:?}");
+    for shell in SHELLS {
+        let name = shell.name();
+        let (scripts, root) = (scripts.display(), root.display());
+        let file = format!("'{scripts}/variables.{name}' '{VIGIL}' '{root}' \"$OUT\"");
+        let text = match shell {
+            Shell::Fish => format!("source {file}\n"),
+            _ => format!(". {file}\n"),
+        };
+        let written = run(&sandbox, shell, &text);
+        let mut by_state: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
+        for line in written.lines() {
+            let (state, variable) = line.split_once('|').unwrap();
+            let (name, value) = variable.split_once('=').unwrap();
+            let variables = by_state.entry(state).or_default();
+            variables.insert(name.to_owned(), value.to_owned());
+        }
+        for state in &states {
+            let want = expected(&sandbox, state);
+            assert_eq!(by_state.get(state), Some(&want), "{name}: {state}");
+        }
+    }
+}
+
+/// Writes `words` to the file, and the exit code of what was done last.
+fn tell(shell: Shell, words: &str) -> String {
+    format!("echo {words} {} >>\"$OUT\"\n", shell.status())
+}
+
+#[test]
+fn exit_codes_are_those_of_the_plugins() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.write("new", "");
+        let call = |name, options| shell.call(name, options) + " 2>/dev/null\n";
+        let mut text = shell.line("");
+        for (word, what) in [
+            ("check-before", call("check", "")),
+            ("query-before", call("query", "")),
+            ("stop-before", call("stop", "")),
+            ("bad-option", call("start", "-x")),
+            ("bad-number", call("start", "-s x")),
+            ("start", shell.start()),
+            ("start-again", shell.start()),
+            ("check", call("check", "")),
+            ("query", call("query", "-d work")),
+            ("query-bad-option", call("query", "-x")),
+            ("query-bad-time", call("query", "-t x")),
+            ("query-no-index", call("query", "-p -d work")),
+        ] {
+            text += &what;
+            text += &tell(shell, word);
+        }
+        text += "echo untracked $VCS_STATUS_NUM_UNTRACKED >>\"$OUT\"\n";
+        text += &call("query", "-d home -t 30");
+        text += &tell(
+            shell,
+            "elsewhere $VCS_STATUS_RESULT \"<$VCS_STATUS_COMMIT_SUMMARY>\"",
+        );
+        text += &call("stop", "");
+        text += &tell(shell, "stop");
+        text += &call("check", "");
+        text += &tell(shell, "check-after");
+        text += "exit\n";
+        let written = run(&sandbox, shell, &text);
+        let want = "check-before 1\nquery-before 1\nstop-before 0\nbad-option 1\nbad-number 1\n\
+                    start 0\nstart-again 0\ncheck 0\nquery 0\nquery-bad-option 1\nquery-bad-time 1\n\
+                    query-no-index 0\nuntracked 0\nelsewhere norepo-sync <> 0\nstop 0\ncheck-after 1\n";
+        assert_eq!(written, want, "{shell:?}");
+    }
+}
+
+#[test]
+fn zsh_hears_of_what_takes_longer() {
+    let sandbox = Sandbox::new();
+    sandbox.write("new", "");
+    let shell = Shell::Zsh;
+    let text = shell.line("")
+        + &shell.start()
+        + "late() { print -r -- late $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED $1 >>$OUT }\n\
+           gitstatus_query -d work -t 0 T; print -r -- none $VCS_STATUS_RESULT $? >>$OUT\n\
+           gitstatus_process_results T\n\
+           print -r -- nobody $VCS_STATUS_RESULT >>$OUT\n\
+           gitstatus_query -d work -t 0 -c 'late \"a b\"' T\n\
+           print -r -- first $VCS_STATUS_RESULT \"<$VCS_STATUS_COMMIT>\" $? >>$OUT\n\
+           gitstatus_query -d work T; print -r -- second $VCS_STATUS_RESULT $? >>$OUT\n\
+           gitstatus_query -d home -t 0 -c late T\n\
+           gitstatus_process_results -t 30 T; print -r -- done $VCS_STATUS_RESULT $? >>$OUT\n\
+           gitstatus_process_results T; print -r -- nothing $? >>$OUT\n\
+           exit\n";
+    let written = run(&sandbox, shell, &text);
+    let want = "none tout 1\nnobody ok-async\nfirst tout <> 0\nlate ok-async 1 a b\nsecond ok-sync 0\n\
+                late norepo-async\ndone norepo-async 0\nnothing 0\n";
+    assert_eq!(written, want);
+}
+
+#[test]
+fn an_index_that_is_too_large_has_unknown_changes() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new().with_five_commits();
+        let mut text = shell.line("");
+        for most in ["4", "5"] {
+            text += &shell.call("start", &format!("-m {most}"));
+            text += "\n";
+            text += &shell.call("query", "-d work");
+            text += "\necho $VCS_STATUS_HAS_UNSTAGED $VCS_STATUS_HAS_CONFLICTED \
+                     $VCS_STATUS_HAS_UNTRACKED $VCS_STATUS_HAS_STAGED >>\"$OUT\"\n";
+            text += &shell.call("stop", "");
+            text += "\n";
+        }
+        let written = run(&sandbox, shell, &(text + "exit\n"));
+        assert_eq!(written, "-1 -1 -1 0\n0 0 0 0\n", "{shell:?}");
+    }
+}

@@ -1,0 +1,232 @@
+//! Shells on terminals.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vigil_testkit::sandbox::Sandbox;
+
+pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// After this a shell is taken for hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shell {
+    Zsh,
+    Bash,
+    Fish,
+}
+
+pub(crate) const SHELLS: [Shell; 3] = [Shell::Zsh, Shell::Bash, Shell::Fish];
+
+impl Shell {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Zsh => "zsh",
+            Self::Bash => "bash",
+            Self::Fish => "fish",
+        }
+    }
+
+    /// The line of an rc file; `options` are those of `vigil init`.
+    pub(crate) fn line(self, options: &str) -> String {
+        let name = self.name();
+        match self {
+            Self::Fish => format!("'{VIGIL}' init {options} {name} | source\n"),
+            _ => format!("eval \"$('{VIGIL}' init {options} {name})\"\n"),
+        }
+    }
+
+    /// The name of the first process of the functions, as a variable.
+    pub(crate) fn pid_variable(self) -> &'static str {
+        match self {
+            Self::Zsh => "$GITSTATUS_DAEMON_PID_T",
+            _ => "$GITSTATUS_DAEMON_PID",
+        }
+    }
+
+    /// A call of the function `gitstatus_NAME`: in zsh with a name for the process, which the others do not have.
+    pub(crate) fn call(self, name: &str, options: &str) -> String {
+        match self {
+            Self::Zsh => format!("gitstatus_{name} {options} T"),
+            _ => format!("gitstatus_{name} {options}"),
+        }
+    }
+
+    /// The start with all counted.
+    pub(crate) fn start(self) -> String {
+        self.call("start", "-s -1 -u -1 -c -1 -d -1") + "\n"
+    }
+
+    /// The exit code of the last command, as a variable.
+    pub(crate) fn status(self) -> &'static str {
+        match self {
+            Self::Fish => "$status",
+            _ => "$?",
+        }
+    }
+}
+
+/// A command in the sandbox, with a terminal's type.
+fn on_a_terminal(sandbox: &Sandbox, command: &str) -> Command {
+    let mut script = sandbox.isolated("script", b"");
+    script
+        .args(["-qec", command, "/dev/null"])
+        .env("TERM", "xterm-256color")
+        .env("XDG_RUNTIME_DIR", sandbox.root())
+        .env("OUT", sandbox.root().join("out"))
+        .current_dir(sandbox.root());
+    script
+}
+
+/// Has an interactive shell run `text`, with `line` before it, on a terminal; returns what it wrote to the file `$OUT`. Nothing
+/// may be left of it: no process that had this sandbox for its own.
+pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
+    let file = sandbox.root().join(format!("script.{}", shell.name()));
+    let out = sandbox.root().join("out");
+    fs::write(&out, "").unwrap();
+    fs::write(&file, text).unwrap();
+    let file = file.display();
+    let command = match shell {
+        Shell::Zsh => format!("zsh -f -i '{file}'"),
+        Shell::Bash => format!("bash --norc --noprofile -i '{file}'"),
+        Shell::Fish => format!("fish --no-config -i '{file}'"),
+    };
+    let mut command = on_a_terminal(sandbox, &command);
+    let shown = command.stdin(Stdio::null()).output().unwrap();
+    let written = fs::read(&out).unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let written = String::from_utf8_lossy(&written).into_owned();
+    assert!(!written.is_empty(), "{shell:?} wrote nothing: {shown}");
+    written
+}
+
+/// The processes of the program whose parent is, by their options, `pid`.
+pub(crate) fn served_by(pid: u32) -> Vec<u32> {
+    let option = format!("--parent-pid={pid}\0");
+    let is_one = |entry: &fs::DirEntry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&option)
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten().filter(is_one);
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Waits until `condition` holds.
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// An interactive shell with an rc file.
+pub(crate) struct Session {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    /// What the terminal got and nobody waited for yet.
+    seen: Vec<u8>,
+}
+
+impl Session {
+    pub(crate) fn start(sandbox: &Sandbox, shell: Shell, rc: &str) -> Self {
+        let folder = sandbox.root().join(format!("rc.{}", shell.name()));
+        fs::create_dir_all(folder.join("fish")).unwrap();
+        let file = match shell {
+            Shell::Zsh => ".zshrc",
+            Shell::Bash => "bashrc",
+            Shell::Fish => "fish/config.fish",
+        };
+        fs::write(folder.join(file), rc).unwrap();
+        let place = folder.display();
+        let command = match shell {
+            Shell::Zsh => "exec zsh -d -i".to_owned(),
+            Shell::Bash => format!("exec bash --rcfile '{place}/bashrc' -i"),
+            Shell::Fish => "exec fish -i".to_owned(),
+        };
+        let mut command = on_a_terminal(sandbox, &command);
+        if shell == Shell::Fish {
+            command.env("XDG_CONFIG_HOME", &folder);
+        }
+        let mut child = command
+            .env("ZDOTDIR", &folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            input: child.stdin.take(),
+            output: child.stdout.take().unwrap(),
+            child,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Types a line.
+    pub(crate) fn send(&mut self, line: &str) {
+        self.type_in(&format!("{line}\r"));
+    }
+
+    /// Presses keys.
+    pub(crate) fn type_in(&mut self, keys: &str) {
+        let input = self.input.as_mut().unwrap();
+        input.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until the terminal has `text`, and returns all up to its end.
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let found = self
+                .seen
+                .windows(text.len())
+                .position(|window| window == text.as_bytes());
+            if let Some(at) = found {
+                let rest = self.seen.split_off(at + text.len());
+                let seen = std::mem::replace(&mut self.seen, rest);
+                return String::from_utf8_lossy(&seen).into_owned();
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).unwrap();
+            let mut waiting = [PollFd::new(&self.output, PollFlags::IN)];
+            let ready = poll(&mut waiting, Some(&left)).unwrap();
+            let shown = String::from_utf8_lossy(&self.seen);
+            assert_ne!(ready, 0, "waited for {text:?} in vain: {shown:?}");
+            let mut buffer = [0; 4096];
+            let len = self.output.read(&mut buffer).unwrap();
+            assert!(len > 0, "it ended without {text:?}: {shown:?}");
+            self.seen.extend_from_slice(&buffer[..len]);
+        }
+    }
+
+    /// Waits for its end, and returns what it showed last.
+    pub(crate) fn end(mut self) -> String {
+        drop(self.input.take());
+        let mut rest = std::mem::take(&mut self.seen);
+        // A terminal that is gone may be an error.
+        let _ = self.output.read_to_end(&mut rest);
+        self.child.wait().unwrap();
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Gone already, as a rule.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where the scripts are that drive the unmodified plugins, too.
+pub(crate) fn plugin_scripts() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/plugins")
+}

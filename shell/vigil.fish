@@ -1,0 +1,289 @@
+# Vigil for fish: the functions of gitstatus's bash plugin, answered by Vigil. `vigil init fish` prints this.
+#
+# fish cannot keep a process's ends open: so each question is a short process, which asks the user's daemon.
+
+# gitstatus's plugins define nothing for scripts either.
+if status is-interactive
+
+    set -g __vigil_program @program@
+
+    # Usage: gitstatus_start [-t FLOAT] [-s|-u|-c|-d|-m|-r INT] [-e] [-U] [-W] [-D]
+    function gitstatus_start
+        argparse -n gitstatus_start 't=' 's=' 'u=' 'c=' 'd=' 'm=' 'r=' e U W D -- $argv
+        or return 1
+        if set -q argv[1]
+            builtin echo 'usage: gitstatus_start [OPTION]...' >&2
+            return 1
+        end
+        gitstatus_check
+        and return 0
+        set -l options
+        set -q _flag_s; and set -a options -s $_flag_s
+        set -q _flag_u; and set -a options -u $_flag_u
+        set -q _flag_c; and set -a options -c $_flag_c
+        set -q _flag_d; and set -a options -d $_flag_d
+        set -q _flag_m; and set -a options -m $_flag_m
+        set -q _flag_r; and set -a options -r $_flag_r
+        set -q _flag_e; and set -a options -e
+        set -q _flag_U; and set -a options -U
+        set -q _flag_W; and set -a options -W
+        set -q _flag_D; and set -a options -D
+        # No place is asked about: this is to see whether there is an answer.
+        __vigil_run --ask= $options >/dev/null
+        if test $status -ne 0
+            builtin echo '[ERROR]: gitstatus failed to initialize.' >&2
+            return 1
+        end
+        set -g __vigil_options $options
+        set -g __vigil_index_max -1
+        set -q _flag_m; and set -g __vigil_index_max $_flag_m
+        return 0
+    end
+
+    # Usage: gitstatus_stop
+    function gitstatus_stop
+        set -e __vigil_index_max
+        set -e __vigil_options
+        return 0
+    end
+
+    # Usage: gitstatus_check
+    function gitstatus_check
+        set -q __vigil_index_max
+    end
+
+    # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
+    function gitstatus_query
+        # Where this is empty, fish takes all lines for one.
+        set -l IFS \n
+        argparse -n gitstatus_query 'd=' 'c=' 't=' p -- $argv
+        or return 1
+        if set -q argv[1]
+            builtin echo 'usage: gitstatus_query [OPTION]...' >&2
+            return 1
+        end
+        gitstatus_check
+        or return 1
+        set -l options
+        if set -q _flag_t
+            if not string match -qr '^[0-9]*\.?[0-9]+$' -- $_flag_t
+                builtin echo "gitstatus_query: invalid -t argument: $_flag_t" >&2
+                return 1
+            end
+            set -a options --within-ms=(builtin math -s0 "$_flag_t * 1000")
+        end
+        set -q _flag_p; and set -a options --skip-index
+        set -l place (__vigil_place $_flag_d)
+        or return 1
+        set -l fields (__vigil_ask $place $options)
+        or return 1
+        __vigil_set $fields
+    end
+
+    # Prints where a question about the directory $argv[1] goes.
+    function __vigil_place
+        set -l here (builtin pwd)
+        if test -n "$GIT_DIR"
+            string match -q '/*' -- $GIT_DIR
+            and builtin printf '%s\n' ":$GIT_DIR"
+            or builtin printf '%s\n' ":$here/$GIT_DIR"
+        else if not set -q argv[1]
+            builtin printf '%s\n' $here
+        else
+            string match -q '/*' -- $argv[1]
+            and builtin printf '%s\n' $argv[1]
+            or builtin printf '%s\n' $here/$argv[1]
+        end
+    end
+
+    # Asks about the place $argv[1] with the options that follow, and prints the fields of the answer.
+    function __vigil_ask
+        set -l IFS \n
+        for name in (set -n | string match -r '^(?:VIGIL_PROMPT_.*|NO_COLOR)$')
+            set -lx $name $$name
+        end
+        __vigil_run $__vigil_options --prompt-for=fish --ask=$argv[1] $argv[2..] 2>/dev/null
+    end
+
+    # What is not there is not even tried: fish would say so.
+    function __vigil_run
+        test -x $__vigil_program
+        and $__vigil_program gitstatusd $argv </dev/null
+    end
+
+    # Sets what the fields of an answer say.
+    function __vigil_set
+        set -l IFS \n
+        if test "$argv[1]" != 1
+            for name in (set -n | string match 'VCS_STATUS_*')
+                set -eg $name
+            end
+            set -g VCS_STATUS_RESULT norepo-sync
+            set -g __vigil_drawn $argv[2..6]
+            return 0
+        end
+        set -g VCS_STATUS_RESULT ok-sync
+        set -g VCS_STATUS_WORKDIR $argv[2]
+        set -g VCS_STATUS_COMMIT $argv[3]
+        set -g VCS_STATUS_LOCAL_BRANCH $argv[4]
+        set -g VCS_STATUS_REMOTE_BRANCH $argv[5]
+        set -g VCS_STATUS_REMOTE_NAME $argv[6]
+        set -g VCS_STATUS_REMOTE_URL $argv[7]
+        set -g VCS_STATUS_ACTION $argv[8]
+        set -g VCS_STATUS_INDEX_SIZE $argv[9]
+        set -g VCS_STATUS_NUM_STAGED $argv[10]
+        set -g VCS_STATUS_NUM_UNSTAGED $argv[11]
+        set -g VCS_STATUS_NUM_CONFLICTED $argv[12]
+        set -g VCS_STATUS_NUM_UNTRACKED $argv[13]
+        set -g VCS_STATUS_COMMITS_AHEAD $argv[14]
+        set -g VCS_STATUS_COMMITS_BEHIND $argv[15]
+        set -g VCS_STATUS_STASHES $argv[16]
+        set -g VCS_STATUS_TAG $argv[17]
+        set -g VCS_STATUS_NUM_UNSTAGED_DELETED $argv[18]
+        set -g VCS_STATUS_NUM_STAGED_NEW $argv[19]
+        set -g VCS_STATUS_NUM_STAGED_DELETED $argv[20]
+        set -g VCS_STATUS_PUSH_REMOTE_NAME $argv[21]
+        set -g VCS_STATUS_PUSH_REMOTE_URL $argv[22]
+        set -g VCS_STATUS_PUSH_COMMITS_AHEAD $argv[23]
+        set -g VCS_STATUS_PUSH_COMMITS_BEHIND $argv[24]
+        set -g VCS_STATUS_NUM_SKIP_WORKTREE $argv[25]
+        set -g VCS_STATUS_NUM_ASSUME_UNCHANGED $argv[26]
+        set -g VCS_STATUS_COMMIT_ENCODING $argv[27]
+        set -g VCS_STATUS_COMMIT_SUMMARY $argv[28]
+        set -g __vigil_drawn $argv[29..33]
+        set -g VCS_STATUS_HAS_STAGED (test $argv[10] -gt 0; and builtin echo 1; or builtin echo 0)
+        if test $__vigil_index_max -ge 0 -a $argv[9] -gt $__vigil_index_max
+            set -g VCS_STATUS_HAS_UNSTAGED -1
+            set -g VCS_STATUS_HAS_CONFLICTED -1
+            set -g VCS_STATUS_HAS_UNTRACKED -1
+        else
+            set -g VCS_STATUS_HAS_UNSTAGED (test $argv[11] -gt 0; and builtin echo 1; or builtin echo 0)
+            set -g VCS_STATUS_HAS_CONFLICTED (test $argv[12] -gt 0; and builtin echo 1; or builtin echo 0)
+            set -g VCS_STATUS_HAS_UNTRACKED (test $argv[13] -gt 0; and builtin echo 1; or builtin echo 0)
+        end
+    end
+
+end
+
+# --prompt
+if status is-interactive
+
+    set -g GITSTATUS_PROMPT ''
+    set -g GITSTATUS_PROMPT_LEN 0
+    set -g __vigil_directory ''
+    set -g __vigil_last '' 0 ''
+    set -g __vigil_top ''
+    # The process that finds out what took too long, and where that is.
+    set -g __vigil_waiting 0
+    set -g __vigil_waiting_place ''
+
+    # Asks, and sets GITSTATUS_PROMPT.
+    function __vigil_prompt_update --on-event fish_prompt
+        set -l IFS \n
+        if not gitstatus_check; and not gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null
+            __vigil_prompt_show '' 0
+            return
+        end
+        set -l place (__vigil_place)
+        set -l fields
+        if test $__vigil_waiting -gt 0; and test "$__vigil_waiting_place" = "$place"
+            if set fields (__vigil_taken)
+                set -g __vigil_waiting 0
+                __vigil_prompt_fresh $fields
+                return
+            else if not test -e /proc/$__vigil_waiting
+                set -g __vigil_waiting 0
+            end
+        else
+            set -g __vigil_waiting 0
+        end
+        if test $__vigil_waiting -eq 0
+            set -l patience_ms 50
+            string match -qr '^[0-9]+$' -- "$VIGIL_PROMPT_PATIENCE_MS"
+            and set patience_ms $VIGIL_PROMPT_PATIENCE_MS
+            if set fields (__vigil_ask $place --within-ms=$patience_ms)
+                __vigil_prompt_fresh $fields
+                return
+            else if test $status -eq 75
+                __vigil_prompt_wait $place
+            end
+        end
+        # What was known last, if it is of the same working copy.
+        if test -n "$__vigil_top"; and string match -q -- (string escape --style=var -- $__vigil_top/)'*' (string escape --style=var -- $PWD/)
+            __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
+        else
+            __vigil_prompt_show '' 0
+        end
+    end
+
+    # Has a process find out about $argv[1], and the prompt drawn again once it has.
+    function __vigil_prompt_wait
+        set -l IFS \n
+        for name in (set -n | string match -r '^(?:VIGIL_PROMPT_.*|NO_COLOR)$')
+            set -lx $name $$name
+        end
+        # What fish runs in the background has to be a program.
+        $__vigil_program gitstatusd $__vigil_options --prompt-for=fish --ask=$argv[1] --leave-for=$fish_pid </dev/null >/dev/null 2>&1 &
+        set -g __vigil_waiting $last_pid
+        set -g __vigil_waiting_place $argv[1]
+        function __vigil_prompt_arrived --on-process-exit $__vigil_waiting
+            set -l IFS \n
+            functions -e __vigil_prompt_arrived
+            if test "$argv[2]" = $__vigil_waiting
+                set -g __vigil_waiting 0
+                # Where nothing was left, it is asked once more.
+                set -l fields (__vigil_taken)
+                or set fields (__vigil_ask $__vigil_waiting_place --within-ms=250)
+                and __vigil_prompt_fresh $fields
+                builtin commandline -f repaint
+            end
+        end
+    end
+
+    # Prints the fields of the answer that was left, if one was.
+    function __vigil_taken
+        __vigil_run --take-for=$fish_pid 2>/dev/null
+    end
+
+    # A command of the user is to see no job of others. Then the answer is looked for at the next prompt.
+    function __vigil_prompt_disown --on-event fish_preexec
+        test $__vigil_waiting -gt 0
+        and builtin disown $__vigil_waiting 2>/dev/null
+    end
+
+    function __vigil_prompt_fresh
+        __vigil_set $argv
+        set -g __vigil_top $VCS_STATUS_WORKDIR
+        set -g __vigil_last $__vigil_drawn
+        __vigil_prompt_show $__vigil_drawn[1] $__vigil_drawn[2] $__vigil_drawn[4]
+    end
+
+    # $argv are the segment, its width, and the directory.
+    function __vigil_prompt_show
+        set -g GITSTATUS_PROMPT $argv[1]
+        set -g GITSTATUS_PROMPT_LEN $argv[2]
+        set -g __vigil_directory $argv[3]
+        test -n "$__vigil_directory"
+        or set -g __vigil_directory (string escape --no-quoted -- $PWD)
+    end
+
+    function fish_prompt
+        set -l code $status
+        set -l plain ''
+        set -l green ''
+        set -l end ''
+        if test -z "$NO_COLOR"; and test "$TERM" != dumb
+            set plain \e'[39m'
+            set green \e'[38;5;70m'
+            set end \e'[38;5;76m'
+            test $code -eq 0
+            or set end \e'[38;5;196m'
+        end
+        set -l symbol '>'
+        fish_is_root_user
+        and set symbol '#'
+        builtin echo -s $green $USER@$hostname $plain ' ' $__vigil_directory (test -n "$GITSTATUS_PROMPT"; and builtin echo " $GITSTATUS_PROMPT")
+        builtin echo -n -s $end $symbol $plain ' '
+    end
+
+end

@@ -1,0 +1,498 @@
+# Vigil for zsh: the functions of gitstatus's plugin, answered by Vigil. `vigil init zsh` prints this.
+#
+# A process in the background answers, one for each NAME. It is no job and no child of this shell, which opens both its ends
+# in /proc. Where it has ended or is halted, a question starts another one. Nothing is waited for without end but an answer
+# of a process that works.
+
+# gitstatus's plugin defines nothing for scripts either.
+if [[ -o interactive ]] && builtin zmodload zsh/datetime zsh/system; then
+
+typeset -g _vigil_program=@program@
+# Themes that have a plugin of their own find the process by this.
+typeset -g GITSTATUS_DAEMON=${GITSTATUS_DAEMON:-$_vigil_program}
+
+# By NAME: 1 while it starts, 2 once it answers; its options; the size of an index beyond which is not looked; its process; both
+# ends; what came and is no whole answer yet.
+typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_request _vigil_response _vigil_came
+# By NAME and number: questions that wait for an answer, which of them were asked twice, and what is called with the answer.
+typeset -gA _vigil_asked _vigil_again _vigil_callback
+# By descriptor: the NAME.
+typeset -gA _vigil_name
+typeset -gi _vigil_number
+# What a prompt shows of the last answer: the segment, its width, its stale form, the directory, its width.
+typeset -ga _vigil_drawn
+
+# Whether a word is a number of seconds.
+function _vigil_is_time() {
+  builtin setopt extended_glob
+  [[ $1 == (|+|-)<->(|.<->)(|[eE](|-|+)<->) ]]
+}
+
+# Whether the arguments of the function $1 end with one NAME: what is left of them follows.
+function _vigil_has_name() {
+  builtin setopt extended_glob
+  if (( ARGC != 2 )); then
+    builtin print -ru2 -- "$1: exactly one positional argument is required"
+    builtin return 1
+  fi
+  if [[ $2 != [[:IDENT:]]## ]]; then
+    builtin print -ru2 -- "$1: invalid positional argument: $2"
+    builtin return 1
+  fi
+}
+
+# Closes both ends of NAME's process. With a second argument it is made to end, too, whatever it does.
+function _vigil_leave() {
+  local -i request=${_vigil_request[$1]:-0} response=${_vigil_response[$1]:-0}
+  if (( request > 0 )); then
+    # It is that process only if it has the other end.
+    if (( ARGC == 2 )) && [[ /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$request ]]; then
+      builtin kill -KILL $_vigil_pid[$1] 2>/dev/null
+    fi
+    builtin exec {request}>&-
+  fi
+  if (( response > 0 )); then
+    builtin zle -F $response 2>/dev/null
+    builtin unset "_vigil_name[$response]"
+    builtin exec {response}<&-
+  fi
+  _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_came[$1]=
+}
+
+# Starts NAME's process in the place of the one that may be there.
+function _vigil_launch() {
+  _vigil_leave $1 now
+  local -i shell=$sysparams[pid] request response
+  local pid=$(
+    typeset -gx -m 'VIGIL_PROMPT_*' 'NO_COLOR' 'LC_*' 'LANG'
+    $_vigil_program gitstatusd --background --parent-pid=$shell --prompt-for=zsh ${(s: :)_vigil_options[$1]}
+  )
+  [[ $pid == <1-> ]] || builtin return
+  {
+    builtin sysopen -rw -o cloexec,nonblock -u request /proc/$pid/fd/0 || builtin return
+    if ! builtin sysopen -r -o cloexec -u response /proc/$pid/fd/1; then
+      builtin exec {request}>&-
+      builtin return 1
+    fi
+    builtin zle -F $response _vigil_heard
+  } 2>/dev/null
+  _vigil_pid[$1]=$pid _vigil_request[$1]=$request _vigil_response[$1]=$response _vigil_came[$1]=
+  _vigil_name[$response]=$1
+  typeset -gi GITSTATUS_DAEMON_PID_$1=$pid
+}
+
+# Whether NAME's process is there and not halted.
+function _vigil_works() {
+  [[ -n $_vigil_pid[$1] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$_vigil_request[$1] ]] || builtin return
+  local stat=$(</proc/$_vigil_pid[$1]/stat) 2>/dev/null
+  [[ ${stat##*\) } != [tT]* ]]
+}
+
+# Starts NAME's process anew, and asks it what the last one was asked in vain: once more, and no more.
+function _vigil_heal() {
+  local key
+  _vigil_launch $1 2>/dev/null || builtin return
+  for key in ${(k)_vigil_asked}; do
+    [[ $key == $1.* ]] || continue
+    if [[ -n ${_vigil_again[$key]} ]]; then
+      _vigil_forget $key
+    else
+      _vigil_again[$key]=1
+      _vigil_send $1 $_vigil_asked[$key] || _vigil_forget $key
+    fi
+  done
+}
+
+function _vigil_forget() {
+  builtin unset "_vigil_asked[$1]" "_vigil_again[$1]" "_vigil_callback[$1]"
+}
+
+# Writes to NAME's process, which does not block: a pipe that is full fails.
+function _vigil_send() {
+  builtin syswrite -o $_vigil_request[$1] -- $2 2>/dev/null
+}
+
+# Waits until a whole record came from NAME's process: at most until $EPOCHREALTIME is $2, or, if that is negative, as long as it
+# works. Returns 1 if the time is over, and 2 if nothing will come.
+function _vigil_wait() {
+  local -i response=${_vigil_response[$1]:-0}
+  local -F rest
+  local chunk
+  (( response > 0 )) || builtin return 2
+  while [[ $_vigil_came[$1] != *$'\x1e'* ]]; do
+    (( rest = $2 < 0 ? 0.25 : $2 - EPOCHREALTIME ))
+    (( rest = rest < 0 ? 0 : rest > 0.25 ? 0.25 : rest ))
+    builtin sysread -t $rest -i $response chunk
+    case $? in
+      0) _vigil_came[$1]+=$chunk ;;
+      4)
+        (( $2 >= 0 && EPOCHREALTIME >= $2 )) && builtin return 1
+        _vigil_works $1 || builtin return 2
+        ;;
+      *) builtin return 2 ;;
+    esac
+  done
+}
+
+function _vigil_clear() {
+  builtin unset VCS_STATUS_{WORKDIR,COMMIT,LOCAL_BRANCH,REMOTE_BRANCH,REMOTE_NAME,REMOTE_URL,ACTION,INDEX_SIZE,NUM_STAGED,NUM_UNSTAGED,NUM_CONFLICTED,NUM_UNTRACKED,HAS_STAGED,HAS_UNSTAGED,HAS_CONFLICTED,HAS_UNTRACKED,COMMITS_AHEAD,COMMITS_BEHIND,STASHES,TAG,NUM_UNSTAGED_DELETED,NUM_STAGED_NEW,NUM_STAGED_DELETED,PUSH_REMOTE_NAME,PUSH_REMOTE_URL,PUSH_COMMITS_AHEAD,PUSH_COMMITS_BEHIND,NUM_SKIP_WORKTREE,NUM_ASSUME_UNCHANGED,COMMIT_ENCODING,COMMIT_SUMMARY}
+}
+
+# Takes the first record that came from NAME's process, and sets what it says. Returns 1 if nobody here asked for it. What was
+# asked by the question $2 is in time, all else is late and has its callback called.
+function _vigil_take() {
+  local record=${_vigil_came[$1]%%$'\x1e'*} when=async callback
+  _vigil_came[$1]=${_vigil_came[$1]#*$'\x1e'}
+  local -a fields=("${(@ps:\x1f:)record}")
+  local key=$1.$fields[1]
+  [[ -n ${_vigil_asked[$key]} ]] || builtin return
+  callback=$_vigil_callback[$key]
+  _vigil_forget $key
+  [[ $fields[1] == "$2" ]] && when=sync
+  if [[ $fields[2] == 1 ]]; then
+    typeset -g VCS_STATUS_RESULT=ok-$when \
+      VCS_STATUS_WORKDIR=$fields[3] VCS_STATUS_COMMIT=$fields[4] \
+      VCS_STATUS_LOCAL_BRANCH=$fields[5] VCS_STATUS_REMOTE_BRANCH=$fields[6] \
+      VCS_STATUS_REMOTE_NAME=$fields[7] VCS_STATUS_REMOTE_URL=$fields[8] \
+      VCS_STATUS_ACTION=$fields[9] VCS_STATUS_TAG=$fields[18] \
+      VCS_STATUS_PUSH_REMOTE_NAME=$fields[22] VCS_STATUS_PUSH_REMOTE_URL=$fields[23] \
+      VCS_STATUS_COMMIT_ENCODING=$fields[28] VCS_STATUS_COMMIT_SUMMARY=$fields[29]
+    typeset -gi \
+      VCS_STATUS_INDEX_SIZE=$fields[10] VCS_STATUS_NUM_STAGED=$fields[11] \
+      VCS_STATUS_NUM_UNSTAGED=$fields[12] VCS_STATUS_NUM_CONFLICTED=$fields[13] \
+      VCS_STATUS_NUM_UNTRACKED=$fields[14] VCS_STATUS_COMMITS_AHEAD=$fields[15] \
+      VCS_STATUS_COMMITS_BEHIND=$fields[16] VCS_STATUS_STASHES=$fields[17] \
+      VCS_STATUS_NUM_UNSTAGED_DELETED=$fields[19] VCS_STATUS_NUM_STAGED_NEW=$fields[20] \
+      VCS_STATUS_NUM_STAGED_DELETED=$fields[21] VCS_STATUS_PUSH_COMMITS_AHEAD=$fields[24] \
+      VCS_STATUS_PUSH_COMMITS_BEHIND=$fields[25] VCS_STATUS_NUM_SKIP_WORKTREE=$fields[26] \
+      VCS_STATUS_NUM_ASSUME_UNCHANGED=$fields[27]
+    typeset -gi VCS_STATUS_HAS_STAGED='VCS_STATUS_NUM_STAGED > 0' \
+      VCS_STATUS_HAS_UNSTAGED='VCS_STATUS_NUM_UNSTAGED > 0' \
+      VCS_STATUS_HAS_CONFLICTED='VCS_STATUS_NUM_CONFLICTED > 0' \
+      VCS_STATUS_HAS_UNTRACKED='VCS_STATUS_NUM_UNTRACKED > 0'
+    if (( _vigil_index_max[$1] >= 0 && VCS_STATUS_INDEX_SIZE > _vigil_index_max[$1] )); then
+      VCS_STATUS_HAS_UNSTAGED=-1 VCS_STATUS_HAS_CONFLICTED=-1 VCS_STATUS_HAS_UNTRACKED=-1
+    fi
+    _vigil_drawn=("${(@)fields[30,34]}")
+  else
+    _vigil_clear
+    typeset -g VCS_STATUS_RESULT=norepo-$when
+    _vigil_drawn=("${(@)fields[3,7]}")
+  fi
+  if [[ $when == async && -n $callback ]]; then
+    builtin emulate zsh -c $callback
+  fi
+  builtin return 0
+}
+
+# Takes what came on the descriptor $1. What the user's own options have to be in force for is left in a variable.
+function _vigil_hear() {
+  typeset -g _vigil_redraw=
+  local name=$_vigil_name[$1]
+  if [[ -z $name ]]; then
+    builtin zle -F $1
+    builtin return
+  fi
+  while builtin true; do
+    _vigil_wait $name 0
+    case $? in
+      0) _vigil_take $name '' ;;
+      1) builtin return ;;
+      *)
+        # Without a question there is nothing to heal yet.
+        _vigil_leave $name now
+        [[ -n ${(M)${(k)_vigil_asked}:#$name.*} ]] && _vigil_heal $name
+        builtin return
+        ;;
+    esac
+  done
+}
+
+# Usage: gitstatus_start [-a] [-t FLOAT] [-s|-u|-c|-d|-m INT] [-e] [-U] [-W] [-D] NAME
+function gitstatus_start() {
+  builtin setopt extended_glob
+  local opt OPTARG options= name
+  local -i OPTIND async index_max=-1
+  local -F timeout=5
+  while builtin getopts ":t:s:u:c:d:m:eaUWD" opt; do
+    case $opt in
+      a) async=1 ;;
+      +a) async=0 ;;
+      t)
+        if ! _vigil_is_time $OPTARG || (( (timeout = OPTARG) <= 0 )); then
+          builtin print -ru2 -- "gitstatus_start: invalid -t argument: $OPTARG"
+          builtin return 1
+        fi
+        ;;
+      s|u|c|d|m)
+        if [[ $OPTARG != (|-|+)<-> ]]; then
+          builtin print -ru2 -- "gitstatus_start: invalid -$opt argument: $OPTARG"
+          builtin return 1
+        fi
+        options+=" -$opt $OPTARG"
+        [[ $opt == m ]] && index_max=OPTARG
+        ;;
+      e|U|W|D) options+=" -$opt" ;;
+      +(e|U|W|D)) options=${options// -${opt#+}/} ;;
+      \?) builtin print -ru2 -- "gitstatus_start: invalid option: $OPTARG"; builtin return 1 ;;
+      :) builtin print -ru2 -- "gitstatus_start: missing required argument: $OPTARG"; builtin return 1 ;;
+      *) builtin print -ru2 -- "gitstatus_start: invalid option: $opt"; builtin return 1 ;;
+    esac
+  done
+  _vigil_has_name gitstatus_start "${@[OPTIND,-1]}" || builtin return
+  name=$@[OPTIND]
+  if [[ -z ${_vigil_state[$name]} ]]; then
+    [[ $GITSTATUS_NUM_THREADS == <1-> ]] && options+=" -t $GITSTATUS_NUM_THREADS"
+    _vigil_options[$name]=$options _vigil_index_max[$name]=$index_max
+    typeset -g GITSTATUS_DAEMON_LOG_$name=/dev/null GITSTATUS_XTRACE_$name=/dev/null
+    if ! _vigil_launch $name; then
+      gitstatus_stop $name
+      builtin print -ru2 -- '[ERROR]: gitstatus failed to initialize.'
+      builtin return 1
+    fi
+    _vigil_state[$name]=1
+  fi
+  if (( async || _vigil_state[$name] == 2 )); then
+    builtin return 0
+  fi
+  if ! { _vigil_send $name $'}hello\x1f\x1e' && _vigil_wait $name $(( EPOCHREALTIME + timeout )) }; then
+    gitstatus_stop $name
+    builtin print -ru2 -- '[ERROR]: gitstatus failed to initialize.'
+    builtin return 1
+  fi
+  _vigil_take $name ''
+  _vigil_state[$name]=2
+}
+
+# Usage: gitstatus_stop NAME
+function gitstatus_stop() {
+  local key
+  _vigil_has_name gitstatus_stop "$@" || builtin return
+  _vigil_leave $1 now
+  for key in ${(k)_vigil_asked}; do
+    [[ $key == $1.* ]] && _vigil_forget $key
+  done
+  builtin unset "_vigil_state[$1]" "_vigil_options[$1]" "_vigil_index_max[$1]" "_vigil_pid[$1]"
+  builtin unset "_vigil_request[$1]" "_vigil_response[$1]" "_vigil_came[$1]"
+  builtin unset GITSTATUS_DAEMON_PID_$1 VCS_STATUS_RESULT
+  _vigil_clear
+}
+
+# Usage: gitstatus_check NAME
+function gitstatus_check() {
+  _vigil_has_name gitstatus_check "$@" || builtin return
+  [[ ${_vigil_state[$1]} == 2 ]]
+}
+
+# Usage: gitstatus_query [-d STR] [-c STR] [-t FLOAT] [-p] NAME
+function gitstatus_query() {
+  local opt OPTARG dir callback name
+  local -i OPTIND no_diff tries
+  local -F timeout=-1 end=-1
+  builtin unset VCS_STATUS_RESULT
+  while builtin getopts ":d:c:t:p" opt; do
+    case $opt in
+      +p) no_diff=0 ;;
+      p) no_diff=1 ;;
+      d) dir=$OPTARG ;;
+      c) callback=$OPTARG ;;
+      t)
+        if ! _vigil_is_time $OPTARG; then
+          builtin print -ru2 -- "gitstatus_query: invalid -t argument: $OPTARG"
+          builtin return 1
+        fi
+        timeout=OPTARG
+        ;;
+      \?) builtin print -ru2 -- "gitstatus_query: invalid option: $OPTARG"; builtin return 1 ;;
+      :) builtin print -ru2 -- "gitstatus_query: missing required argument: $OPTARG"; builtin return 1 ;;
+      *) builtin print -ru2 -- "gitstatus_query: invalid option: $opt"; builtin return 1 ;;
+    esac
+  done
+  _vigil_has_name gitstatus_query "${@[OPTIND,-1]}" || builtin return
+  name=$@[OPTIND]
+  [[ ${_vigil_state[$name]} == 2 ]] || builtin return
+  local here=$PWD
+  if [[ $PWD != /* || ! $PWD -ef . ]]; then
+    here=.
+    here=${here:a}
+  fi
+  if [[ -z $GIT_DIR ]]; then
+    [[ $dir == /* ]] || dir=$here${dir:+/$dir}
+  elif [[ $GIT_DIR == /* ]]; then
+    dir=:$GIT_DIR
+  else
+    dir=:$here/$GIT_DIR
+  fi
+  if [[ $dir != (|:)/* ]]; then
+    _vigil_clear
+    typeset -g VCS_STATUS_RESULT=norepo-sync
+    builtin return 0
+  fi
+  (( timeout >= 0 )) && (( end = EPOCHREALTIME + timeout ))
+  # A number of this process's own: a subshell hears what is meant for the shell.
+  local id=$sysparams[pid].$(( ++_vigil_number ))
+  local key=$name.$id
+  if ! _vigil_works $name; then
+    _vigil_heal $name || builtin return
+  fi
+  _vigil_asked[$key]=$id$'\x1f'$dir$'\x1f'$no_diff$'\x1e' _vigil_callback[$key]=$callback
+  if ! _vigil_send $name $_vigil_asked[$key]; then
+    # Asks this, too.
+    _vigil_heal $name || { _vigil_forget $key; builtin return 1 }
+  fi
+  if (( timeout == 0 )); then
+    _vigil_clear
+    typeset -g VCS_STATUS_RESULT=tout
+  fi
+  while [[ $VCS_STATUS_RESULT != (tout|*-sync) ]]; do
+    _vigil_wait $name $end
+    case $? in
+      0) _vigil_take $name $id ;;
+      1)
+        _vigil_clear
+        typeset -g VCS_STATUS_RESULT=tout
+        ;;
+      *)
+        _vigil_heal $name
+        if [[ -z ${_vigil_asked[$key]} ]]; then
+          builtin unset VCS_STATUS_RESULT
+          builtin return 1
+        fi
+        ;;
+    esac
+  done
+  [[ $VCS_STATUS_RESULT != tout || -n $callback ]]
+}
+
+# Usage: gitstatus_process_results [-t FLOAT] NAME
+function gitstatus_process_results() {
+  local opt OPTARG name
+  local -i OPTIND
+  local -F timeout=-1 end=-1
+  while builtin getopts ":t:" opt; do
+    case $opt in
+      t)
+        if ! _vigil_is_time $OPTARG; then
+          builtin print -ru2 -- "gitstatus_process_results: invalid -t argument: $OPTARG"
+          builtin return 1
+        fi
+        timeout=OPTARG
+        ;;
+      \?) builtin print -ru2 -- "gitstatus_process_results: invalid option: $OPTARG"; builtin return 1 ;;
+      :) builtin print -ru2 -- "gitstatus_process_results: missing required argument: $OPTARG"; builtin return 1 ;;
+      *) builtin print -ru2 -- "gitstatus_process_results: invalid option: $opt"; builtin return 1 ;;
+    esac
+  done
+  _vigil_has_name gitstatus_process_results "${@[OPTIND,-1]}" || builtin return
+  name=$@[OPTIND]
+  [[ ${_vigil_state[$name]} == 2 ]] || builtin return
+  (( timeout >= 0 )) && (( end = EPOCHREALTIME + timeout ))
+  while [[ -n ${(M)${(k)_vigil_asked}:#$name.*} ]]; do
+    _vigil_wait $name $end
+    case $? in
+      0) _vigil_take $name '' ;;
+      1) builtin return 0 ;;
+      *) _vigil_heal $name || builtin return ;;
+    esac
+  done
+  builtin return 0
+}
+
+fi
+
+# --prompt
+if [[ -o interactive ]]; then
+
+# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded.
+function _vigil_prompt_update() {
+  typeset -gi _vigil_prompt_status=$1 _vigil_prompt_again=0
+  typeset -g _vigil_prompt_bang=$2
+  if ! gitstatus_check VIGIL && ! gitstatus_start -s -1 -u -1 -c -1 -d -1 VIGIL 2>/dev/null; then
+    _vigil_prompt_set '' 0
+    builtin return
+  fi
+  gitstatus_process_results -t 0 VIGIL
+  if [[ -n ${(M)${(k)_vigil_asked}:#VIGIL.*} ]]; then
+    # The last answer is not there yet. That of another place is of no use any more.
+    if [[ $_vigil_prompt_place == $PWD ]] && _vigil_works VIGIL; then
+      _vigil_prompt_again=1
+      _vigil_prompt_set_stale
+      builtin return
+    fi
+    gitstatus_stop VIGIL
+    gitstatus_start -s -1 -u -1 -c -1 -d -1 VIGIL 2>/dev/null
+  fi
+  typeset -g _vigil_prompt_place=$PWD
+  local -F patience=0.05
+  [[ $VIGIL_PROMPT_PATIENCE_MS == <-> ]] && (( patience = VIGIL_PROMPT_PATIENCE_MS / 1000. ))
+  if ! gitstatus_query -t $patience -c _vigil_prompt_arrived VIGIL; then
+    _vigil_prompt_set '' 0
+  elif [[ $VCS_STATUS_RESULT == tout ]]; then
+    _vigil_prompt_set_stale
+  else
+    _vigil_prompt_set_fresh
+  fi
+}
+
+# $1 is the segment, $2 its width, $3 the directory.
+function _vigil_prompt_set() {
+  local directory=${3:-${${(V)${(D)PWD}}//\%/%%}}
+  local segment=$1
+  if [[ $_vigil_prompt_bang == on ]]; then
+    directory=${directory//\!/!!} segment=${segment//\!/!!}
+  fi
+  typeset -g GITSTATUS_PROMPT=$segment _vigil_directory=$directory
+  typeset -gi GITSTATUS_PROMPT_LEN=$2
+}
+
+function _vigil_prompt_set_fresh() {
+  typeset -g _vigil_prompt_top=$VCS_STATUS_WORKDIR
+  typeset -ga _vigil_prompt_last=("${_vigil_drawn[@]}")
+  _vigil_prompt_set "$_vigil_drawn[1]" $_vigil_drawn[2] "$_vigil_drawn[4]"
+}
+
+# What was known last, if it is of the same working copy.
+function _vigil_prompt_set_stale() {
+  if [[ -n $_vigil_prompt_top && $PWD/ == "$_vigil_prompt_top"/* ]]; then
+    _vigil_prompt_set "$_vigil_prompt_last[3]" $_vigil_prompt_last[2]
+  else
+    _vigil_prompt_set '' 0
+  fi
+}
+
+# The answer came while the prompt was there already.
+function _vigil_prompt_arrived() {
+  _vigil_prompt_set_fresh
+  if (( _vigil_prompt_again )); then
+    _vigil_prompt_again=0
+    gitstatus_query -t 0 -c _vigil_prompt_arrived VIGIL
+  fi
+  if builtin zle; then
+    # A prompt may show the user's exit code.
+    _vigil_redraw="'_vigil_exit_code_is' $_vigil_prompt_status && 'builtin' 'zle' '.reset-prompt' || 'builtin' 'zle' '.reset-prompt'"
+    _vigil_redraw+="; 'builtin' 'zle' '-R'"
+  fi
+}
+
+function _vigil_exit_code_is() {
+  builtin return $1
+}
+
+typeset -ga precmd_functions
+precmd_functions=(${precmd_functions:#_vigil_precmd} _vigil_precmd)
+
+typeset -g _vigil_directory GITSTATUS_PROMPT=
+typeset -gi GITSTATUS_PROMPT_LEN=0
+if [[ -n $NO_COLOR || $TERM == dumb ]]; then
+  PROMPT='%n@%m ${_vigil_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}'$'\n''%# '
+else
+  PROMPT='%F{70}%n@%m%f ${_vigil_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}'$'\n''%F{%(?.76.196)}%#%f '
+fi
+
+fi
+# outside
+# No word is one that an alias may have. What zle calls when something came:
+_vigil_heard () 'builtin' 'eval' "'_vigil_hear' \"\$@\"; 'builtin' 'eval' \"\${_vigil_redraw-}\""
+# --prompt
+_vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}"
+'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'
