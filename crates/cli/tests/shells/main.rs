@@ -14,6 +14,8 @@ mod fish;
 mod functions;
 mod install;
 mod pages;
+mod prompt;
+mod robust;
 mod sandbox;
 mod shell;
 mod zsh;

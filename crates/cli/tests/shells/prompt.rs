@@ -1,0 +1,351 @@
+//! Prompts, as they are drawn on terminals.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+
+use vigil_testkit::sandbox::Sandbox;
+
+use crate::shell::{SHELLS, Session, Shell};
+
+const CLEAN: &str = "\x1b[38;5;76m";
+const UNTRACKED: &str = "\x1b[38;5;39m";
+const STALE: &str = "\x1b[38;5;244m";
+
+/// A shell that waits for an answer as long as it takes.
+fn session(sandbox: &Sandbox, shell: Shell) -> Session {
+    Session::start(sandbox, shell, &patient(shell))
+}
+
+fn patient(shell: Shell) -> String {
+    let set = match shell {
+        Shell::Fish => "set -g VIGIL_PROMPT_PATIENCE_MS 60000\n",
+        _ => "VIGIL_PROMPT_PATIENCE_MS=60000\n",
+    };
+    set.to_owned() + &shell.line("--prompt")
+}
+
+#[test]
+fn the_prompt_shows_what_changed() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("echo >new");
+        session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
+        session.send("git add new");
+        session.wait_for(&format!("{CLEAN}main \x1b[38;5;178m+1"));
+        session.send("cd /");
+        session.wait_for(&format!("{UNTRACKED}/\x1b[39m"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn what_the_last_command_left_is_the_users() {
+    for (shell, line, want) in [
+        (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
+        (Shell::Bash, "(exit 3) | true", "code 0 3 0 end"),
+        (Shell::Fish, "sh -c 'exit 3' | true", "code 0 3 0 end"),
+    ] {
+        let sandbox = Sandbox::new();
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for("work");
+        session.wait_for("main");
+        session.send(line);
+        session.wait_for("main");
+        session.send(match shell {
+            Shell::Zsh => "echo co''de $? $pipestatus end",
+            Shell::Bash => "echo co''de $? ${PIPESTATUS[*]} end",
+            Shell::Fish => "echo co''de $status $pipestatus end",
+        });
+        session.wait_for(want);
+        session.wait_for("main");
+        if shell != Shell::Fish {
+            session.send("true one two");
+            session.wait_for("main");
+            session.send("echo la''st $_ end");
+            session.wait_for("last two end");
+            session.wait_for("main");
+        }
+        session.send("sh -c 'exit 7'");
+        // The symbol is red.
+        session.wait_for(match shell {
+            Shell::Bash => "\x1b[31m",
+            _ => "\x1b[38;5;196m",
+        });
+        session.send(match shell {
+            Shell::Fish => "echo co''de $status",
+            _ => "echo co''de $?",
+        });
+        session.wait_for("code 7");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_users_own_commands_before_the_prompt_see_the_same() {
+    let sandbox = Sandbox::new();
+    for rc in [
+        "PROMPT_COMMAND='echo own $? ${PIPESTATUS[*]} $_ end'\n".to_owned()
+            + &Shell::Bash.line("--prompt"),
+        Shell::Bash.line("--prompt") + "PROMPT_COMMAND+=('echo own $? ${PIPESTATUS[*]} $_ end')\n",
+    ] {
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        session.wait_for("own");
+        session.send("sh -c 'exit 4' some");
+        session.wait_for("own 4 4 some end");
+        session.send("exit");
+        session.end();
+    }
+}
+
+/// A repository in which a status waits as long as a pipe is there that nobody opened.
+struct Slow {
+    sandbox: Sandbox,
+    pipe: PathBuf,
+}
+
+impl Slow {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let pipe = sandbox.git_dir().join("pipe");
+        let place = pipe.display();
+        let filter = format!("if test -p '{place}'; then cat '{place}' >/dev/null; fi; cat");
+        sandbox.git(["config", "filter.slow.clean", &filter]);
+        sandbox.write(".git/info/attributes", "file filter=slow\n");
+        sandbox.write("file", "same\n");
+        sandbox.git(["add", "file"]);
+        sandbox.commit("first");
+        sandbox.age("file", 100);
+        Self { sandbox, pipe }
+    }
+
+    /// From now on a status waits. Each time the file has to be read again.
+    fn halt(&self, age_s: i64) {
+        self.sandbox.age("file", age_s);
+        let name = self.pipe.strip_prefix(self.sandbox.root()).unwrap();
+        self.sandbox.make_pipe(name.to_str().unwrap());
+    }
+
+    /// It goes on, once it has come to that.
+    fn go_on(&self) {
+        self.go_on_after(|| {});
+    }
+
+    /// The same, after something is done meanwhile.
+    fn go_on_after(&self, deed: impl FnOnce()) {
+        let mut pipe = File::options().write(true).open(&self.pipe).unwrap();
+        deed();
+        fs::remove_file(&self.pipe).unwrap();
+        // Who read it may have been ended.
+        let _ = pipe.write_all(b"go");
+    }
+}
+
+/// Waits for `text`, which bash draws only with a new prompt.
+fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
+    match shell {
+        Shell::Bash => press_until(session, shell, text),
+        _ => drop(session.wait_for(text)),
+    }
+}
+
+/// Asks for prompts until one has `text`.
+fn press_until(session: &mut Session, shell: Shell, text: &str) {
+    // The end of a segment, or, where there is none, of a directory.
+    let end = match shell {
+        Shell::Fish => "\x1b[39m\x1b[K\r",
+        _ => "\x1b[39m\r",
+    };
+    loop {
+        session.send("");
+        if session.wait_for(end).contains(text) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_takes_long_is_drawn_when_it_comes() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        slow.halt(200);
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        // There is a prompt, and nothing is known yet.
+        session.send("cd work");
+        session.wait_for("work");
+        session.send("");
+        session.wait_for("work");
+        slow.go_on();
+        wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
+        // What is known is shown meanwhile.
+        slow.halt(300);
+        slow.sandbox.write("new", "");
+        session.send("");
+        session.wait_for(&format!("{STALE}main\x1b[39m"));
+        slow.go_on();
+        let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
+        wait_for_redraw(&mut session, shell, &fresh);
+        // A command comes in between.
+        slow.halt(400);
+        session.send("");
+        session.wait_for(STALE);
+        session.send("echo he''re");
+        session.wait_for("here");
+        session.wait_for(STALE);
+        slow.go_on();
+        match shell {
+            Shell::Zsh => drop(session.wait_for(&fresh)),
+            _ => press_until(&mut session, shell, &fresh),
+        }
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_or_halted_costs_no_prompt() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = session(&sandbox, shell);
+        let pid = match shell {
+            Shell::Zsh => "$GITSTATUS_DAEMON_PID_VIGIL",
+            _ => "$GITSTATUS_DAEMON_PID",
+        };
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        for signal in ["KILL", "STOP", "KILL"] {
+            // One that is halted may be found to be so at the next prompt.
+            session.send(&format!("kill -{signal} {pid}"));
+            session.wait_for(&format!("{CLEAN}main"));
+        }
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_question_and_no_shell() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        slow.halt(200);
+        let rc = shell.line("") + &shell.start();
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        let query = shell.call("query", "-d work");
+        session.send(&query);
+        // Once it is opened, the question has come as far as that.
+        slow.go_on_after(|| session.type_in("\x03"));
+        session.send("stty cols 40; echo ali''ve");
+        session.wait_for("alive");
+        session.send(&format!(
+            "{query}; echo $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH en''d"
+        ));
+        session.wait_for("ok-sync main end");
+        session.send("exit");
+        session.end();
+    }
+}
+
+/// Names that a branch can have, and how they are shown by zsh and bash, and by fish.
+const NAMES: [(&str, &str, &str); 8] = [
+    (
+        "$(touch${IFS}pwned)",
+        "$(touch${IFS}pwned)",
+        "$(touch${IFS}pwned)",
+    ),
+    (
+        "`touch${IFS}pwned`",
+        "'touch${IFS}pwned'",
+        "`touch${IFS}pwned`",
+    ),
+    (
+        "%F{red}%n%(1v.a.b)%{x%}",
+        "%F{red}%n%(1v.a.b)%{x%}",
+        "%F{red}%n%(1v.a.b)%{x%}",
+    ),
+    ("{a,b}!!!$USER!", "{a,b}!!!$USER!", "{a,b}!!!$USER!"),
+    ("a\u{9b}31m\u{202e}b\u{200b}c", "a?31m?b?c", "a?31m?b?c"),
+    ("日本語🚀", "日本語🚀", "日本語🚀"),
+    (
+        "'\"(;touch${IFS}pwned;)",
+        "'\"(;touch${IFS}pwned;)",
+        "'\"(;touch${IFS}pwned;)",
+    ),
+    ("$'\"#<>|&", "$'\"#<>|&", "$'\"#<>|&"),
+];
+
+/// `text` without what a terminal does not show.
+fn plain(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        if letter != '\x1b' {
+            shown.push(letter);
+        } else if rest.next() == Some('[') {
+            rest.find(char::is_ascii_alphabetic);
+        }
+    }
+    shown
+}
+
+#[test]
+fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::empty();
+        for (number, (name, ..)) in NAMES.iter().enumerate() {
+            let folder = sandbox.root().join(format!("repository{number}"));
+            fs::create_dir(&folder).unwrap();
+            sandbox.git_in(&folder, ["init", "-q"]);
+            fs::write(
+                folder.join(".git/HEAD"),
+                format!("ref: refs/heads/{name}\n"),
+            )
+            .unwrap();
+        }
+        for options in [
+            "",
+            match shell {
+                Shell::Zsh => "setopt prompt_bang prompt_subst",
+                Shell::Bash => "set -o posix; shopt -s promptvars histexpand 2>/dev/null; set -H",
+                Shell::Fish => "",
+            },
+        ] {
+            let rc = format!("{}{options}\n", patient(shell));
+            let mut session = Session::start(&sandbox, shell, &rc);
+            for (number, (_, of_posix, of_fish)) in NAMES.iter().enumerate() {
+                let place = sandbox.root().join(format!("repository{number}"));
+                session.send(&format!("cd {}; echo a''t {number},", place.display()));
+                session.wait_for(&format!("at {number},"));
+                session.wait_for(CLEAN);
+                let seen = session.wait_for("\x1b[39m");
+                let want = if shell == Shell::Fish {
+                    of_fish
+                } else {
+                    of_posix
+                };
+                let shown = plain(&seen);
+                assert!(
+                    shown.contains(want),
+                    "{shell:?} {options}: {want:?} in {shown:?}"
+                );
+                assert!(
+                    !seen.contains('\u{9b}') && !seen.contains('\u{202e}'),
+                    "{seen:?}"
+                );
+            }
+            session.send("exit");
+            session.end();
+        }
+        for number in 0..NAMES.len() {
+            let pwned = sandbox.root().join(format!("repository{number}/pwned"));
+            assert!(!pwned.exists(), "{shell:?}: {}", NAMES[number].0);
+        }
+    }
+}

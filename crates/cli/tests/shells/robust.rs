@@ -1,0 +1,266 @@
+//! What befalls the process in the background, and shells in which much is set.
+
+use std::time::Instant;
+
+use vigil_testkit::sandbox::Sandbox;
+
+use crate::shell::{SHELLS, Session, Shell, VIGIL, run, served_by, wait_until};
+
+/// Longer than it may take, and much shorter than what it would if anything was waited for that never comes.
+const SHORT_S: u64 = 20;
+
+/// The shells that have a process of their own.
+const SERVED: [Shell; 2] = [Shell::Zsh, Shell::Bash];
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    sandbox.write("new", "");
+    sandbox
+}
+
+#[test]
+fn one_that_is_killed_or_halted_is_missed_by_no_question() {
+    for shell in SERVED {
+        let sandbox = sandbox();
+        let mut text = shell.line("") + &shell.start();
+        let query = shell.call("query", "-d work -t 30");
+        let pid = shell.pid_variable();
+        let tell =
+            format!("{query}\necho $? $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED >>\"$OUT\"\n");
+        for signal in ["KILL", "STOP", "TERM"] {
+            text += &format!("kill -{signal} {pid}\n{tell}");
+        }
+        // What waits for an answer that never comes is a pipe that runs full.
+        text += &format!("kill -STOP {pid}\n");
+        for _ in 0..100 {
+            text += &shell.call("query", "-d work -t 0");
+            text += "\n";
+        }
+        text += &tell;
+        text += "exit\n";
+        let start = Instant::now();
+        assert_eq!(
+            run(&sandbox, shell, &text),
+            "0 ok-sync 1\n".repeat(4),
+            "{shell:?}"
+        );
+        assert!(start.elapsed().as_secs() < SHORT_S);
+    }
+}
+
+#[test]
+fn what_was_asked_of_one_that_is_killed_is_answered_late_by_the_next() {
+    let sandbox = sandbox();
+    let shell = Shell::Zsh;
+    let text = shell.line("")
+        + &shell.start()
+        + "late() { print -r -- late $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED >>$OUT }\n\
+           kill -STOP $GITSTATUS_DAEMON_PID_T\n\
+           gitstatus_query -d work -t 0 -c late T\n\
+           kill -KILL $GITSTATUS_DAEMON_PID_T\n\
+           gitstatus_process_results T; print -r -- $? >>$OUT\n\
+           exit\n";
+    assert_eq!(run(&sandbox, shell, &text), "late ok-async 1\n0\n");
+}
+
+/// What is set before the line of the rc file, in shells where much is set.
+fn soups(shell: Shell) -> Vec<&'static str> {
+    match shell {
+        Shell::Zsh => vec![
+            "emulate sh",
+            "emulate ksh",
+            "emulate csh",
+            "set -u; setopt err_return pipe_fail",
+            "setopt ksh_arrays sh_word_split glob_subst null_glob warn_create_global warn_nested_var",
+            "setopt posix_builtins posix_identifiers posix_argzero no_multibyte rc_quotes",
+            "IFS=0123456789abc_",
+            "IFS=",
+            "unset HOME TMPDIR; export TMPDIR=/nowhere",
+            "alias local=false print=false if=false for=false '{=false'; alias -g -- '--=-z' in=out",
+            "local() { return 1 }; print() { return 1 }; read() { return 1 }; unset() { return 1 }\n\
+             kill() { return 1 }; zle() { return 1 }; getopts() { return 1 }; setopt() { return 1 }\n\
+             sysread() { return 1 }; emulate() { return 1 }; zmodload() { return 1 }; printf() { return 1 }",
+            "HOME='/no such/place with \"quotes\"'",
+        ],
+        Shell::Bash => vec![
+            "set -o posix",
+            "set -euo pipefail",
+            "set -f -C; shopt -s nocasematch extglob nullglob failglob localvar_inherit varredir_close",
+            "shopt -u expand_aliases extglob",
+            "IFS=0123456789abc_",
+            "IFS=",
+            "unset HOME TMPDIR; export TMPDIR=/nowhere",
+            "alias local=false printf=false read=false if=false '[[=false' builtin=false while=false",
+            "local() { return 1; }; printf() { return 1; }; read() { return 1; }; echo() { return 1; }\n\
+             kill() { return 1; }; getopts() { return 1; }; cd() { return 1; }; shopt() { return 1; }\n\
+             test() { return 1; }; pwd() { return 1; }; trap() { return 1; }",
+            "HOME='/no such/place with \"quotes\"'",
+            "trap 'echo trapped >>$OUT' ERR EXIT; trap - ERR EXIT; set -E -T",
+        ],
+        Shell::Fish => vec![
+            "set -e HOME; set -gx TMPDIR /nowhere",
+            "set -g IFS ''",
+            "function echo; return 1; end; function printf; return 1; end; function kill; return 1; end",
+            "function math; return 1; end; function count; return 1; end; function pwd; return 1; end",
+            "set -gx HOME '/no such/place with \"quotes\"'",
+            "alias pwd false; alias cd false",
+        ],
+    }
+}
+
+#[test]
+fn whatever_is_set_in_a_shell_it_is_answered() {
+    for shell in SHELLS {
+        for soup in soups(shell) {
+            let sandbox = sandbox();
+            let root = sandbox.root().display();
+            // Nothing of the system is found any more.
+            let path = match shell {
+                Shell::Fish => "set -gx PATH\n",
+                _ => "PATH=\n",
+            };
+            let mut text = format!("{soup}\n{}{path}{}", shell.line(""), shell.start());
+            text += &shell.call("query", &format!("-t 30 -d '{root}/work'"));
+            let told = ["RESULT", "NUM_UNTRACKED", "LOCAL_BRANCH"];
+            let told = told.map(|name| format!("\"$VCS_STATUS_{name}\""));
+            // No alias is expanded of what is quoted.
+            let builtin = match shell {
+                Shell::Fish => "builtin",
+                _ => "'builtin'",
+            };
+            text += &format!("\n{builtin} echo {} >>\"$OUT\"\n", told.join(" "));
+            text += &shell.call("stop", "");
+            text += &format!("\n{builtin} exit\n");
+            let written = run(&sandbox, shell, &text);
+            assert_eq!(written, "ok-sync 1 main\n", "{shell:?}: {soup}");
+        }
+    }
+}
+
+/// What a shell has defined and set, but for what a line of an rc file has to define.
+fn inventory(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Zsh => {
+            "{ setopt; trap; jobs; alias; print -rl -- ${(ok)functions}; print -rl -- ${(ok)parameters} } \
+             2>&1 >>$OUT\n"
+        }
+        Shell::Bash => {
+            "{ set -o; shopt; trap; jobs; alias; compgen -A function; compgen -v; echo \"$!\"; } >>\"$OUT\" 2>&1\n"
+        }
+        Shell::Fish => {
+            "begin; jobs; functions -n -a | string split ', '; set -n; status job-control; end >>\"$OUT\" 2>&1\n"
+        }
+    }
+}
+
+#[test]
+fn nothing_else_is_defined_or_set_and_twice_is_as_good_as_once() {
+    for shell in SHELLS {
+        let inventory_of = |line: &str| {
+            let sandbox = sandbox();
+            // Modules that the line loads have parameters of their own.
+            let before = match shell {
+                Shell::Zsh => "zmodload zsh/datetime zsh/system zsh/parameter zsh/zle\n",
+                _ => "",
+            };
+            let text = format!("{before}{line}{}exit\n", inventory(shell));
+            let written = run(&sandbox, shell, &text);
+            let is_ours = |line: &&str| line.contains("vigil_") || line.contains("gitstatus_");
+            let known = [
+                "GITSTATUS_DAEMON",
+                "_",
+                "BASH_LINENO",
+                "FUNCNAME",
+                "PIPESTATUS",
+            ];
+            let lines = written.lines().filter(|line| !is_ours(line));
+            lines
+                .filter(|line| !line.is_empty() && !known.contains(line))
+                .map(str::to_owned)
+                .collect::<Vec<String>>()
+        };
+        let plain = inventory_of("");
+        assert!(plain.len() > 20, "{plain:?}");
+        let line = shell.line("");
+        assert_eq!(inventory_of(&line), plain, "{shell:?}");
+        assert_eq!(inventory_of(&(line.clone() + &line)), plain, "{shell:?}");
+    }
+}
+
+#[test]
+fn a_shell_that_ends_however_it_ends_leaves_no_process() {
+    for shell in SERVED {
+        for end in [
+            "exit",
+            "kill -KILL $$",
+            "kill -HUP $$",
+            "exec true",
+            "exec sh -c 'read line'",
+        ] {
+            let sandbox = sandbox();
+            // A child of the shell, and in zsh a copy of it, have what it has open, and live on.
+            let rc = shell.line("") + &shell.start() + "sleep 1000 & echo ready $$ $!,; disown\n";
+            let mut session = Session::start(&sandbox, shell, &rc);
+            session.wait_for("ready ");
+            let numbers = session.wait_for(",");
+            let (pid, child) = numbers.trim_end_matches(',').split_once(' ').unwrap();
+            let pid: u32 = pid.parse().unwrap();
+            assert_eq!(served_by(pid).len(), 1, "{shell:?}");
+            session.send(end);
+            wait_until("its process is gone", || served_by(pid).is_empty());
+            // It may have ended with the terminal.
+            let _ = std::process::Command::new("kill").arg(child).output();
+            session.end();
+        }
+    }
+}
+
+#[test]
+fn shells_in_shells_have_processes_of_their_own() {
+    for shell in SERVED {
+        let sandbox = sandbox();
+        let line = shell.line("");
+        let inner = sandbox.root().join("inner");
+        let query = shell.call("query", "-d work -t 30");
+        let (start, stop) = (shell.start(), shell.call("stop", ""));
+        let tell = "echo $VCS_STATUS_RESULT >>\"$OUT\"\n";
+        std::fs::write(
+            &inner,
+            format!("{line}{start}{query}\n{tell}{stop}\nexit\n"),
+        )
+        .unwrap();
+        let options = match shell {
+            Shell::Zsh => "zsh -f -i",
+            _ => "bash --norc --noprofile -i",
+        };
+        let text = format!(
+            "{line}{start}{query}\n{tell}\n\
+             ( {query}; {stop} )\n\
+             {options} '{}'\n{query}\n{tell}exec {options} '{}'\n",
+            inner.display(),
+            inner.display()
+        );
+        let written = run(&sandbox, shell, &text);
+        assert_eq!(written, "ok-sync\n".repeat(4), "{shell:?}");
+    }
+}
+
+#[test]
+fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
+    for shell in SHELLS {
+        let sandbox = sandbox();
+        let copy = sandbox.root().join("vigil");
+        std::fs::copy(VIGIL, &copy).unwrap();
+        let line = shell.line("").replace(VIGIL, copy.to_str().unwrap());
+        let text = format!(
+            "{line}rm '{}'\n{}echo {} >>\"$OUT\"\n{} 2>/dev/null\necho {} >>\"$OUT\"\nexit\n",
+            copy.display(),
+            shell.start().trim_end().to_owned() + " 2>/dev/null\n",
+            shell.status(),
+            shell.call("query", "-d work"),
+            shell.status(),
+        );
+        assert_eq!(run(&sandbox, shell, &text), "1\n1\n", "{shell:?}");
+    }
+}
