@@ -75,10 +75,10 @@ pub fn run(
     if let Some(place) = &options.ask {
         return print_answer(&options, environment, place.as_ref(), drawer.as_ref());
     }
-    if options.is_attached {
-        if let Err(error) = background::detach() {
-            return complain(&format_args!("cannot leave the session: {error}"), 1);
-        }
+    if options.is_attached
+        && let Err(error) = background::detach()
+    {
+        return complain(&format_args!("cannot leave the session: {error}"), 1);
     }
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let (input, output) = (stdin.as_fd(), stdout.as_fd());

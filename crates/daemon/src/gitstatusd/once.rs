@@ -1,6 +1,6 @@
 //! One request of a process that ends with the answer.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -70,10 +70,7 @@ pub(super) fn ask_within(
         // Nobody may be waiting any more.
         let _ = sender.send(ask(&options, environment, &request));
     });
-    match receiver.recv_timeout(within) {
-        Ok(answered) => Some(answered),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    receiver.recv_timeout(within).ok()
 }
 
 fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -> Option<Vec<u8>> {

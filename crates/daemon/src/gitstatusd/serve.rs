@@ -129,10 +129,10 @@ pub(super) fn serve(
             Ok(0) => return 0,
             Ok(len) => {
                 records.feed(buffer.get(..len).unwrap_or_default());
-                if !std::mem::replace(&mut is_opened, true) {
-                    if let Err(error) = background::hear_of_the_end(input) {
-                        log.say(Level::Error, format_args!("cannot reopen input: {error}"));
-                    }
+                if !std::mem::replace(&mut is_opened, true)
+                    && let Err(error) = background::hear_of_the_end(input)
+                {
+                    log.say(Level::Error, format_args!("cannot reopen input: {error}"));
                 }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
