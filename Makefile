@@ -101,7 +101,8 @@ fuzz:
 bench: build
 	$(CARGO) run --release --locked -p vigil-bench -- all
 
-lint:
+lint: test-tools
+	sh tests/lint-scripts
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 

@@ -60,11 +60,11 @@ fn expected(sandbox: &Sandbox, state: &str) -> BTreeMap<String, String> {
     for (name, number) in VARIABLES {
         let value = fields[number - 2];
         set(name, value);
-        if let Some(kind) = name.strip_prefix("NUM_") {
-            if ["STAGED", "UNSTAGED", "CONFLICTED", "UNTRACKED"].contains(&kind) {
-                let has = if value == "0" { "0" } else { "1" };
-                set(&format!("HAS_{kind}"), has);
-            }
+        if let Some(kind) = name.strip_prefix("NUM_")
+            && ["STAGED", "UNSTAGED", "CONFLICTED", "UNTRACKED"].contains(&kind)
+        {
+            let has = if value == "0" { "0" } else { "1" };
+            set(&format!("HAS_{kind}"), has);
         }
     }
     all

@@ -343,9 +343,9 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
             session.send("exit");
             session.end();
         }
-        for number in 0..NAMES.len() {
+        for (number, (name, ..)) in NAMES.iter().enumerate() {
             let pwned = sandbox.root().join(format!("repository{number}/pwned"));
-            assert!(!pwned.exists(), "{shell:?}: {}", NAMES[number].0);
+            assert!(!pwned.exists(), "{shell:?}: {name}");
         }
     }
 }
