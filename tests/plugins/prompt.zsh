@@ -1,21 +1,24 @@
 # Shows every state to an interactive zsh with the unmodified Powerlevel10k, and reads its prompt off the terminal.
 #
-#   zsh -f prompt.zsh POWERLEVEL10K STATES
+#   zsh -f prompt.zsh POWERLEVEL10K STATES [STYLE [VIGIL]]
 #
+# The style is lean, classic or rainbow. With VIGIL, the path of the program, its functions are defined before the theme is loaded.
 # What the version control segment shows goes to the file STATES/prompt, and after the process was killed to
 # STATES/prompt.again.
 
 emulate -R zsh -o extended_glob
 zmodload zsh/zpty || exit
-theme=$1 states=$2
+theme=$1 states=$2 style=${3:-lean} vigil=$4
 export ZDOTDIR=$states/zdotdir
 mkdir -p $ZDOTDIR
 
-# The lean style as it comes, with marks around what is to be read, and always waiting for the answer.
-cat >$ZDOTDIR/.zshrc <<END
+# The style as it comes, with marks around what is to be read, and always waiting for the answer.
+[[ -z $vigil ]] || line="eval \"\$(${(q)vigil} init zsh)\""
+print -r -- $line >$ZDOTDIR/.zshrc
+cat >>$ZDOTDIR/.zshrc <<END
 POWERLEVEL9K_DISABLE_CONFIGURATION_WIZARD=true
 source ${(q)theme}/powerlevel10k.zsh-theme
-source ${(q)theme}/config/p10k-lean.zsh
+source ${(q)theme}/config/p10k-$style.zsh
 END
 cat >>$ZDOTDIR/.zshrc <<'END'
 prompt_place() { p10k segment -t "[[${PWD:t}]]" }

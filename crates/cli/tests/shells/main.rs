@@ -10,6 +10,7 @@
 )]
 
 mod bash;
+mod command;
 mod fish;
 mod functions;
 mod install;

@@ -250,12 +250,12 @@ fn shells_in_shells_have_processes_of_their_own() {
 fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
     for shell in SHELLS {
         let sandbox = sandbox();
-        let copy = sandbox.root().join("vigil");
-        std::fs::copy(VIGIL, &copy).unwrap();
-        let line = shell.line("").replace(VIGIL, copy.to_str().unwrap());
+        let link = sandbox.root().join("vigil");
+        std::os::unix::fs::symlink(VIGIL, &link).unwrap();
+        let line = shell.line("").replace(VIGIL, link.to_str().unwrap());
         let text = format!(
             "{line}rm '{}'\n{}echo {} >>\"$OUT\"\n{} 2>/dev/null\necho {} >>\"$OUT\"\nexit\n",
-            copy.display(),
+            link.display(),
             shell.start().trim_end().to_owned() + " 2>/dev/null\n",
             shell.status(),
             shell.call("query", "-d work"),
