@@ -73,8 +73,9 @@ function __vigil_send {
 # Waits for the answer to the question $1, and leaves its fields: for $2 seconds, or, if there is no second argument, as long as
 # the process works. Returns 1 if the time is over, and 2 if nothing will come.
 function __vigil_wait {
-  # Bytes, whatever they mean.
-  builtin local LC_ALL=C status=0 part='' step='' left_ms=250
+  # Bytes, whatever they mean. The user may have forbidden to change it.
+  builtin local LC_ALL=C 2>/dev/null
+  builtin local status=0 part='' step='' left_ms=250
   if [[ $# -gt 1 ]]; then
     part=${2#*.}000
     [[ $2 == *.* ]] || part=000

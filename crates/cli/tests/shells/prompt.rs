@@ -1,7 +1,9 @@
 //! Prompts, as they are drawn on terminals.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use vigil_testkit::sandbox::Sandbox;
@@ -347,5 +349,98 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
             let pwned = sandbox.root().join(format!("repository{number}/pwned"));
             assert!(!pwned.exists(), "{shell:?}: {name}");
         }
+    }
+}
+
+#[test]
+fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
+    let name = b"hostile$(touch pwned)`touch pwned`%F{red}\x9b31m\xc2\x9b\x1b]0;t\x07!\\w{a,b}\xe2\x80\xae";
+    let of_posix = "hostile$(touch pwned)'touch pwned'%F{red}?31m??]0;t?!\\w{a,b}?";
+    let of_fish = "hostile$(touch pwned)`touch pwned`%F{red}?31m??]0;t?!\\w{a,b}?";
+    for shell in SHELLS {
+        let mut sandbox = Sandbox::empty();
+        sandbox.set("VIGIL_PROMPT_DIRECTORY_COLUMNS", "0");
+        let place = sandbox.root().join(OsStr::from_bytes(name));
+        fs::create_dir(&place).unwrap();
+        // fish itself has a title with the directory as it is.
+        let title = match shell {
+            Shell::Fish => "function fish_title; end\n",
+            _ => "",
+        };
+        let rc = format!("{}{title}", patient(shell));
+        let mut session = Session::start(&sandbox, shell, &rc);
+        for line in ["cd host*", "cd .", "true"] {
+            session.send(&format!("{line}; echo a''t {},", line.len()));
+            session.wait_for(&format!("at {},", line.len()));
+            session.wait_for("\x1b[38;5;39m");
+            let seen = session.wait_for("\x1b[39m");
+            let want = if shell == Shell::Fish {
+                of_fish
+            } else {
+                of_posix
+            };
+            assert!(plain(&seen).ends_with(want), "{shell:?}: {seen:?}");
+            assert!(
+                !seen.contains(['\u{9b}', '\u{fffd}', '\u{202e}']),
+                "{seen:?}"
+            );
+        }
+        session.send("exit");
+        session.end();
+        assert!(!place.join("pwned").exists(), "{shell:?}");
+    }
+}
+
+#[test]
+fn a_line_that_stands_twice_is_as_good_as_once() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let rc = patient(shell) + &shell.line("--prompt");
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        let (count, want) = match shell {
+            Shell::Zsh => ("echo hoo''ks $precmd_functions,", "hooks _vigil_precmd,"),
+            Shell::Bash => (
+                "echo hoo''ks \"${PROMPT_COMMAND[@]}\",",
+                "hooks __vigil_prompt_update,",
+            ),
+            Shell::Fish => (
+                "echo hoo''ks (functions --handlers | string match '*vigil_prompt_update'),",
+                "hooks fish_prompt __vigil_prompt_update,",
+            ),
+        };
+        session.send(count);
+        session.wait_for(want);
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_daemon_that_is_halted_costs_no_prompt() {
+    for shell in SHELLS {
+        let mut sandbox = Sandbox::new();
+        sandbox.commit("first");
+        sandbox.unset("VIGIL_NO_DAEMON");
+        let run = sandbox.root().join("run");
+        sandbox.set("VIGIL_RUNTIME_DIR", run.as_os_str().as_bytes());
+        let vigil = |arguments: &[&str]| sandbox.vigil(arguments).output().unwrap();
+        assert!(vigil(&["daemon", "start"]).status.success());
+        let status = String::from_utf8(vigil(&["daemon", "status"]).stdout).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("pid "));
+        let pid = line.unwrap().trim().to_owned();
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        for signal in ["STOP", "KILL"] {
+            session.send(&format!("kill -{signal} {pid}; echo >new{signal}"));
+            session.wait_for(&format!("{CLEAN}main {UNTRACKED}?"));
+        }
+        session.send("exit");
+        session.end();
+        vigil(&["daemon", "stop"]);
     }
 }

@@ -86,6 +86,7 @@ fn soups(shell: Shell) -> Vec<&'static str> {
         Shell::Bash => vec![
             "set -o posix",
             "set -euo pipefail",
+            "readonly LC_ALL=de_DE.UTF-8 2>/dev/null",
             "set -f -C; shopt -s nocasematch extglob nullglob failglob localvar_inherit varredir_close",
             "shopt -u expand_aliases extglob",
             "IFS=0123456789abc_",

@@ -497,6 +497,8 @@ fn cap(value: &[u8]) -> Result<usize, UsageError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     fn take(arguments: &[&str]) -> Result<Parsed, UsageError> {
@@ -549,6 +551,22 @@ mod tests {
             ]),
             want
         );
+    }
+
+    #[test]
+    fn our_own_options_take_no_abbreviation_away() {
+        assert_eq!(options(&["--p", "12"]), options(&["-p", "12"]));
+        let own = options(&["--attached", "--prompt-for=zsh", "--within-ms", "5"]);
+        assert!(own.is_attached);
+        assert_eq!(own.prompt_for, Some("zsh".into()));
+        assert_eq!(own.within, Some(Duration::from_millis(5)));
+        assert_eq!(
+            complaint(&["--attach"]),
+            "gitstatusd: unrecognized option '--attach'"
+        );
+        // Nor is there a letter for them.
+        let letter = OsString::from_vec(vec![b'-', BACKGROUND]);
+        assert!(parse("gitstatusd", &[letter]).is_err());
     }
 
     #[test]
