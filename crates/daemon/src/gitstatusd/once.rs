@@ -1,7 +1,7 @@
 //! One request of a process that ends with the answer.
 
 use std::sync::mpsc::channel;
-use std::thread;
+use std::thread::Builder;
 use std::time::Duration;
 
 use vigil_engine::prompt::PromptRequest;
@@ -66,10 +66,11 @@ pub(super) fn ask_within(
 ) -> Option<Answered> {
     let (sender, receiver) = channel();
     let (options, request) = (options.clone(), request.clone());
-    thread::spawn(move || {
+    let ask = move || {
         // Nobody may be waiting any more.
         let _ = sender.send(ask(&options, environment, &request));
-    });
+    };
+    Builder::new().spawn(ask).ok()?;
     receiver.recv_timeout(within).ok()
 }
 
