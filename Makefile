@@ -22,7 +22,7 @@ COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
-.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor soak random-objects fuzz bench docs
+.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -88,6 +88,14 @@ random-daemon: build
 # Many clients at once, for long, of a daemon that is killed, halted, replaced and flooded; its memory, too.
 soak: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin soak -- --vigil target/release/vigil --minutes $(MINUTES)
+
+# The daemon is killed COUNT times while git asks it, by a hook, and by its socket with a git that has a monitor of its own
+# (GIT_NEWEST); each time what git says is compared.
+kills-fsmonitor: build
+	$(CARGO) run --release --locked -p vigil-testkit --bin kills -- \
+		--vigil target/release/vigil --way hook --count $(or $(COUNT),1000)
+	[ -z "$(GIT_NEWEST)" ] || $(CARGO) run --release --locked -p vigil-testkit --bin kills -- \
+		--vigil target/release/vigil --git "$(GIT_NEWEST)" --way socket --count $(or $(COUNT),1000)
 
 # Sound and damaged repositories of all shapes, each question about objects compared with git's answer (2.55 or newer).
 random-objects: build

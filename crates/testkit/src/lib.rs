@@ -12,6 +12,7 @@
 //! - [`daemon`]: a daemon of the candidate's own, through which it is asked.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
+//! - [`kills`]: git asking a monitor whose daemon is killed again and again.
 //! - [`soak`]: many clients at once of a daemon that much befalls, for long.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
 
@@ -23,6 +24,7 @@ pub mod chance;
 pub mod clock;
 pub mod daemon;
 pub mod invocation;
+pub mod kills;
 pub mod long_lived;
 pub mod monitor;
 pub mod objects;

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use rustix::process::Signal;
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::daemon::Daemon;
+use vigil_testkit::kills::{self, Kills};
 use vigil_testkit::monitor::{Monitor, Way};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
@@ -367,6 +368,44 @@ fn a_daemon_that_is_killed_between_commands_costs_no_answer() {
         );
         fs::rename(at(&sandbox, "x2"), at(&sandbox, "x")).unwrap();
     }
+}
+
+fn kills(git: &std::path::Path, way: Way, count: usize) -> kills::Report {
+    let kills = Kills {
+        monitor: Monitor {
+            program: VIGIL.into(),
+            way,
+        },
+        git: git.to_owned(),
+        seed: 5,
+        count,
+        parent: "/dev/shm".into(),
+    };
+    kills::run(&kills).unwrap()
+}
+
+#[test]
+fn a_daemon_that_is_killed_at_any_moment_makes_no_status_wrong() {
+    for (git, has_monitor) in gits() {
+        let ways = [Some(Way::Hook), has_monitor.then_some(Way::Socket)];
+        for way in ways.into_iter().flatten() {
+            let report = kills(git.as_ref(), way, 5);
+            assert_eq!(report.kills, 5, "{report:?}");
+            assert!(report.is_good(), "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_git_that_is_wrong_by_a_monitor_is_found_by_kills() {
+    let sandbox = Sandbox::with_repository();
+    let text = "#!/bin/sh\ngit \"$@\"\n[ \"$*\" != 'status --porcelain=v2' ] || echo '? wrong'\n";
+    sandbox.write("git", text);
+    let git = sandbox.path("git");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&git, mode).unwrap();
+    let report = kills(&git, Way::Hook, 5);
+    assert!(!report.is_good() && report.kills <= 1, "{report:?}");
 }
 
 /// What whoever connects at `socket` is told after he said `bytes`.

@@ -53,13 +53,7 @@ fn commands_options_and_values_are_completed() {
                 false => wanted,
             };
             let answer: Vec<String> = match joined.is_empty() {
-                true => sorted(
-                    &answer
-                        .join(" ")
-                        .replace("= ", " ")
-                        .trim_end_matches('=')
-                        .to_owned(),
-                ),
+                true => sorted(answer.join(" ").replace("= ", " ").trim_end_matches('=')),
                 false => answer,
             };
             assert_eq!(answer, wanted, "{line} after {before}");
