@@ -61,7 +61,7 @@ fn commands_options_and_values_are_completed() {
         for ((line, words), answer) in CASES.iter().zip(answers) {
             let is_of_git = *line == "vigil describe v" && before.contains("path");
             let words = if is_of_git { "" } else { words };
-            let plain = |text: &str| sorted(&text.replace("= ", " ").trim_end_matches('='));
+            let plain = |text: &str| sorted(text.replace("= ", " ").trim_end_matches('='));
             assert_eq!(plain(&answer), plain(words), "{line} after {before}");
         }
     }
