@@ -4,7 +4,7 @@ use bstr::BStr;
 
 use crate::command::{Command, NO_OPTIONS};
 use crate::{
-    cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, init, prompt,
+    cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, hg, init, prompt,
     state, status, watch, why,
 };
 
@@ -15,6 +15,7 @@ pub(crate) const LISTED: &[&Command] = &[
     &why::COMMAND,
     &cat_file::COMMAND,
     &describe::COMMAND,
+    &hg::COMMAND,
     &state::COMMAND,
     &daemon::COMMAND,
     &fsmonitor::COMMAND,

@@ -17,6 +17,7 @@ mod fsmonitor;
 mod gitstatusd;
 mod globals;
 mod help;
+mod hg;
 mod init;
 mod inside;
 mod options;
@@ -130,6 +131,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         }
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd::run(arguments, environment),
+        b"hg" => say(&hg::run(arguments, &environment)),
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
         b"prompt" => prompt::run(arguments, &environment),

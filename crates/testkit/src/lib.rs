@@ -10,6 +10,7 @@
 //! - [`cases`]: named repository states.
 //! - [`chance`], [`clock`]: reproducible chance and time for tests.
 //! - [`daemon`]: a daemon of the candidate's own, through which it is asked.
+//! - [`hg`]: Mercurial's status over random operations.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`kills`]: git asking a monitor whose daemon is killed again and again.
@@ -23,6 +24,7 @@ pub mod cases;
 pub mod chance;
 pub mod clock;
 pub mod daemon;
+pub mod hg;
 pub mod invocation;
 pub mod kills;
 pub mod long_lived;

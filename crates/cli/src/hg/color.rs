@@ -1,0 +1,134 @@
+//! Colours of a status.
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::bytes::is_space;
+use vigil_hg::config::{Config, boolean};
+
+/// Effects by their names, and what tells a terminal of them.
+const EFFECTS: [(&str, &str); 24] = [
+    ("none", "0"),
+    ("black", "30"),
+    ("red", "31"),
+    ("green", "32"),
+    ("yellow", "33"),
+    ("blue", "34"),
+    ("magenta", "35"),
+    ("cyan", "36"),
+    ("white", "37"),
+    ("bold", "1"),
+    ("italic", "3"),
+    ("underline", "4"),
+    ("inverse", "7"),
+    ("dim", "2"),
+    ("black_background", "40"),
+    ("red_background", "41"),
+    ("green_background", "42"),
+    ("yellow_background", "43"),
+    ("blue_background", "44"),
+    ("purple_background", "45"),
+    ("cyan_background", "46"),
+    ("white_background", "47"),
+    ("purple", "35"),
+    ("magenta_background", "45"),
+];
+
+/// What labels look like where nothing is said of them.
+const DEFAULTS: [(&str, &str); 9] = [
+    ("status.modified", "blue bold"),
+    ("status.added", "green bold"),
+    ("status.removed", "red bold"),
+    ("status.deleted", "cyan bold underline"),
+    ("status.unknown", "magenta bold underline"),
+    ("status.ignored", "black bold"),
+    ("status.clean", "none"),
+    ("status.copied", "none"),
+    ("ui.error", "red"),
+];
+
+/// Which labels have which colours.
+#[derive(Debug)]
+pub(super) struct Colors<'c> {
+    config: Option<&'c Config>,
+}
+
+impl<'c> Colors<'c> {
+    /// `wanted` is what the command line says. Without a word, a terminal has colours.
+    pub(super) fn new(
+        config: &'c Config,
+        wanted: Option<&BString>,
+        is_plain: bool,
+        is_terminal: bool,
+        is_dumb: bool,
+    ) -> Self {
+        let by_config = config.get("ui", "color");
+        let said = wanted.map(|wanted| wanted.as_bstr()).or(by_config);
+        let said = said.unwrap_or(BStr::new("auto"));
+        let mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
+        let is_auto = is_terminal && !is_dumb;
+        let is_wanted = match said.as_bytes() {
+            b"always" => true,
+            b"auto" => is_auto,
+            other => match boolean(other) {
+                // Only on the command line does a plain yes mean always.
+                Some(true) => wanted.is_some() || is_auto,
+                _ => false,
+            },
+        };
+        let is_wanted = is_wanted && !is_plain;
+        let may = matches!(mode.as_bytes(), b"auto" | b"ansi");
+        Self {
+            config: (is_wanted && may).then_some(config),
+        }
+    }
+
+    /// What tells a terminal of the colours of `label`, if it has some.
+    pub(super) fn effects(&self, label: &str) -> Option<Vec<&'static str>> {
+        let effects = self.config.map(|config| effects(config, label));
+        effects.filter(|effects| !effects.is_empty())
+    }
+
+    /// The text in the colours of `label`, each line by itself.
+    pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[u8], label: &str) {
+        match self.effects(label) {
+            Some(effects) => painted(out, text, &effects),
+            None => out.extend_from_slice(text),
+        }
+    }
+}
+
+/// The text with `effects`, each line by itself.
+pub(super) fn painted(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
+    for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        if !line.is_empty() {
+            out.extend_from_slice(b"\x1b[0");
+            for effect in effects {
+                out.push(b';');
+                out.extend_from_slice(effect.as_bytes());
+            }
+            out.push(b'm');
+            out.extend_from_slice(line);
+            out.extend_from_slice(b"\x1b[0m");
+        }
+    }
+}
+
+fn effects(config: &Config, label: &str) -> Vec<&'static str> {
+    let words = match config.get("color", label) {
+        Some(words) => BString::from(words),
+        None => {
+            let default = DEFAULTS.iter().find(|(known, _)| *known == label);
+            default.map_or("", |(_, words)| words).into()
+        }
+    };
+    let words = words.split(|byte| is_space(*byte) || *byte == b',');
+    words
+        .filter(|word| !word.is_empty())
+        .filter_map(|word| {
+            let known = EFFECTS.iter().find(|(name, _)| name.as_bytes() == word);
+            known.map(|(_, code)| *code)
+        })
+        .collect()
+}

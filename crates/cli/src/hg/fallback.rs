@@ -1,0 +1,35 @@
+//! What only Mercurial can answer, handed to it where its user allows that.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+
+use bstr::{BString, ByteSlice};
+use vigil_git::environment::Environment;
+use vigil_hg::abort::Abort;
+
+use crate::reply::{Reply, bytes};
+
+/// Has `hg` answer, and says so.
+pub(super) fn run(arguments: &[BString], environment: &Environment, why: &Abort) -> Reply {
+    let told = bytes!(why.message, ": asking hg\n");
+    let _ = crate::say::write(rustix::stdio::stderr(), &told);
+    let status = Command::new("hg")
+        .args(arguments.iter().map(|argument| OsStr::from_bytes(argument)))
+        .current_dir(environment.working_directory())
+        .stdin(Stdio::inherit())
+        .status();
+    match status {
+        Ok(status) => {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            Reply::printed(Vec::new(), code.unwrap_or(255))
+        }
+        Err(error) => {
+            let reason = vigil_linux::errno::text_of(&error);
+            Reply::complained(
+                bytes!("abort: cannot run hg: ", reason.as_bytes().as_bstr(), "\n"),
+                255,
+            )
+        }
+    }
+}

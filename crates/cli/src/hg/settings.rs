@@ -1,0 +1,167 @@
+//! What the configuration says of how a status is shown.
+
+use bstr::BString;
+use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::bytes::bytes;
+use vigil_hg::config::{Config, boolean};
+
+use super::arguments::Arguments;
+
+/// How a status is shown.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) quiet: bool,
+    pub(super) copies: bool,
+    /// Whether paths are shown from the working directory.
+    pub(super) is_relative: bool,
+    pub(super) terse: BString,
+    /// Whether an unfinished operation is told.
+    pub(super) tells_state: bool,
+    pub(super) detailed_exit_code: bool,
+}
+
+impl Settings {
+    pub(super) fn new(
+        config: &Config,
+        arguments: &Arguments,
+        is_plain: bool,
+    ) -> Result<Self, Abort> {
+        let flag = |section, name| config.boolean(section, name, false);
+        let debug = arguments.debug || flag("ui", "debug")?;
+        let mut verbose = debug || arguments.verbose || flag("ui", "verbose")?;
+        let mut quiet = !debug && (arguments.quiet || flag("ui", "quiet")?);
+        // What the command line says wins; where both are said, neither counts.
+        if verbose && quiet {
+            (verbose, quiet) = (false, false);
+        }
+        let copies = match arguments.copies {
+            Some(copies) => copies,
+            None => flag("ui", "statuscopies")?,
+        };
+        let terse = match &arguments.terse {
+            Some(terse) => terse.clone(),
+            None if arguments.revisions.is_empty() => config
+                .get("commands", "status.terse")
+                .unwrap_or_default()
+                .into(),
+            None => BString::default(),
+        };
+        let tells_state = verbose || flag("commands", "status.verbose")?;
+        Ok(Self {
+            quiet,
+            copies: (copies || arguments.all) && !arguments.no_status,
+            is_relative: is_relative(config, !arguments.patterns.is_empty())?,
+            terse,
+            tells_state: tells_state && !is_plain && !arguments.print0,
+            detailed_exit_code: flag("ui", "detailed-exit-code")?,
+        })
+    }
+}
+
+fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
+    if config.has("commands", "status.relative") {
+        return config.boolean("commands", "status.relative", false);
+    }
+    match config.get("ui", "relative-paths") {
+        None => Ok(has_patterns),
+        Some(value) if value == "legacy" => Ok(has_patterns),
+        Some(value) => boolean(value).ok_or_else(|| {
+            let said = bytes!("ui.relative-paths is not a boolean ('", value, "')");
+            Abort::of(Kind::Config, said)
+        }),
+    }
+}
+
+/// Extensions that leave a status as it is.
+const HARMLESS: [&str; 54] = [
+    "absorb",
+    "acl",
+    "amend",
+    "automv",
+    "beautifygraph",
+    "blackbox",
+    "bookflow",
+    "bookmarks",
+    "bugzilla",
+    "censor",
+    "children",
+    "churn",
+    "clonebundles",
+    "closehead",
+    "color",
+    "commitextras",
+    "convert",
+    "evolve",
+    "extdiff",
+    "factotum",
+    "fastannotate",
+    "fastexport",
+    "fetch",
+    "fix",
+    "fsmonitor",
+    "githelp",
+    "gpg",
+    "graphlog",
+    "hgk",
+    "highlight",
+    "histedit",
+    "hooklib",
+    "infinitepush",
+    "interhg",
+    "journal",
+    "logtoprocess",
+    "mq",
+    "notify",
+    "pager",
+    "patchbomb",
+    "phabricator",
+    "progress",
+    "purge",
+    "rebase",
+    "record",
+    "relink",
+    "schemes",
+    "share",
+    "shelve",
+    "show",
+    "split",
+    "strip",
+    "topic",
+    "transplant",
+];
+
+/// What in the configuration changes a status in ways that only Mercurial knows.
+pub(super) fn beyond(config: &Config) -> Option<BString> {
+    for item in config.section("extensions") {
+        let is_off = item.value.starts_with(b"!");
+        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+        let name = name.strip_prefix(b"hgext3rd.").unwrap_or(name);
+        let is_sub_option = name.contains(&b':');
+        if !is_off && !is_sub_option && !HARMLESS.iter().any(|known| known.as_bytes() == name) {
+            return Some(bytes!("the extension '", name, "'"));
+        }
+    }
+    for section in ["encode", "decode"] {
+        if let Some(item) = config.section(section).find(|item| item.value != "!") {
+            return Some(bytes!("[", section, "] filters ('", item.name, "')"));
+        }
+    }
+    if let Some(item) = config
+        .section("defaults")
+        .find(|item| item.name == "status")
+    {
+        return Some(bytes!("[defaults] status = ", item.value));
+    }
+    if let Some(item) = config.section("alias").find(|item| item.name == "status") {
+        return Some(bytes!("the alias 'status = ", item.value, "'"));
+    }
+    let hooks = ["pre-status", "post-status", "fail-status"];
+    let is_hook = |name: &BString| {
+        let name = name.split(|byte| *byte == b'.').next().unwrap_or_default();
+        hooks.iter().any(|hook| hook.as_bytes() == name)
+    };
+    let hook = config
+        .section("hooks")
+        .find(|item| is_hook(&item.name) && !item.value.is_empty());
+    hook.map(|item| bytes!("the hook '", item.name, "'"))
+}

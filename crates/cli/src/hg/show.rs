@@ -1,0 +1,99 @@
+//! A status as lines or as JSON.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::answer::{KINDS, Lists};
+use super::color::Colors;
+use super::paths::Shown;
+
+/// What is shown, and how.
+pub(super) struct Output<'o> {
+    pub(super) lists: &'o Lists,
+    /// The kinds that are shown, by number.
+    pub(super) shown: &'o [bool; 7],
+    pub(super) copies: &'o BTreeMap<BString, BString>,
+    pub(super) paths: &'o Shown,
+    pub(super) colors: &'o Colors<'o>,
+    pub(super) has_letters: bool,
+    pub(super) ends_with_nul: bool,
+}
+
+impl<'o> Output<'o> {
+    fn files(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o BStr)> {
+        let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
+        kinds
+            .filter(|(_, is_shown)| **is_shown)
+            .flat_map(|((kind, list), _)| list.iter().map(move |path| (kind, path.as_bstr())))
+    }
+
+    /// A line for each file.
+    pub(super) fn lines(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
+        for ((letter, label), path) in self.files() {
+            let label = format!("status.{label}");
+            if self.has_letters {
+                self.colors
+                    .paint(&mut out, format!("{letter} ").as_bytes(), &label);
+            }
+            let shown = [self.paths.path(path).as_slice(), end].concat();
+            self.colors.paint(&mut out, &shown, &label);
+            if let Some(source) = self.copies.get(path.as_bytes().as_bstr()) {
+                let shown = [b"  ", self.paths.path(source.as_bstr()).as_slice(), end].concat();
+                self.colors.paint(&mut out, &shown, "status.copied");
+            }
+        }
+        out
+    }
+
+    /// A list of objects.
+    pub(super) fn json(&self) -> Vec<u8> {
+        let mut out = b"[".to_vec();
+        for (at, ((letter, _), path)) in self.files().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(b"\n {\n  \"itemtype\": \"file\",\n  \"path\": ");
+            out.extend(quoted(path));
+            if let Some(source) = self.copies.get(path.as_bytes().as_bstr()) {
+                out.extend_from_slice(b",\n  \"source\": ");
+                out.extend(quoted(source.as_bstr()));
+            }
+            out.extend_from_slice(format!(",\n  \"status\": \"{letter}\"").as_bytes());
+            out.extend_from_slice(b"\n }");
+        }
+        out.extend_from_slice(b"\n]\n");
+        out
+    }
+}
+
+/// A text as JSON has it. A byte that is no UTF-8 is written as Mercurial does: as if it were a letter from a range that no
+/// text has.
+fn quoted(text: &BStr) -> Vec<u8> {
+    let mut out = b"\"".to_vec();
+    for chunk in text.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\u{8}' => out.extend_from_slice(b"\\b"),
+                '\u{c}' => out.extend_from_slice(b"\\f"),
+                '\u{0}'..='\u{1f}' | '\u{7f}' => {
+                    out.extend_from_slice(format!("\\u{:04x}", u32::from(letter)).as_bytes());
+                }
+                other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        for byte in chunk.invalid() {
+            let low = byte & 0x3f | 0x80;
+            out.extend([0xed, 0xb0 | byte >> 6, low]);
+        }
+    }
+    out.push(b'"');
+    out
+}

@@ -1,0 +1,75 @@
+//! Directories in the place of what is in them, where all of that is of one kind (`--terse`).
+
+use std::collections::BTreeMap;
+
+use bstr::{BString, ByteSlice};
+
+use super::answer::Lists;
+
+#[derive(Default)]
+struct Directory {
+    /// The kinds of all files at and below it, a bit for each.
+    kinds: u8,
+    files: Vec<(BString, usize)>,
+    subdirectories: BTreeMap<BString, Directory>,
+}
+
+/// The lists with directories for the kinds of `wanted`, each a number in [`Lists`].
+pub(super) fn terse(lists: &Lists, wanted: &[usize]) -> Lists {
+    let mut top = Directory::default();
+    for (kind, list) in lists.iter().enumerate() {
+        for path in list {
+            top.add(path, kind);
+        }
+    }
+    let mut shortened = Lists::default();
+    top.show_files(b"", &mut shortened);
+    for (name, directory) in &top.subdirectories {
+        directory.show(name, wanted, &mut shortened);
+    }
+    for list in &mut shortened {
+        list.sort_unstable();
+    }
+    shortened
+}
+
+fn bit(kind: usize) -> u8 {
+    1u8.checked_shl(u32::try_from(kind).unwrap_or(0))
+        .unwrap_or(0)
+}
+
+impl Directory {
+    fn add(&mut self, path: &[u8], kind: usize) {
+        let mut directory = self;
+        let mut rest = path;
+        directory.kinds |= bit(kind);
+        while let Some(slash) = rest.find_byte(b'/') {
+            let (name, below) = rest.split_at(slash);
+            directory = directory.subdirectories.entry(name.into()).or_default();
+            directory.kinds |= bit(kind);
+            rest = below.get(1..).unwrap_or_default();
+        }
+        directory.files.push((rest.into(), kind));
+    }
+
+    fn show_files(&self, path: &[u8], shown: &mut Lists) {
+        for (name, kind) in &self.files {
+            if let Some(list) = shown.get_mut(*kind) {
+                list.push(vigil_model::path::join(path.as_bstr(), name.as_bstr()));
+            }
+        }
+    }
+
+    fn show(&self, path: &[u8], wanted: &[usize], shown: &mut Lists) {
+        let only = wanted.iter().find(|kind| self.kinds == bit(**kind));
+        if let Some(list) = only.and_then(|kind| shown.get_mut(*kind)) {
+            list.push([path, b"/"].concat().into());
+            return;
+        }
+        self.show_files(path, shown);
+        for (name, directory) in &self.subdirectories {
+            let below = vigil_model::path::join(path.as_bstr(), name.as_bstr());
+            directory.show(&below, wanted, shown);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! `vigil hg status` against Mercurial.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+mod named;
+mod random;
+mod sandbox;
+mod stored;

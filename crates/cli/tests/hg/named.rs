@@ -1,0 +1,257 @@
+//! Named states and questions.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::sandbox::{FORMATS, Working, programs};
+
+/// Every kind of file, in one working copy.
+fn all_kinds(working: &Working) {
+    for name in [
+        "clean",
+        "modified",
+        "same size",
+        "gone",
+        "removed",
+        "d/moved",
+        "d/e/deep",
+        "x",
+        "now a directory",
+    ] {
+        working.write(name, "one\n");
+    }
+    symlink("clean", working.path("link")).unwrap();
+    working.write(".hgignore", "syntax: glob\n*.o\nignored\n");
+    working.commit("first");
+    working.write("modified", "longer\n");
+    working.write("same size", "two\n");
+    std::fs::remove_file(working.path("gone")).unwrap();
+    working.hg(&["remove", "removed"]);
+    working.hg(&["move", "d/moved", "d/here"]);
+    working.hg(&["copy", "clean", "copy"]);
+    working.write("added", "new\n");
+    working.hg(&["add", "added"]);
+    working.write("unknown", "u\n");
+    working.write("d/a.o", "o\n");
+    working.write("ignored/in", "i\n");
+    std::fs::set_permissions(working.path("x"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::remove_file(working.path("now a directory")).unwrap();
+    working.write("now a directory/f", "f\n");
+    std::fs::remove_file(working.path("link")).unwrap();
+    symlink("added", working.path("link")).unwrap();
+}
+
+#[test]
+fn every_kind_of_file_is_told_with_every_option() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            all_kinds(&working);
+            for arguments in [
+                &["status"][..],
+                &["st", "-A"],
+                &["status", "-mard"],
+                &["status", "-m"],
+                &["status", "-uinC"],
+                &["status", "-c", "-0"],
+                &["status", "-AC"],
+                &["status", "--no-copies", "-A"],
+                &["status", "-q"],
+                &["status", "-qA"],
+                &["status", "-T", "json", "-A"],
+                &["status", "-n", "-T", "json"],
+                &["status", "-t", "u"],
+                &["status", "--terse", "mardu", "-A"],
+                &["status", "-t", "z"],
+                &["status", "--color", "always", "-A"],
+                &[
+                    "status",
+                    "--config",
+                    "color.status.clean=red_background,bold",
+                    "--color=always",
+                    "-c",
+                ],
+                &["status", "--config", "ui.statuscopies=yes"],
+                &["status", "--config", "ui.relative-paths=what"],
+                &["status", "--config", "nonsense"],
+                &["status", "nowhere", "d"],
+                &["status", "-I", "*.o", "-i"],
+                &["status", "-X", "d/**", "glob:**e*"],
+                &["status", "re:.*e$"],
+                &["status", "re:("],
+                &["status", "path:d/e", "-c"],
+                &["status", "../outside"],
+                &["status", ".hg/hgrc"],
+                &["status", "link/x"],
+                &["status", "--unk", "--cle"],
+                &["status", "--", "d"],
+            ] {
+                working.same(arguments);
+            }
+            working.same_in("d", &["status", "-A"]);
+            working.same_in("d", &["status", "-A", "."]);
+            working.same_in("d/e", &["status", "..", "nowhere"]);
+            working.same_in("d", &["status", "--config", "ui.relative-paths=yes"]);
+            working.same_in("d", &["status", "-R", "../.."]);
+        }
+    }
+}
+
+#[test]
+fn ignore_files_are_read_as_mercurial_does() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in [
+            "a.o",
+            "a.c",
+            "d/a.o",
+            "d/b.c",
+            "d/e/c.c",
+            "out/x",
+            "#x",
+            "s p",
+            "d/patterns",
+        ] {
+            working.write(name, "");
+        }
+        for text in [
+            "\\.o$\n",
+            "syntax: glob\n*.o\n",
+            "syntax: glob\nd\n",
+            "syntax: rootglob\n*.c\n",
+            "glob:**/e\nre:^out\n",
+            "syntax: glob\n\\#x # comment\n",
+            "syntax: nonsense\nsyntax:glob\n*.c\n",
+            "include:d/patterns\n",
+            "subinclude:d/patterns\n",
+            "include:missing\n",
+            "syntax: regexp\n*bad\n",
+            "syntax: glob\n[z-a]\n",
+            "(?i)A\\.[CO]$\n",
+            "^d/e$\n",
+        ] {
+            working.write(".hgignore", text);
+            working.write("d/patterns", "syntax: glob\n*.c\n");
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-i"],
+                &["status", "d/e", "a.o"],
+            ] {
+                working.same(arguments);
+            }
+        }
+        std::fs::write(working.0.home().join("more"), "a\n").unwrap();
+        std::fs::remove_file(working.path(".hgignore")).unwrap();
+        working.same(&["status", "--config", "ui.ignore=~/more"]);
+        working.same(&["status", "--config", "ui.ignore.x=$HOME/more", "-i"]);
+    }
+}
+
+#[test]
+fn other_repositories_and_odd_files_are_passed_over() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["d/f", "e/f", "g/h/f"] {
+                working.write(name, "1");
+            }
+            working.commit("first");
+            working.write("nested/f", "");
+            working.hg(&["init", "nested"]);
+            working.hg(&["init", "d"]);
+            working.write("d/new", "");
+            std::fs::rename(working.path("e"), working.path("elsewhere")).unwrap();
+            symlink("elsewhere", working.path("e")).unwrap();
+            for arguments in [
+                &["status", "-A"][..],
+                &["status"],
+                &["status", "-mardc"],
+                &["status", "nested/f"],
+                &["status", "d", "e"],
+            ] {
+                working.same(arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_merge_is_told() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            working.write("a", "1\n");
+            working.write("b", "1\n");
+            working.commit("first");
+            working.write("a", "2\n");
+            working.write("new", "n\n");
+            working.commit("second");
+            working.hg(&["update", "-q", "0"]);
+            working.write("b", "2\n");
+            working.commit("other");
+            working.hg(&["merge", "-q"]);
+            working.same(&["status", "-A"]);
+            std::fs::remove_file(working.path("new")).unwrap();
+            working.same(&["status"]);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_answered_is_named() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        for (arguments, what) in [
+            (&["status", "set:added()"][..], "file sets"),
+            (&["status", "-T", "{path}"], "template"),
+            (
+                &["status", "--config", "extensions.largefiles="],
+                "largefiles",
+            ),
+            (&["status", "--config", "encode.*=x"], "encode"),
+            (&["status", "re:a(?=b)"], "look ahead"),
+            (&["status", "--time"], "--time"),
+        ] {
+            let (stdout, stderr, code) = working.vigil(arguments);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
+            assert!(
+                stderr.contains("vigil does not answer this") && stderr.contains(what),
+                "{stderr}"
+            );
+            let mut allowed = arguments.to_vec();
+            allowed.extend(["--config", "vigil.hg.fallback=yes"]);
+            let (_, stderr, _) = working.vigil(&allowed);
+            assert!(stderr.contains("asking hg"), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn repositories_that_are_none_or_odd_are_told() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.same(&["status", "-R", "nowhere"]);
+        working.same(&["status", "--cwd", "nowhere"]);
+        working.write(".hg/hgrc", "[ui]\nnonsense\n");
+        working.same(&["status"]);
+        std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
+        let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
+        for more in ["unknown-feature\nanother\n", "-\n"] {
+            working.write(".hg/requires", format!("{requires}{more}"));
+            working.same(&["status"]);
+        }
+        working.write(".hg/requires", requires);
+        std::fs::create_dir(working.0.root().join("outside")).unwrap();
+        working.same_in("../outside", &["status"]);
+        working.hg(&[
+            "--config",
+            "extensions.share=",
+            "share",
+            "-q",
+            ".",
+            "../share",
+        ]);
+        working.write("../share/f", "");
+        working.same_in("../share", &["status"]);
+    }
+}

@@ -1,0 +1,33 @@
+//! A few random operations, with the seeds that once differed among them.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use vigil_testkit::hg::{Settings, run};
+use vigil_testkit::sandbox::default_parent;
+
+use super::sandbox::programs;
+
+#[test]
+fn random_operations_are_answered_as_mercurial_does() {
+    for oracle in programs() {
+        let settings = Settings {
+            candidate: env!("CARGO_BIN_EXE_vigil").into(),
+            oracle,
+            parent: default_parent(),
+            seed: 10,
+            seeds: 4,
+            steps: 40,
+            questions: 2,
+            jobs: 2,
+            failures_max: 1,
+            time: Duration::from_secs(600),
+            dirstate_v2: None,
+        };
+        let report = Mutex::new(Vec::new());
+        let totals = run(&settings, &report).unwrap();
+        let said = String::from_utf8_lossy(&report.into_inner().unwrap()).into_owned();
+        assert_eq!(totals.mismatches, 0, "{said}");
+        assert!(totals.same > totals.left, "{totals}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Working copies, and the programs that are compared.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use vigil_testkit::hg::sandbox::{HgSandbox, is_there};
+use vigil_testkit::sandbox::default_parent;
+
+/// The programs of Mercurial that are there: what `VIGIL_TESTS_HG` lists, with colons between, or `hg`.
+pub(crate) fn programs() -> Vec<PathBuf> {
+    let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
+    let programs = listed.split(':').map(PathBuf::from);
+    let there: Vec<PathBuf> = programs.filter(|program| is_there(program)).collect();
+    if there.is_empty() {
+        assert!(
+            std::env::var_os("VIGIL_TESTS_MUST_RUN").is_none(),
+            "Mercurial is missing"
+        );
+        eprintln!("skipped: Mercurial is missing");
+    }
+    there
+}
+
+/// A working copy with a repository, and Vigil.
+pub(crate) struct Working(pub(crate) HgSandbox);
+
+/// Whether the dirstate is of the second format.
+pub(crate) const FORMATS: [bool; 2] = [false, true];
+
+impl Working {
+    pub(crate) fn new(hg: &Path, is_v2: bool) -> Self {
+        let sandbox = HgSandbox::new(&default_parent(), hg).unwrap();
+        let text =
+            format!("[storage]\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n");
+        std::fs::write(sandbox.home().join("hgrc"), text).unwrap();
+        let working = Self(sandbox);
+        working.hg(&["init"]);
+        working
+    }
+
+    pub(crate) fn hg(&self, arguments: &[&str]) -> Output {
+        let output = self.0.hg(arguments).unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.top().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    pub(crate) fn commit(&self, message: &str) {
+        self.hg(&["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
+    }
+
+    fn said(&self, program: &Path, is_vigil: bool, folder: &Path, arguments: &[&str]) -> Said {
+        let mut command = self.0.command(program, folder);
+        if is_vigil {
+            command.arg("hg");
+        }
+        let output = command
+            .args(arguments.iter().map(OsStr::new))
+            .output()
+            .unwrap();
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+            output.status.code(),
+        )
+    }
+
+    pub(crate) fn vigil(&self, arguments: &[&str]) -> Said {
+        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+        self.said(vigil, true, &self.0.top(), arguments)
+    }
+
+    /// Both say the same.
+    pub(crate) fn same(&self, arguments: &[&str]) {
+        self.same_in("", arguments);
+    }
+
+    /// Both say the same in a folder.
+    pub(crate) fn same_in(&self, folder: &str, arguments: &[&str]) {
+        let folder = self.path(folder);
+        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+        let answer = self.said(vigil, true, &folder, arguments);
+        let expected = self.said(self.0.hg_program(), false, &folder, arguments);
+        assert_eq!(answer, expected, "{arguments:?}");
+    }
+}
+
+/// Standard output, standard error, exit code.
+pub(crate) type Said = (String, String, Option<i32>);

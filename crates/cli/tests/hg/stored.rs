@@ -1,0 +1,85 @@
+//! Contents that are compared with what is committed: whatever is stored in whatever way, a file whose stamp says nothing is
+//! as it was committed.
+
+use super::sandbox::{Working, programs};
+
+/// Names that a store writes in another way.
+const NAMES: [&str; 12] = [
+    "UPPER/Case_x",
+    "aux/con.txt",
+    "com1",
+    ".dot/.f",
+    "end.i/d.d/x.hg/f",
+    "sp ace /t",
+    "tilde~",
+    "a:b*c?",
+    "h\u{e9}",
+    "d/very-long-directory-name-one/very-long-directory-name-two/very-long-directory-name-three/and-a-long-file-name.txt",
+    "D/VERY-LONG-DIRECTORY-NAME-ONE/x.y.z/VERY-LONG-DIRECTORY-NAME-TWO/VERY-LONG-DIRECTORY-NAME.THREE/AUX.TXT",
+    "lpt9.x",
+];
+
+fn contents(n: usize) -> Vec<u8> {
+    let line = |k: usize| format!("line {k} of {n} {}\n", (k * 7919 * (n + 1)) % 1000);
+    (0..400)
+        .map(|k| {
+            if k == n * 31 % 400 {
+                format!("changed {n}\n")
+            } else {
+                line(k / (n % 3 + 1))
+            }
+        })
+        .collect::<String>()
+        .into_bytes()
+}
+
+#[test]
+fn contents_are_found_in_stores_of_all_formats() {
+    let formats: [&[&str]; 7] = [
+        &[],
+        &["format.revlog-compression=zlib"],
+        &["format.revlog-compression=none"],
+        &["format.sparse-revlog=no", "format.usegeneraldelta=no"],
+        &["format.usestore=no"],
+        &["format.dotencode=no"],
+        &["format.usefncache=no"],
+    ];
+    for hg in programs() {
+        for format in formats {
+            let working = Working::new(&hg, false);
+            std::fs::remove_dir_all(working.path(".hg")).unwrap();
+            let mut init = vec!["init"];
+            for option in format {
+                init.extend(["--config", option]);
+            }
+            working.hg(&init);
+            for n in 0..6 {
+                for (at, name) in NAMES.iter().enumerate() {
+                    working.write(name, contents(n + at));
+                }
+                working.write("inline", format!("{n}\n"));
+                working.write("escaped", format!("\u{1}\n{n}"));
+                working.commit("more");
+            }
+            working.hg(&["move", "inline", "copied"]);
+            working.commit("copies");
+            // Written again within the second, or so it seems: only the contents tell.
+            working.hg(&["debugrebuilddirstate"]);
+            working.same(&["status", "-A"]);
+            working.hg(&["debugrebuilddirstate"]);
+            let mut other = contents(5);
+            other[3] ^= 1;
+            working.write(NAMES[0], other);
+            working.write("copied", "6\n");
+            working.same(&["status", "-A"]);
+            // Large enough for a file of chunks by itself.
+            let noise: Vec<u8> = (0u32..200_000)
+                .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+                .collect();
+            working.write("large", &noise);
+            working.commit("large");
+            working.hg(&["debugrebuilddirstate"]);
+            working.same(&["status", "-A"]);
+        }
+    }
+}

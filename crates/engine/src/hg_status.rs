@@ -1,0 +1,400 @@
+//! The status of a Mercurial working copy: what differs from its first parent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::abort::Abort;
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_hg::repository::Repository;
+use vigil_hg::verdict::{Verdict, verdict};
+use vigil_linux::errno;
+use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_model::timestamp::Timestamp;
+use vigil_scan::{DirMatch, Findings, Observed, PathFilter, Scan, ScanError};
+
+use crate::hg_system::{BY_CONTENTS, HgSystem, Ignored};
+
+/// What is asked.
+#[derive(Debug)]
+pub struct HgQuestion<'q> {
+    /// The repository.
+    pub repository: &'q Repository,
+    /// What is recorded of its working copy.
+    pub dirstate: &'q Dirstate,
+    /// What it ignores.
+    pub ignore: Ignore,
+    /// Which paths are asked for.
+    pub matcher: Arc<Matcher>,
+    /// Whether clean files are.
+    pub clean: bool,
+    /// Whether unknown files are.
+    pub unknown: bool,
+    /// Whether ignored files are.
+    pub ignored: bool,
+}
+
+/// What differs, each list in the order of paths' bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HgStatus {
+    /// Not as in the first parent.
+    pub modified: Vec<BString>,
+    /// Tracked, and not in the first parent.
+    pub added: Vec<BString>,
+    /// No longer tracked.
+    pub removed: Vec<BString>,
+    /// Tracked, and not there.
+    pub deleted: Vec<BString>,
+    /// Not tracked.
+    pub unknown: Vec<BString>,
+    /// Not tracked, and ignored.
+    pub ignored: Vec<BString>,
+    /// As in the first parent.
+    pub clean: Vec<BString>,
+    /// What cannot be looked at, and why.
+    pub bad: Vec<Bad>,
+    /// What is wrong with patterns that only hold below some directory.
+    pub ignore_failure: Option<Abort>,
+    /// When Mercurial would have read the ignore patterns, if ever: only then is there anything to say of them.
+    pub ignore_use: Option<IgnoreUse>,
+}
+
+/// When ignore patterns are read, beside what is said of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IgnoreUse {
+    /// Before all.
+    BeforeTheWalk,
+    /// After all.
+    AfterTheWalk,
+}
+
+/// A path that is asked for and cannot be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bad {
+    /// The path, from the top.
+    pub path: BString,
+    /// Why, in words.
+    pub reason: BString,
+    /// Whether it was met on the way, and not named.
+    pub was_met: bool,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// The working copy or the store cannot be read, or is damaged.
+pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
+    let repository = question.repository;
+    let walks = question.unknown || question.ignored;
+    let is_only_named = is_only_named(&question);
+    let ignored = Arc::new(Ignored::new(question.ignore, question.matcher.clone()));
+    let store = repository.store();
+    let system = HgSystem::new(
+        &repository.root,
+        question.dirstate,
+        &store,
+        ignored.clone(),
+        vigil_stamp::now(),
+        !question.unknown,
+    );
+    let tracked = HgSystem::tracked(question.dirstate);
+    let filter = Filter(&question.matcher);
+    let is_filtered = !question.matcher.is_everything();
+    let scan = Scan {
+        work_tree: &repository.root,
+        tracked_files: &tracked,
+        ignore_case: false,
+        looks_at_present_skipped_files: false,
+        lacks_sparse_directories: false,
+        system: &system,
+        filter: is_filtered.then_some(&filter),
+        focus: None,
+        tracked: true,
+        untracked: match walks {
+            true => UntrackedMode::All,
+            false => UntrackedMode::No,
+        },
+        ignored: match question.ignored {
+            true => IgnoredMode::Traditional,
+            false => IgnoredMode::No,
+        },
+        tracked_enough: usize::MAX,
+        untracked_enough: usize::MAX,
+        threads_max: None,
+        memory: None,
+        watch: None,
+        progress: None,
+    };
+    let findings = scan.run().map_err(|error| of_scan(&error))?;
+    let mut answer = Answer {
+        system: &system,
+        dirstate: question.dirstate,
+        matcher: &question.matcher,
+        is_filtered,
+        now: system.now,
+        looks_through_links: !question.unknown,
+        is_only_named,
+        lists_clean: question.clean,
+        status: HgStatus::default(),
+    };
+    let nested = match question.unknown {
+        true => answer.nested(ignored.directories()),
+        false => Vec::new(),
+    };
+    let found_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
+    answer.tracked(&findings, &nested);
+    if let Some(failure) = system.failure() {
+        return Err(failure);
+    }
+    answer.others(findings, question.unknown, question.ignored, &nested);
+    answer.named();
+    answer.status.ignore_failure = ignored.patterns.take_later().failure;
+    answer.status.ignore_use = answer.ignore_use(question.unknown, question.ignored, found_others);
+    Ok(answer.status)
+}
+
+fn of_scan(error: &ScanError) -> Abort {
+    match error {
+        ScanError::Directory { path, source } => {
+            let reason = errno::text(*source);
+            Abort::plain([reason.as_bytes(), b": '", path, b"'"].concat())
+        }
+        other => Abort::plain(other.to_string()),
+    }
+}
+
+/// The paths that a scan is about.
+struct Filter<'m>(&'m Matcher);
+
+impl PathFilter for Filter<'_> {
+    fn matches(&self, path: &BStr, _: bool) -> bool {
+        self.0.is_match(path)
+    }
+
+    fn may_match_below(&self, path: &BStr) -> bool {
+        self.0.may_match_below(path)
+    }
+
+    fn directory(&self, dir: &BStr) -> DirMatch {
+        let dir = dir.trim_end_with(|letter| letter == '/').as_bstr();
+        match self.0.may_match_below(dir) {
+            true => DirMatch::Below,
+            false => DirMatch::No,
+        }
+    }
+}
+
+struct Answer<'a> {
+    system: &'a HgSystem<'a>,
+    dirstate: &'a Dirstate,
+    matcher: &'a Matcher,
+    is_filtered: bool,
+    now: Timestamp,
+    /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does when nothing unknown
+    /// is asked for.
+    looks_through_links: bool,
+    /// Whether nothing is asked for but files by name.
+    is_only_named: bool,
+    lists_clean: bool,
+    status: HgStatus,
+}
+
+/// Whether all paths that are asked for are those of files: nothing is looked for below one, even if something is recorded
+/// there.
+fn is_only_named(question: &HgQuestion<'_>) -> bool {
+    let named = question.matcher.named();
+    let may_have_more = |path: &BStr| {
+        let there = question.repository.root.join(OsStr::from_bytes(path));
+        match lstat_path(&there) {
+            Ok(stat) => stat.is_dir(),
+            Err(_) => {
+                let is_recorded = question.dirstate.position(path).is_some();
+                !is_recorded && question.dirstate.has_directory(path)
+            }
+        }
+    };
+    question.matcher.is_all_paths() && !named.is_empty() && !named.into_iter().any(may_have_more)
+}
+
+impl Answer<'_> {
+    /// The directories that are other repositories, each with a slash at its end, in order: what is recorded in them is not
+    /// looked at, and nothing else in them either.
+    fn nested(&self, ignored: Vec<BString>) -> Vec<BString> {
+        let mut all: BTreeSet<BString> = self.system.nested().into_iter().collect();
+        // Directories that are ignored were not listed.
+        for directory in ignored {
+            if !self.dirstate.has_directory(directory.as_bstr()) {
+                continue;
+            }
+            let mut previous = BString::default();
+            for (path, _) in self.dirstate.iter() {
+                let Some(rest) = path.strip_prefix(directory.as_slice()) else {
+                    continue;
+                };
+                let parent = vigil_model::path::parent(path);
+                if rest.first() != Some(&b'/') || parent == previous {
+                    continue;
+                }
+                previous = parent.to_owned();
+                let top = &self.system.top;
+                let above = parent
+                    .find_iter("/")
+                    .filter_map(|slash| parent.get(..slash));
+                for above in above.chain([parent.as_bytes()]) {
+                    let folder = top.join(OsStr::from_bytes(above)).join(".hg");
+                    if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
+                        all.insert(above.into());
+                    }
+                }
+            }
+        }
+        all.into_iter()
+            .map(|mut directory| {
+                directory.push(b'/');
+                directory
+            })
+            .collect()
+    }
+
+    fn tracked(&mut self, findings: &Findings, nested: &[BString]) {
+        let mut differing: BTreeMap<u32, Observed> = findings.tracked.iter().copied().collect();
+        for unseen in &findings.unknown {
+            let number = self.dirstate.position(unseen.path.as_bstr());
+            let number = number.and_then(|number| u32::try_from(number).ok());
+            differing.extend(number.map(|number| (number, Observed::Missing)));
+        }
+        let mut differing = differing.into_iter().peekable();
+        for (number, (path, entry)) in (0u32..).zip(self.dirstate.iter()) {
+            let observed = differing.next_if(|(other, _)| *other == number);
+            if self.is_filtered && !self.matcher.is_match(path) {
+                continue;
+            }
+            if self.is_only_named && !self.matcher.is_exact(path) {
+                continue;
+            }
+            let is_nested = nested.iter().any(|directory| path.starts_with(directory));
+            let is_copy = self.dirstate.copy_source(number as usize).is_some();
+            let gone = || verdict(entry, is_copy, None, self.now);
+            let verdict = match observed.map(|(_, observed)| observed) {
+                _ if is_nested => gone(),
+                None if entry.has_p2_info() => Verdict::Modified,
+                None if entry.is_added() => Verdict::Added,
+                None if entry.is_removed() => Verdict::Removed,
+                None => Verdict::Clean,
+                Some(Observed::Present(BY_CONTENTS)) if !self.system.was_compared(number) => gone(),
+                Some(Observed::Present(_)) => Verdict::Modified,
+                Some(Observed::Missing | Observed::Nested) => self.missing(number, path),
+            };
+            let lists = &mut self.status;
+            let list = match verdict {
+                Verdict::Clean | Verdict::Unsure if !self.lists_clean => continue,
+                Verdict::Clean | Verdict::Unsure => &mut lists.clean,
+                Verdict::Modified => &mut lists.modified,
+                Verdict::Added => &mut lists.added,
+                Verdict::Removed => &mut lists.removed,
+                Verdict::Deleted => &mut lists.deleted,
+            };
+            list.push(path.to_owned());
+        }
+    }
+
+    /// What is said of a file that was not met: it may be there behind a link.
+    fn missing(&self, number: u32, path: &BStr) -> Verdict {
+        let Some((_, entry)) = self.dirstate.get(number as usize) else {
+            return Verdict::Deleted;
+        };
+        let is_copy = self.dirstate.copy_source(number as usize).is_some();
+        let gone = verdict(entry, is_copy, None, self.now);
+        if !self.looks_through_links {
+            return gone;
+        }
+        let there = self.system.top.join(OsStr::from_bytes(path));
+        let seen = lstat_path(&there).ok();
+        let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
+            return gone;
+        };
+        match verdict(entry, is_copy, Some(&seen), self.now) {
+            Verdict::Unsure => match self.system.is_as_in_parent(path, &seen) {
+                Some(true) => Verdict::Clean,
+                Some(false) => Verdict::Modified,
+                None => gone,
+            },
+            certain => certain,
+        }
+    }
+
+    fn others(&mut self, findings: Findings, unknown: bool, ignored: bool, nested: &[BString]) {
+        // A repository in the working copy is no file of it.
+        let is_file = |path: &BString| {
+            !path.ends_with(b"/") && !nested.iter().any(|directory| path.starts_with(directory))
+        };
+        let files = |paths: Vec<BString>| paths.into_iter().filter(is_file).collect();
+        if unknown {
+            self.status.unknown = files(findings.untracked);
+        }
+        if ignored {
+            self.status.ignored = files(findings.ignored);
+        }
+        let met = findings.unlisted.into_iter().map(|unseen| Bad {
+            path: unseen.path,
+            reason: errno::text(unseen.reason).into(),
+            was_met: true,
+        });
+        self.status.bad.extend(met);
+        self.status.bad.sort_by(|a, b| a.path.cmp(&b.path));
+        self.status.bad.dedup();
+    }
+
+    fn ignore_use(&self, unknown: bool, ignored: bool, found_others: bool) -> Option<IgnoreUse> {
+        let named = self.matcher.named();
+        let stat = |path: &BStr| lstat_path(&self.system.top.join(OsStr::from_bytes(path))).ok();
+        if unknown && !ignored {
+            return Some(IgnoreUse::BeforeTheWalk);
+        }
+        let is_unrecorded = |path: &&BStr| {
+            let is_file = stat(path).is_some_and(|stat| stat.is_file() || stat.is_symlink());
+            is_file && self.dirstate.position(path).is_none() && self.matcher.is_match(path)
+        };
+        let is_asked = ignored && found_others || named.iter().any(is_unrecorded);
+        is_asked.then_some(IgnoreUse::AfterTheWalk)
+    }
+
+    /// Looks for what is asked for by name.
+    fn named(&mut self) {
+        let mut bad = Vec::new();
+        for path in self.matcher.named() {
+            let is_recorded = self.dirstate.position(path).is_some();
+            let there = self.system.top.join(OsStr::from_bytes(path));
+            let reason = match lstat_path(&there) {
+                Ok(stat) if stat.is_dir() || stat.is_file() || stat.is_symlink() => continue,
+                Ok(stat) => {
+                    let kind = kind_name(stat.mode);
+                    format!("unsupported file type (type is {kind})")
+                }
+                Err(_) if is_recorded || self.dirstate.has_directory(path) => continue,
+                Err(error) => errno::text(error),
+            };
+            bad.push(Bad {
+                path: path.to_owned(),
+                reason: reason.into(),
+                was_met: false,
+            });
+        }
+        bad.append(&mut self.status.bad);
+        self.status.bad = bad;
+    }
+}
+
+fn kind_name(mode: u32) -> &'static str {
+    match mode & 0o170_000 {
+        0o020_000 => "character device",
+        0o060_000 => "block device",
+        0o010_000 => "fifo",
+        0o140_000 => "socket",
+        _ => "unknown",
+    }
+}

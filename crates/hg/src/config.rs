@@ -1,0 +1,137 @@
+//! Mercurial's configuration: files in layers, of which a later one wins, and what the command line and the environment say.
+
+mod layers;
+mod parse;
+mod surroundings;
+
+use bstr::{BStr, BString, ByteSlice};
+
+pub use layers::{Configuration, Layers, Repositories};
+#[cfg(feature = "fuzzing")]
+pub use parse::fuzz;
+pub use surroundings::Surroundings;
+
+use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, is_space};
+
+/// One variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The section, without brackets.
+    pub section: BString,
+    /// The name within the section.
+    pub name: BString,
+    /// What it is set to.
+    pub value: BString,
+    /// Where that is said: a file and a line, or an option.
+    pub source: BString,
+}
+
+/// Variables in the order in which they were set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    items: Vec<Item>,
+    /// What was taken back, for the layers below.
+    unset: Vec<(BString, BString)>,
+}
+
+impl Config {
+    /// What a variable is set to.
+    pub fn get(&self, section: &str, name: &str) -> Option<&BStr> {
+        self.item(section.as_bytes(), name.as_bytes())
+            .map(|item| item.value.as_bstr())
+    }
+
+    fn item(&self, section: &[u8], name: &[u8]) -> Option<&Item> {
+        self.items
+            .iter()
+            .find(|item| item.section == section && item.name == name)
+    }
+
+    /// Whether a variable is set.
+    pub fn has(&self, section: &str, name: &str) -> bool {
+        self.get(section, name).is_some()
+    }
+
+    /// The variables of a section, in the order in which they were set.
+    pub fn section<'c>(&'c self, section: &'c str) -> impl Iterator<Item = &'c Item> {
+        self.items
+            .iter()
+            .filter(move |item| item.section == section)
+    }
+
+    /// A variable that is true or false; `default` where it is not set.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn boolean(&self, section: &str, name: &str, default: bool) -> Result<bool, Abort> {
+        let Some(item) = self.item(section.as_bytes(), name.as_bytes()) else {
+            return Ok(default);
+        };
+        boolean(&item.value).ok_or_else(|| {
+            let variable = bytes!(section, ".", name);
+            let value = item.value.as_bstr();
+            let message = bytes!(variable, " is not a boolean ('", value, "')");
+            Abort::of(Kind::Config, message)
+        })
+    }
+
+    /// A variable that is a list of words.
+    pub fn list(&self, section: &str, name: &str) -> Vec<BString> {
+        let value = self.get(section, name).unwrap_or_default();
+        let words = value.split(|byte| is_space(*byte) || *byte == b',');
+        let word = |word: &[u8]| BString::from(word.trim_with(|c| c == '"'));
+        words.filter(|word| !word.is_empty()).map(word).collect()
+    }
+
+    /// Sets a variable, which is the last one from now on.
+    pub fn set(
+        &mut self,
+        section: impl Into<BString>,
+        name: impl Into<BString>,
+        value: impl Into<BString>,
+        source: impl Into<BString>,
+    ) {
+        let (section, name) = (section.into(), name.into());
+        self.remove(&section, &name);
+        self.items.push(Item {
+            section,
+            name,
+            value: value.into(),
+            source: source.into(),
+        });
+    }
+
+    fn remove(&mut self, section: &[u8], name: &[u8]) {
+        self.items
+            .retain(|item| item.section != section || item.name != name);
+    }
+
+    fn unset(&mut self, section: &[u8], name: &[u8]) {
+        self.remove(section, name);
+        self.unset.push((section.into(), name.into()));
+    }
+
+    /// Lays another configuration over this one.
+    pub fn update(&mut self, other: &Self) {
+        for (section, name) in &other.unset {
+            self.remove(section, name);
+        }
+        for item in &other.items {
+            self.remove(&item.section, &item.name);
+            self.items.push(item.clone());
+        }
+    }
+}
+
+/// What a text says, if it says yes or no.
+pub fn boolean(text: &[u8]) -> Option<bool> {
+    match text.to_ascii_lowercase().as_slice() {
+        b"1" | b"yes" | b"true" | b"on" | b"always" => Some(true),
+        b"0" | b"no" | b"false" | b"off" | b"never" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Which files there are, in which order, and whom to believe.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::stat_path;
+use vigil_stamp::file;
+
+use super::{Config, Surroundings, parse};
+use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, of_path, path_of, trim};
+
+/// The configuration, and what was said while it was read.
+#[derive(Clone, Debug, Default)]
+pub struct Configuration {
+    /// The variables.
+    pub config: Config,
+    /// Lines for standard error, each without its line feed.
+    pub warnings: Vec<BString>,
+    /// Every file that was read, or looked for.
+    pub files: Vec<PathBuf>,
+}
+
+/// The files of a repository.
+#[derive(Clone, Debug, Default)]
+pub struct Repositories {
+    /// From the weakest to the strongest.
+    pub files: Vec<PathBuf>,
+}
+
+/// Puts layers upon each other.
+#[derive(Debug)]
+pub struct Layers<'s> {
+    surroundings: &'s Surroundings<'s>,
+    result: Configuration,
+    /// What wins over all files.
+    overrides: Config,
+}
+
+impl<'s> Layers<'s> {
+    /// The files of the system and of the user, and what the command line says, each argument in the form of
+    /// `section.name=value`.
+    ///
+    /// # Errors
+    /// A file or an argument is none of the configuration.
+    pub fn of_user(
+        surroundings: &'s Surroundings<'s>,
+        arguments: &[BString],
+    ) -> Result<Self, Abort> {
+        let mut layers = Self {
+            surroundings,
+            result: Configuration::default(),
+            overrides: Config::default(),
+        };
+        match surroundings.get("HGRCPATH") {
+            Some(paths) => {
+                for path in paths.split(|byte| *byte == b':') {
+                    if path.is_empty() {
+                        continue;
+                    }
+                    let path = path_of(&surroundings.expand_path(path));
+                    layers.file_or_folder(&path)?;
+                }
+            }
+            None => {
+                layers.file(Path::new("/etc/mercurial/hgrc"), true)?;
+                layers.folder(Path::new("/etc/mercurial/hgrc.d"))?;
+                for path in layers.user_files() {
+                    layers.file(&path, true)?;
+                }
+            }
+        }
+        for argument in arguments {
+            let (section, name, value) = overriding(argument)?;
+            layers.overrides.set(section, name, value, "--config");
+        }
+        let overrides = layers.overrides.clone();
+        layers.result.config.update(&overrides);
+        Ok(layers)
+    }
+
+    fn user_files(&self) -> Vec<PathBuf> {
+        let Some(home) = self
+            .surroundings
+            .get("HOME")
+            .filter(|home| !home.is_empty())
+        else {
+            return Vec::new();
+        };
+        let home = path_of(&home);
+        let xdg = self.surroundings.get("XDG_CONFIG_HOME");
+        let xdg = xdg.filter(|folder| folder.starts_with(b"/"));
+        let folder = xdg.map_or_else(|| home.join(".config"), |folder| path_of(&folder));
+        vec![home.join(".hgrc"), folder.join("hg/hgrc")]
+    }
+
+    fn file_or_folder(&mut self, path: &Path) -> Result<(), Abort> {
+        match stat_path(path).is_ok_and(|stat| stat.is_dir()) {
+            true => self.folder(path),
+            false => self.file(path, true),
+        }
+    }
+
+    /// The files of a folder whose names end in `.rc`.
+    fn folder(&mut self, path: &Path) -> Result<(), Abort> {
+        self.result.files.push(path.into());
+        let Ok(entries) = std::fs::read_dir(path) else {
+            return Ok(());
+        };
+        let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut names: Vec<PathBuf> = names
+            .filter(|name| of_path(name).ends_with(b".rc"))
+            .collect();
+        names.sort_unstable();
+        for name in names {
+            self.file(&name, true)?;
+        }
+        Ok(())
+    }
+
+    /// Lays a file on top. One that is not there, or may not be read, is none.
+    fn file(&mut self, path: &Path, is_trusted: bool) -> Result<(), Abort> {
+        self.result.files.push(path.into());
+        let Ok(text) = file::read(path) else {
+            return Ok(());
+        };
+        let is_trusted = is_trusted || self.is_trusted(path);
+        let read = parse::read(path, &text, self.surroundings, &mut self.result.files);
+        let config = match read {
+            Ok(config) => config,
+            Err(error) if is_trusted => return Err(error),
+            Err(error) => {
+                let said = error.message.strip_prefix(b"config error at ");
+                let said = said.unwrap_or(&error.message);
+                self.result.warnings.push(bytes!("ignored ", said));
+                return Ok(());
+            }
+        };
+        if is_trusted {
+            let config = self.without_what_is_not_plain(config);
+            self.result.config.update(&config);
+            let overrides = &self.overrides;
+            self.result.config.update(overrides);
+        }
+        Ok(())
+    }
+
+    fn without_what_is_not_plain(&self, mut config: Config) -> Config {
+        const PERSONAL: [&str; 10] = [
+            "debug",
+            "fallbackencoding",
+            "quiet",
+            "slash",
+            "logtemplate",
+            "message-output",
+            "statuscopies",
+            "style",
+            "traceback",
+            "verbose",
+        ];
+        let is_plain = |feature| self.surroundings.is_plain(feature);
+        if !is_plain(None) {
+            return config;
+        }
+        let is_dropped = |section: &BStr, name: &BStr| match section.as_bytes() {
+            b"ui" => PERSONAL.iter().any(|personal| name == personal),
+            b"defaults" | b"commands" | b"command-templates" => true,
+            b"alias" => is_plain(Some("alias")),
+            b"revsetalias" => is_plain(Some("revsetalias")),
+            b"templatealias" => is_plain(Some("templatealias")),
+            _ => false,
+        };
+        config
+            .items
+            .retain(|item| !is_dropped(item.section.as_bstr(), item.name.as_bstr()));
+        config
+    }
+
+    /// Whether a file is its reader's own, or its owner's word is good. Says so where not.
+    fn is_trusted(&mut self, path: &Path) -> bool {
+        let Ok(stat) = stat_path(path) else {
+            return false;
+        };
+        if stat.uid == self.surroundings.uid {
+            return true;
+        }
+        let config = &self.result.config;
+        let (users, groups) = (
+            config.list("trusted", "users"),
+            config.list("trusted", "groups"),
+        );
+        let user = name_of(Path::new("/etc/passwd"), stat.uid);
+        let group = name_of(Path::new("/etc/group"), stat.gid);
+        let any = |names: &[BString], name: &BString| {
+            names.iter().any(|known| known == name || known == "*")
+        };
+        if any(&users, &user) || any(&groups, &group) {
+            return true;
+        }
+        let reports = config.boolean("ui", "report_untrusted", true);
+        if reports.unwrap_or(true) {
+            let file = of_path(path);
+            let said = bytes!("not trusting file ", file, " from untrusted user ", user);
+            self.result.warnings.push(bytes!(said, ", group ", group));
+        }
+        false
+    }
+
+    /// The same with the files of a repository.
+    ///
+    /// # Errors
+    /// A file that is trusted is none of the configuration.
+    pub fn with_repository(mut self, files: &Repositories) -> Result<Configuration, Abort> {
+        if self.surroundings.get("HGRCSKIPREPO").is_none() {
+            // Mercurial reads them twice, for the command and for the repository, and says twice what there is to say.
+            for _ in 0..2 {
+                for path in &files.files {
+                    self.file(path, false)?;
+                }
+            }
+        }
+        Ok(self.result)
+    }
+
+    /// The configuration outside of any repository.
+    pub fn finish(self) -> Configuration {
+        self.result
+    }
+}
+
+/// The section, name and value of an argument of `--config`.
+fn overriding(argument: &BString) -> Result<(&[u8], &[u8], &[u8]), Abort> {
+    let wrong = || {
+        let said = bytes!("malformed --config option: '", argument, "'");
+        Abort::of(
+            Kind::Input,
+            bytes!(said, " (use --config section.name=value)"),
+        )
+    };
+    let at = argument.find_byte(b'=').ok_or_else(wrong)?;
+    let (variable, value) = argument.split_at(at);
+    let value = trim(value.get(1..).unwrap_or_default());
+    let variable = trim(variable);
+    let dot = variable.find_byte(b'.').ok_or_else(wrong)?;
+    let (section, name) = variable.split_at(dot);
+    let name = name.get(1..).unwrap_or_default();
+    match section.is_empty() || name.is_empty() {
+        true => Err(wrong()),
+        false => Ok((section, name, value)),
+    }
+}
+
+/// The name of a number in one of the system's lists; the number itself where it has none.
+fn name_of(list: &Path, number: u32) -> BString {
+    let text = file::read(list).unwrap_or_default();
+    let wanted = number.to_string();
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let name = lines.find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        let name = fields.next()?;
+        (fields.nth(1)? == wanted.as_bytes()).then_some(name)
+    });
+    name.map_or_else(|| wanted.into(), BString::from)
+}

@@ -1,0 +1,184 @@
+//! One file of the configuration, and those that it includes (`hg help config`, "Syntax").
+
+use std::io;
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+use vigil_linux::errno;
+use vigil_stamp::file;
+
+use super::{Config, Surroundings};
+use crate::abort::{Abort, Kind};
+use crate::bytes::{
+    bytes, is_space, lines_with_ends, normal_path, of_path, path_of, trim, trim_end,
+};
+
+/// How many files may include one another.
+const DEPTH_MAX: usize = 64;
+/// How many files are read for one.
+const FILES_MAX: usize = 4096;
+
+/// Reads the file `path` and what it includes. The files that were read or looked for are added to `files`.
+pub(super) fn read(
+    path: &Path,
+    text: &[u8],
+    surroundings: &Surroundings<'_>,
+    files: &mut Vec<std::path::PathBuf>,
+) -> Result<Config, Abort> {
+    let mut parser = Parser {
+        config: Config::default(),
+        surroundings,
+        files,
+        depth: 0,
+        read: 0,
+    };
+    parser.file(path, text)?;
+    Ok(parser.config)
+}
+
+/// What is done with bytes from a fuzzer: nothing they include is read.
+#[cfg(feature = "fuzzing")]
+pub fn fuzz(text: &[u8]) {
+    let surroundings = Surroundings {
+        variable: &|_| None,
+        cwd: "/".into(),
+        uid: 0,
+    };
+    let mut files = Vec::new();
+    let mut parser = Parser {
+        config: Config::default(),
+        surroundings: &surroundings,
+        files: &mut files,
+        depth: 0,
+        read: FILES_MAX,
+    };
+    let _ = parser.file(Path::new("/hgrc"), text);
+}
+
+struct Parser<'p> {
+    config: Config,
+    surroundings: &'p Surroundings<'p>,
+    files: &'p mut Vec<std::path::PathBuf>,
+    depth: usize,
+    read: usize,
+}
+
+/// A line that begins an item, for those that go on with it.
+struct Open {
+    section: BString,
+    name: BString,
+}
+
+impl Parser<'_> {
+    fn file(&mut self, path: &Path, text: &[u8]) -> Result<(), Abort> {
+        let mut section = BString::default();
+        let mut open: Option<Open> = None;
+        for (number, line) in (1..).zip(lines_with_ends(text)) {
+            let line = match number {
+                1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line),
+                _ => line,
+            };
+            let source = || bytes!(of_path(path), ":", format!("{number}"));
+            let first = line.first().copied().unwrap_or(b'\n');
+            let is_comment = matches!(first, b';' | b'#');
+            if let Some(item) = &open {
+                if is_comment {
+                    continue;
+                }
+                if is_space(first) && !trim(line).is_empty() {
+                    let (section, name) = (item.section.clone(), item.name.clone());
+                    let known = self.config.item(&section, &name);
+                    let known = known.map(|item| item.value.clone()).unwrap_or_default();
+                    let value = bytes!(known, "\n", trim(line));
+                    self.config.set(section, name, value, source());
+                    continue;
+                }
+                open = None;
+            }
+            if let Some(included) = argument(line, b"%include") {
+                self.include(path, included, &source())?;
+                continue;
+            }
+            if is_comment || trim(line).is_empty() {
+                continue;
+            }
+            if let Some(name) = section_name(line) {
+                section = name.into();
+                continue;
+            }
+            if let Some((name, value)) = item(line) {
+                self.config.set(section.clone(), name, value, source());
+                open = Some(Open {
+                    section: section.clone(),
+                    name: name.into(),
+                });
+                continue;
+            }
+            if let Some(name) = argument(line, b"%unset") {
+                let end = name.iter().position(|byte| is_space(*byte));
+                let name = name.get(..end.unwrap_or(name.len())).unwrap_or_default();
+                self.config.unset(&section, name);
+                continue;
+            }
+            let said = trim_end(line);
+            let said = match first {
+                b' ' => bytes!("unexpected leading whitespace: ", said),
+                _ => said.into(),
+            };
+            return Err(error(&source(), &said));
+        }
+        Ok(())
+    }
+
+    fn include(&mut self, from: &Path, text: &[u8], source: &BString) -> Result<(), Abort> {
+        let expanded = self.surroundings.expand_path(text);
+        let path = from.parent().unwrap_or(from).join(path_of(&expanded));
+        let path = path_of(&normal_path(of_path(&path)));
+        let refuse = |reason: &str| {
+            let said = bytes!("cannot include ", expanded, " (", reason, ")");
+            Err(error(source, &said))
+        };
+        if self.depth >= DEPTH_MAX || self.read >= FILES_MAX {
+            return refuse("too many includes");
+        }
+        self.files.push(path.clone());
+        let text = match file::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return refuse(&errno::text_of(&error)),
+        };
+        self.depth = self.depth.saturating_add(1);
+        self.read = self.read.saturating_add(1);
+        self.file(&path, &text)?;
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+}
+
+fn error(source: &BString, said: &[u8]) -> Abort {
+    Abort::of(Kind::Config, bytes!("config error at ", source, ": ", said))
+}
+
+/// What follows a word and white space.
+fn argument<'l>(line: &'l [u8], word: &[u8]) -> Option<&'l [u8]> {
+    let rest = line.strip_prefix(word)?;
+    let is_apart = rest.first().is_some_and(|byte| is_space(*byte));
+    Some(trim(rest)).filter(|rest| is_apart && !rest.is_empty())
+}
+
+fn section_name(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"[")?;
+    let rest = rest.get(..rest.find_byte(b'[').unwrap_or(rest.len()))?;
+    let name = rest.get(..rest.rfind_byte(b']')?)?;
+    (!name.is_empty()).then_some(name)
+}
+
+fn item(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let first = line.first().filter(|byte| !is_space(**byte))?;
+    if *first == b'=' {
+        return None;
+    }
+    let at = line.find_byte(b'=')?;
+    let value = line.get(at.checked_add(1)?..)?;
+    Some((trim_end(line.get(..at)?), trim(value)))
+}

@@ -1,0 +1,100 @@
+//! What Mercurial takes from the process that it runs in.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
+
+/// The user, his variables and folders.
+pub struct Surroundings<'s> {
+    /// The value of a variable of the environment.
+    pub variable: &'s (dyn Fn(&str) -> Option<BString> + Sync),
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The user on whose behalf it runs.
+    pub uid: u32,
+}
+
+impl fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings")
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Surroundings<'_> {
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<BString> {
+        (self.variable)(name)
+    }
+
+    /// Whether what makes output personal is to be left out, and `feature` with it.
+    pub fn is_plain(&self, feature: Option<&str>) -> bool {
+        let plain = self.get("HGPLAIN");
+        let except = self.get("HGPLAINEXCEPT");
+        if plain.is_none() && except.is_none() {
+            return false;
+        }
+        let Some(feature) = feature else {
+            return true;
+        };
+        let except = except.unwrap_or_default();
+        !except
+            .trim()
+            .split(|byte| *byte == b',')
+            .any(|word| word == feature.as_bytes())
+    }
+
+    /// The path that `text` says, in which `~` is a home and `$NAME` a variable, as far as they are known.
+    pub fn expand_path(&self, text: &[u8]) -> BString {
+        let mut path = BString::default();
+        let mut rest = text;
+        while let Some(at) = rest.find_byte(b'$') {
+            let (before, after) = rest.split_at(at);
+            path.extend_from_slice(before);
+            let (name, end) = name_of_variable(after.get(1..).unwrap_or_default());
+            let value = std::str::from_utf8(name)
+                .ok()
+                .filter(|name| !name.is_empty());
+            let shown = after.get(..end.saturating_add(1)).unwrap_or(after);
+            match value.and_then(|name| self.get(name)) {
+                Some(value) => path.extend_from_slice(&value),
+                None => path.extend_from_slice(shown),
+            }
+            rest = after.get(shown.len()..).unwrap_or_default();
+        }
+        path.extend_from_slice(rest);
+        let Some(below) = path.strip_prefix(b"~") else {
+            return path;
+        };
+        match (below.first(), self.get("HOME")) {
+            (None | Some(b'/'), Some(home)) => {
+                let home = home.trim_end_with(|letter| letter == '/');
+                let whole = [home, below].concat();
+                match whole.is_empty() {
+                    true => BString::from("/"),
+                    false => whole.into(),
+                }
+            }
+            _ => path,
+        }
+    }
+}
+
+/// The name at the beginning of what follows a dollar sign, and how long it is with its braces.
+fn name_of_variable(text: &[u8]) -> (&[u8], usize) {
+    if let Some(inner) = text.strip_prefix(b"{") {
+        return match inner.find_byte(b'}') {
+            Some(len) => {
+                let (name, _) = inner.split_at(len);
+                (name, len.saturating_add(2))
+            }
+            None => (b"", 0),
+        };
+    }
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let len = text.iter().take_while(|byte| is_letter(byte)).count();
+    let (name, _) = text.split_at(len);
+    (name, len)
+}

@@ -1,0 +1,152 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::bytes::of_path;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn read(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Result<Configuration, Abort> {
+        let rc = self.0.path().join("hgrc");
+        let variable = |name: &str| {
+            if name == "HGRCPATH" {
+                return Some(of_path(&rc).into());
+            }
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| BString::from(*value))
+        };
+        let surroundings = Surroundings {
+            variable: &variable,
+            cwd: self.0.path().into(),
+            uid: rustix::process::geteuid().as_raw(),
+        };
+        let arguments: Vec<BString> = arguments.iter().map(|text| BString::from(*text)).collect();
+        let files = Repositories {
+            files: vec![self.0.path().join("repo")],
+        };
+        Layers::of_user(&surroundings, &arguments)?.with_repository(&files)
+    }
+
+    fn get(&self, section: &str, name: &str) -> Option<String> {
+        let read = self.read(&[("HOME", "/home/me"), ("NAME", "inc")], &[]);
+        let value = read.unwrap().config;
+        value.get(section, name).map(ToString::to_string)
+    }
+}
+
+#[test]
+fn items_go_on_over_lines_and_are_taken_back() {
+    let folder = Folder::new(&[(
+        "hgrc",
+        "\u{feff}# c\n[a]\nx = 1\n  2\n; c\n  3\n\ny=\n[b c]rest\nz z = = \n[a]\n%unset y\nw: no = 5\n",
+    )]);
+    assert_eq!(folder.get("a", "x").unwrap(), "1\n2\n3");
+    assert_eq!(folder.get("a", "y"), None);
+    assert_eq!(folder.get("b c", "z z").unwrap(), "=");
+    assert_eq!(folder.get("a", "w: no").unwrap(), "5");
+}
+
+#[test]
+fn files_are_included_and_layers_win() {
+    let folder = Folder::new(&[
+        (
+            "hgrc",
+            "[a]\nx=user\ny=user\n%include sub/$NAME\n%include missing\n",
+        ),
+        ("sub/inc", "%include more\n[a]\nz=included\n"),
+        ("sub/more", "[a]\nz=less\nm=more\n"),
+        ("repo", "[a]\nx=repository\n%unset y\n"),
+    ]);
+    for (name, expected) in [
+        ("x", Some("repository")),
+        ("y", None),
+        ("z", Some("included")),
+        ("m", Some("more")),
+    ] {
+        assert_eq!(folder.get("a", name).as_deref(), expected, "{name}");
+    }
+    let config = folder
+        .read(&[], &["a.x=option", "a.y = also "])
+        .unwrap()
+        .config;
+    assert_eq!(config.get("a", "x").unwrap(), "option");
+    assert_eq!(config.get("a", "y").unwrap(), "also");
+}
+
+#[test]
+fn what_is_no_configuration_is_told_with_its_place() {
+    let folder = Folder::new(&[("hgrc", "[a]\nnonsense\n")]);
+    let error = folder.read(&[], &[]).unwrap_err();
+    assert!(error.message.ends_with(b"/hgrc:2: nonsense"), "{error}");
+    let folder = Folder::new(&[("hgrc", "%include hgrc\n")]);
+    let error = folder.read(&[], &[]).unwrap_err();
+    assert!(error.message.ends_with(b"(too many includes)"), "{error}");
+    let folder = Folder::new(&[]);
+    for argument in ["x", "x=y", ".a=b", "a.=b"] {
+        assert!(folder.read(&[], &[argument]).is_err(), "{argument}");
+    }
+}
+
+#[test]
+fn plain_output_has_nothing_personal() {
+    let folder = Folder::new(&[(
+        "hgrc",
+        "[ui]\nquiet=1\nslash=1\nignore=f\n[alias]\na=b\n[commands]\nc=d\n",
+    )]);
+    let has = |variables: &[(&str, &str)], section, name| {
+        folder
+            .read(variables, &[])
+            .unwrap()
+            .config
+            .has(section, name)
+    };
+    for (variables, quiet, alias) in [
+        (&[][..], true, true),
+        (&[("HGPLAIN", "")][..], false, false),
+        (
+            &[("HGPLAIN", "1"), ("HGPLAINEXCEPT", "alias")][..],
+            false,
+            true,
+        ),
+    ] {
+        assert_eq!(has(variables, "ui", "quiet"), quiet);
+        assert_eq!(has(variables, "alias", "a"), alias);
+        assert_eq!(has(variables, "commands", "c"), quiet);
+        assert!(has(variables, "ui", "ignore"));
+    }
+    let config = folder
+        .read(&[("HGPLAIN", "1")], &["ui.quiet=1"])
+        .unwrap()
+        .config;
+    assert!(config.has("ui", "quiet"), "the command line is heard");
+}
+
+#[test]
+fn a_file_of_another_owner_is_not_believed() {
+    let folder = Folder::new(&[("repo", "[a]\nx=1\n")]);
+    let path = folder.0.path().join("repo");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let owner = rustix::process::geteuid();
+    if !owner.is_root() || std::os::unix::fs::chown(&path, Some(12345), None).is_err() {
+        return;
+    }
+    let read = folder.read(&[], &[]).unwrap();
+    assert!(!read.config.has("a", "x"));
+    let said = read.warnings.first().unwrap().to_string();
+    assert!(
+        said.contains("not trusting file") && said.contains("user 12345"),
+        "{said}"
+    );
+    let read = folder.read(&[], &["trusted.users=12345"]).unwrap();
+    assert!(read.config.has("a", "x"));
+}

@@ -1,0 +1,158 @@
+//! What Mercurial records of the working copy: its parents, and for each file what it is, and how it looked when it was last found
+//! unchanged.
+//!
+//! Bytes in, a list in the order of paths out; both formats may come from anybody, so each offset is checked, and no list is
+//! longer than its bytes can hold.
+
+mod entry;
+mod read;
+mod record;
+mod v1;
+mod v2;
+
+pub use entry::{Entry, Flags};
+pub use read::{DirstateFile, read};
+pub use record::Damaged;
+pub use v2::{Docket, MARKER};
+
+use bstr::{BStr, ByteSlice};
+use vigil_stamp::file::Contents;
+
+use crate::node::Node;
+use record::{Place, Record};
+
+/// A dirstate that was read.
+#[derive(Debug)]
+pub struct Dirstate {
+    parents: [Node; 2],
+    bytes: Contents,
+    entries: Vec<Record>,
+}
+
+impl Dirstate {
+    /// That of a working copy in which nothing is recorded.
+    pub fn empty() -> Self {
+        Self {
+            parents: [Node::NULL; 2],
+            bytes: Contents::Read(Vec::new()),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Reads the first format.
+    ///
+    /// # Errors
+    /// The bytes are no dirstate.
+    pub fn of_v1(bytes: Contents) -> Result<Self, Damaged> {
+        let (parents, entries) = v1::parse(&bytes)?;
+        Self::ordered(parents, bytes, entries)
+    }
+
+    /// Reads the second format: `bytes` are those of the data file.
+    ///
+    /// # Errors
+    /// The bytes are not what the docket says.
+    pub fn of_v2(docket: &Docket, bytes: Contents) -> Result<Self, Damaged> {
+        let entries = v2::parse(docket, &bytes)?;
+        Self::ordered(docket.parents, bytes, entries)
+    }
+
+    fn ordered(
+        parents: [Node; 2],
+        bytes: Contents,
+        mut entries: Vec<Record>,
+    ) -> Result<Self, Damaged> {
+        let path = |record: &Record| bytes.get(record.path.range()).unwrap_or_default();
+        let is_before = |a: &Record, b: &Record| path(a) < path(b);
+        if !entries.is_sorted_by(is_before) {
+            entries.sort_by(|a, b| path(a).cmp(path(b)));
+            if !entries.is_sorted_by(is_before) {
+                return Err(Damaged("a path is recorded twice"));
+            }
+        }
+        if entries.iter().any(|record| !is_allowed(path(record))) {
+            return Err(Damaged("a recorded path is none"));
+        }
+        Ok(Self {
+            parents,
+            bytes,
+            entries,
+        })
+    }
+
+    /// The parents of the working copy; the second one only while it is merged.
+    pub fn parents(&self) -> [Node; 2] {
+        self.parents
+    }
+
+    /// How many files are recorded.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing is recorded.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The files in the order of their paths' bytes.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&BStr, &Entry)> {
+        self.entries
+            .iter()
+            .map(|record| (self.text(record.path), &record.entry))
+    }
+
+    /// The file at `at`.
+    pub fn get(&self, at: usize) -> Option<(&BStr, &Entry)> {
+        let record = self.entries.get(at)?;
+        Some((self.text(record.path), &record.entry))
+    }
+
+    /// Where `path` is, if it is recorded.
+    pub fn position(&self, path: &BStr) -> Option<usize> {
+        self.entries
+            .binary_search_by(|record| self.text(record.path).cmp(path))
+            .ok()
+    }
+
+    /// Whether something below the directory `path` is recorded.
+    pub fn has_directory(&self, path: &BStr) -> bool {
+        let is_before = |record: &Record| {
+            let other = self.text(record.path);
+            let (start, rest) = other.split_at(path.len().min(other.len()));
+            match start.cmp(path.as_bytes()) {
+                std::cmp::Ordering::Equal => rest.first().is_none_or(|first| *first < b'/'),
+                unequal => unequal.is_lt(),
+            }
+        };
+        let at = self.entries.partition_point(is_before);
+        self.get(at).is_some_and(|(other, _)| {
+            other
+                .strip_prefix(path.as_bytes())
+                .is_some_and(|rest| path.is_empty() || rest.first() == Some(&b'/'))
+        })
+    }
+
+    /// What the file at `at` is recorded as a copy of.
+    pub fn copy_source(&self, at: usize) -> Option<&BStr> {
+        let record = self.entries.get(at)?;
+        Some(self.text(record.copy_source?))
+    }
+
+    fn text(&self, place: Place) -> &BStr {
+        self.bytes.get(place.range()).unwrap_or_default().as_bstr()
+    }
+}
+
+/// Whether a path is one that may be recorded: it leads nowhere but down, and not into Mercurial's own folder.
+fn is_allowed(path: &[u8]) -> bool {
+    !path.contains(&0)
+        && path
+            .split(|byte| *byte == b'/')
+            .all(|part| !matches!(part, b"" | b"." | b".."))
+        && !path.starts_with(b".hg/")
+        && path != b".hg"
+}
+
+#[cfg(test)]
+mod tests;

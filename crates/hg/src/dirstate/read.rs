@@ -1,0 +1,76 @@
+//! The dirstate from the disk.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use vigil_stamp::file;
+
+use super::{Dirstate, Docket, MARKER};
+use crate::abort::Abort;
+use crate::bytes::{bytes, path_of};
+
+/// How often a docket is read whose data file was replaced meanwhile.
+const TRIES_MAX: usize = 5;
+
+/// A dirstate, and the files it came from.
+#[derive(Debug)]
+pub struct DirstateFile {
+    /// What is recorded.
+    pub dirstate: Dirstate,
+    /// Whether it is of the second format.
+    pub is_v2: bool,
+    /// The files that were read.
+    pub files: Vec<PathBuf>,
+}
+
+/// Reads the dirstate in the folder `.hg`, of the second format where that `is_v2`.
+///
+/// # Errors
+/// It cannot be read, or is damaged.
+pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
+    let path = dot_hg.join("dirstate");
+    let mut files = vec![path.clone()];
+    let mut tries = 0;
+    loop {
+        let contents = match file::read_or_map(&path) {
+            Ok(contents) => contents,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(whole(Dirstate::empty(), is_v2, files));
+            }
+            Err(error) => return Err(Abort::io(&path, &error)),
+        };
+        // One that was upgraded meanwhile is of the other format.
+        let has_docket = contents.starts_with(MARKER);
+        if !has_docket || !is_v2 {
+            let dirstate = Dirstate::of_v1(contents);
+            let dirstate = dirstate.map_err(|error| Abort::damaged(&path, error.0))?;
+            return Ok(whole(dirstate, false, files));
+        }
+        let docket = Docket::parse(&contents);
+        let docket = docket.map_err(|error| Abort::damaged(&path, error.0))?;
+        let data_path = dot_hg.join(path_of(&bytes!("dirstate.", docket.id)));
+        let data = match file::read_or_map(&data_path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && docket.data_len == 0 => {
+                file::Contents::Read(Vec::new())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES_MAX => {
+                tries = tries.saturating_add(1);
+                continue;
+            }
+            Err(error) => return Err(Abort::io(&data_path, &error)),
+        };
+        let dirstate = Dirstate::of_v2(&docket, data);
+        let dirstate = dirstate.map_err(|error| Abort::damaged(&data_path, error.0))?;
+        files.push(data_path);
+        return Ok(whole(dirstate, true, files));
+    }
+}
+
+fn whole(dirstate: Dirstate, is_v2: bool, files: Vec<PathBuf>) -> DirstateFile {
+    DirstateFile {
+        dirstate,
+        is_v2,
+        files,
+    }
+}

@@ -1,0 +1,22 @@
+//! Which paths patterns mean: those of ignore files and those of a command line (`hg help patterns`, `hg help hgignore`).
+//!
+//! Patterns are regular expressions as Python takes them, or become such. All that stand together are compiled into one
+//! automaton, whose size and time are bounded whatever the patterns are.
+
+mod compiled;
+mod file;
+mod glob;
+mod ignore;
+mod kinds;
+mod matcher;
+mod place;
+mod regular;
+mod sets;
+
+pub use compiled::Compiled;
+pub use file::{PatternFile, parse as parse_file};
+pub use ignore::{Ignore, IgnoreRead, Later};
+pub use kinds::{Kind, Pattern};
+pub use matcher::{Matcher, MatcherQuestion};
+pub use place::{canonical, outside_of_reach, shown_from};
+pub use regular::{Wrong, translate};

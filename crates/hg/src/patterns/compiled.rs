@@ -1,0 +1,145 @@
+//! Patterns that stand together, compiled.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::kinds::{Kind, Pattern};
+use super::regular::{Wrong, translate};
+use crate::abort::Abort;
+use crate::bytes::{bytes, joined};
+
+/// The most bytes of one expression; longer patterns are refused as Mercurial does.
+const GROUP_LEN_MAX: usize = 20_000;
+/// The most bytes of the compiled expression,
+const SIZE_MAX: usize = 256 << 20;
+/// and of what each thread keeps of its automaton.
+const CACHE_LEN_MAX: usize = 16 << 20;
+const NEST_MAX: u32 = 2000;
+
+/// Patterns, any of which may match.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    regex: Option<Regex>,
+    /// Directories of whose files all match, where nothing else is asked for.
+    directories: Option<BTreeSet<BString>>,
+    text: String,
+}
+
+impl Compiled {
+    /// Compiles patterns; `suffix` comes after those that are globs.
+    ///
+    /// # Errors
+    /// One is none, or cannot be matched without Python.
+    pub fn new(patterns: &[Pattern], suffix: &str) -> Result<Self, Abort> {
+        if patterns.is_empty() {
+            return Ok(Self::default());
+        }
+        if patterns
+            .iter()
+            .all(|pattern| pattern.kind == Kind::RootFilesIn)
+        {
+            let directories = patterns.iter().map(|pattern| pattern.text.clone());
+            return Ok(Self {
+                regex: None,
+                directories: Some(directories.collect()),
+                text: String::new(),
+            });
+        }
+        let all: Vec<BString> = patterns
+            .iter()
+            .map(|pattern| pattern.regular(suffix))
+            .collect();
+        if let Some(long) = all.iter().find(|regular| regular.len() > GROUP_LEN_MAX) {
+            let said = format!("matcher pattern is too long ({} bytes)", long.len());
+            return Err(Abort::plain(said));
+        }
+        let mut text = String::new();
+        for group in groups(&all) {
+            let whole = joined(group.iter().map(|regular| regular.as_slice()), b"|");
+            let translated = translate(&whole).map_err(|wrong| said_of(patterns, suffix, wrong))?;
+            if !text.is_empty() {
+                text.push('|');
+            }
+            text.push_str("(?:");
+            text.push_str(&translated);
+            text.push(')');
+        }
+        let text = format!(r"\A(?:{text})");
+        let regex = RegexBuilder::new(&text)
+            .unicode(false)
+            .size_limit(SIZE_MAX)
+            .dfa_size_limit(CACHE_LEN_MAX)
+            .nest_limit(NEST_MAX)
+            .build()
+            .map_err(|_| Abort::unsupported("patterns that take too much memory"))?;
+        Ok(Self {
+            regex: Some(regex),
+            directories: None,
+            text,
+        })
+    }
+
+    /// Whether one matches `path`.
+    pub fn is_match(&self, path: &BStr) -> bool {
+        if let Some(directories) = &self.directories {
+            let directory = match path.rfind_byte(b'/') {
+                Some(at) => path.get(..at).unwrap_or_default().as_bstr(),
+                None => BStr::new("."),
+            };
+            return directories.iter().any(|known| known == directory);
+        }
+        self.regex
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(path))
+    }
+
+    /// What is the same where the patterns are.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The expressions in groups as Mercurial makes them, whose length is bounded.
+fn groups(all: &[BString]) -> Vec<&[BString]> {
+    let mut groups = Vec::new();
+    let (mut start, mut len) = (0, 0usize);
+    for (at, regular) in all.iter().enumerate() {
+        if len.saturating_add(regular.len()) > GROUP_LEN_MAX {
+            groups.push(all.get(start..at).unwrap_or_default());
+            start = at;
+            len = 0;
+        }
+        len = len.saturating_add(regular.len()).saturating_add(1);
+    }
+    groups.push(all.get(start..).unwrap_or_default());
+    groups
+}
+
+/// Which of the patterns is wrong.
+fn said_of(patterns: &[Pattern], suffix: &str, wrong: Wrong) -> Abort {
+    for pattern in patterns {
+        let named = match pattern.source.is_empty() {
+            true => BString::default(),
+            false => bytes!(pattern.source, ": "),
+        };
+        let kind = pattern.kind.name();
+        match translate(&pattern.regular(suffix)) {
+            Ok(_) => {}
+            Err(Wrong::Syntax) => {
+                let text = &pattern.text;
+                let said = bytes!(named, "invalid pattern (", kind, "): ", text);
+                return Abort::plain(said);
+            }
+            Err(Wrong::OnlyPython(what)) => {
+                let pattern = bytes!("the pattern '", kind, ":", pattern.text, "'");
+                return Abort::unsupported(bytes!(named, pattern, " with ", what));
+            }
+        }
+    }
+    match wrong {
+        Wrong::OnlyPython(what) => Abort::unsupported(bytes!("a pattern with ", what)),
+        Wrong::Syntax => Abort::plain("invalid pattern"),
+    }
+}

@@ -1,0 +1,126 @@
+//! Globs as regular expressions.
+
+use bstr::BString;
+
+/// The regular expression of a glob: `*` stays within a directory, `**` does not.
+pub(super) fn regular(glob: &[u8]) -> BString {
+    let mut out = BString::default();
+    let mut groups = 0usize;
+    let mut rest = glob;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            b'*' => match after {
+                [b'*', b'/', after @ ..] => {
+                    out.extend_from_slice(b"(?:.*/)?");
+                    rest = after;
+                }
+                [b'*', after @ ..] => {
+                    out.extend_from_slice(b".*");
+                    rest = after;
+                }
+                _ => out.extend_from_slice(b"[^/]*"),
+            },
+            b'?' => out.push(b'.'),
+            b'[' => match set(after) {
+                Some((inner, after)) => {
+                    out.push(b'[');
+                    push_set(&mut out, inner);
+                    out.push(b']');
+                    rest = after;
+                }
+                None => out.extend_from_slice(b"\\["),
+            },
+            b'{' => {
+                groups = groups.saturating_add(1);
+                out.extend_from_slice(b"(?:");
+            }
+            b'}' if groups > 0 => {
+                groups = groups.saturating_sub(1);
+                out.push(b')');
+            }
+            b',' if groups > 0 => out.push(b'|'),
+            b'\\' => match after.split_first() {
+                Some((escaped, after)) => {
+                    push_literal(&mut out, *escaped);
+                    rest = after;
+                }
+                None => push_literal(&mut out, b'\\'),
+            },
+            other => push_literal(&mut out, *other),
+        }
+    }
+    out
+}
+
+/// What is in the brackets at the beginning, the first of which is already read, and what comes after.
+fn set(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let skipped = usize::from(matches!(text.first(), Some(b'!' | b']')));
+    let end = text.get(skipped..)?.iter().position(|byte| *byte == b']')?;
+    let end = end.checked_add(skipped)?;
+    Some((text.get(..end)?, text.get(end.checked_add(1)?..)?))
+}
+
+fn push_set(out: &mut BString, inner: &[u8]) {
+    let inner = match inner {
+        [b'!', rest @ ..] => {
+            out.push(b'^');
+            rest
+        }
+        [b'^', ..] => {
+            out.push(b'\\');
+            inner
+        }
+        _ => inner,
+    };
+    for byte in inner {
+        if *byte == b'\\' {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+}
+
+/// Letters with a meaning in regular expressions, as Python's `re.escape` knows them.
+const SPECIAL: &[u8] = b"()[]{}?*+-|^$\\.&~# \t\n\r\x0b\x0c";
+
+pub(super) fn push_literal(out: &mut BString, byte: u8) {
+    if SPECIAL.contains(&byte) {
+        out.push(b'\\');
+    }
+    out.push(byte);
+}
+
+/// The regular expression of a text that stands for itself.
+pub(super) fn literal(text: &[u8]) -> BString {
+    let mut out = BString::default();
+    for byte in text {
+        push_literal(&mut out, *byte);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_become_regular_expressions() {
+        for (glob, expected) in [
+            ("?", "."),
+            ("*", "[^/]*"),
+            ("**", ".*"),
+            ("**/a", "(?:.*/)?a"),
+            ("a/**/b", "a/(?:.*/)?b"),
+            ("[a*?!^][^b][!c]", "[a*?!^][\\^b][^c]"),
+            ("{a,b}", "(?:a|b)"),
+            (".\\*\\?", "\\.\\*\\?"),
+            ("[]a]", "[]a]"),
+            ("[a", "\\[a"),
+            ("a,b}", "a,b\\}"),
+            ("\\", "\\\\"),
+        ] {
+            assert_eq!(regular(glob.as_bytes()), expected, "{glob}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What is ignored.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
+use vigil_stamp::file;
+
+use super::compiled::Compiled;
+use super::file::parse;
+use super::kinds::{Kind, Pattern};
+use crate::abort::Abort;
+use crate::bytes::{bytes, normal_path, of_path, path_of};
+
+/// What comes after a glob of an ignore file: what it matches may be a directory.
+const SUFFIX: &str = "(?:/|$)";
+/// How many files may include one another.
+const DEPTH_MAX: usize = 64;
+/// How many files are read.
+const FILES_MAX: usize = 10_000;
+
+/// The ignore patterns of a working copy.
+#[derive(Debug, Default)]
+pub struct Ignore {
+    all: Compiled,
+    below: Vec<Below>,
+    later: Arc<Mutex<Later>>,
+    digest: u128,
+}
+
+/// Patterns for what is below one directory, which are read once something there is asked about.
+#[derive(Debug)]
+struct Below {
+    /// The path of the directory, with a slash at its end; empty for the top.
+    prefix: BString,
+    root: PathBuf,
+    file: PathBuf,
+    /// The files that led to this one.
+    from: Vec<PathBuf>,
+    read: OnceLock<Ignore>,
+    later: Arc<Mutex<Later>>,
+}
+
+/// What was met while patterns were read that only hold below some directory.
+#[derive(Debug, Default)]
+pub struct Later {
+    /// All files that were read or looked for.
+    pub files: Vec<PathBuf>,
+    /// The first pattern that is none.
+    pub failure: Option<Abort>,
+}
+
+/// What was met on the way to the patterns.
+#[derive(Debug, Default)]
+struct Reading {
+    warnings: Vec<BString>,
+    files: Vec<PathBuf>,
+    /// The files that led to those that are read.
+    from: Vec<PathBuf>,
+    later: Arc<Mutex<Later>>,
+}
+
+/// What came of reading patterns.
+#[derive(Debug)]
+pub struct IgnoreRead {
+    /// The patterns, unless one is none, or cannot be matched without Python.
+    pub ignore: Result<Ignore, Abort>,
+    /// What is to be said on standard error, each without its line feed.
+    pub warnings: Vec<BString>,
+    /// All files that were read or looked for.
+    pub files: Vec<PathBuf>,
+}
+
+impl Ignore {
+    /// Reads the patterns of `files`.
+    pub fn read(root: &Path, files: &[PathBuf]) -> IgnoreRead {
+        let mut reading = Reading::default();
+        let mut patterns = Vec::new();
+        let all = files
+            .iter()
+            .try_for_each(|path| reading.include(root, of_path(path), 0, &mut patterns));
+        let ignore = all.and_then(|()| reading.compile(root, patterns));
+        IgnoreRead {
+            ignore,
+            warnings: reading.warnings,
+            files: reading.files,
+        }
+    }
+
+    /// What ignores nothing.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// Whether `path` is ignored as such, whatever is above it.
+    pub fn is_match(&self, path: &BStr) -> bool {
+        self.all.is_match(path)
+            || self.below.iter().any(|below| {
+                path.strip_prefix(below.prefix.as_slice())
+                    .is_some_and(|rest| below.patterns().is_match(rest.as_bstr()))
+            })
+    }
+
+    /// What was met since the patterns were read.
+    pub fn take_later(&self) -> Later {
+        std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether `path`, or a directory above, is ignored.
+    pub fn is_match_or_below(&self, path: &BStr) -> bool {
+        self.is_match(path)
+            || path.find_iter("/").any(|slash| {
+                let above = path.get(..slash).unwrap_or_default();
+                self.is_match(above.as_bstr())
+            })
+    }
+
+    /// The same only where the patterns are.
+    pub fn digest(&self) -> u128 {
+        self.digest
+    }
+}
+
+impl Reading {
+    /// Adds the patterns of the file that is called `name`, seen from `root`.
+    fn include(
+        &mut self,
+        root: &Path,
+        name: &[u8],
+        depth: usize,
+        patterns: &mut Vec<Pattern>,
+    ) -> Result<(), Abort> {
+        let path = root.join(path_of(name));
+        let too_many = depth > DEPTH_MAX || self.files.len() > FILES_MAX;
+        if too_many {
+            let said = bytes!("too many ignore files include one another: '", name, "'");
+            return Err(Abort::plain(said));
+        }
+        self.files.push(path.clone());
+        let text = match file::read(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let reason = errno::text_of(&error);
+                let said = bytes!("skipping unreadable pattern file '", name, "': ", reason);
+                self.warnings.push(said);
+                return Ok(());
+            }
+        };
+        let file = parse(&text, of_path(&path));
+        self.warnings.extend(file.warnings);
+        for line in &file.patterns {
+            let (kind, text) = Kind::split(line, Kind::Glob);
+            match kind {
+                Kind::Include => {
+                    let mut inner = Vec::new();
+                    self.include(root, text, depth.saturating_add(1), &mut inner)
+                        .map_err(|error| Abort {
+                            message: bytes!(name, ": ", error.message),
+                            ..error
+                        })?;
+                    patterns.extend(inner);
+                }
+                Kind::RelGlob
+                | Kind::RootGlob
+                | Kind::Path
+                | Kind::FilePath
+                | Kind::RootFilesIn => {
+                    patterns.push(Pattern {
+                        kind,
+                        text: normal_path(text),
+                        source: name.into(),
+                    });
+                }
+                _ => patterns.push(Pattern {
+                    kind,
+                    text: text.into(),
+                    source: name.into(),
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    fn compile(&mut self, root: &Path, patterns: Vec<Pattern>) -> Result<Ignore, Abort> {
+        let (below, here): (Vec<Pattern>, Vec<Pattern>) = patterns
+            .into_iter()
+            .partition(|pattern| pattern.kind == Kind::SubInclude);
+        let all = Compiled::new(&here, SUFFIX)?;
+        let mut parts = Vec::new();
+        for pattern in below {
+            let source = root.join(path_of(&pattern.source));
+            let folder = source.parent().unwrap_or(root);
+            let file = path_of(&normal_path(of_path(&folder.join(path_of(&pattern.text)))));
+            let new_root = file.parent().unwrap_or(root).to_path_buf();
+            let prefix = super::place::canonical(root, root, of_path(&new_root))?;
+            if self.from.contains(&file) {
+                continue;
+            }
+            parts.push(Below {
+                prefix: match prefix.is_empty() {
+                    true => prefix,
+                    false => bytes!(prefix, "/"),
+                },
+                root: new_root,
+                from: self.from.iter().chain([&file]).cloned().collect(),
+                file,
+                read: OnceLock::new(),
+                later: self.later.clone(),
+            });
+        }
+        let digest = digest(&all, &parts);
+        Ok(Ignore {
+            all,
+            below: parts,
+            later: self.later.clone(),
+            digest,
+        })
+    }
+}
+
+impl Below {
+    fn patterns(&self) -> &Ignore {
+        self.read.get_or_init(|| {
+            let mut reading = Reading {
+                from: self.from.clone(),
+                later: self.later.clone(),
+                ..Reading::default()
+            };
+            let mut patterns = Vec::new();
+            let read = reading.include(&self.root, of_path(&self.file), 0, &mut patterns);
+            let compiled = read.and_then(|()| reading.compile(&self.root, patterns));
+            let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+            // Of what is wrong with such files Mercurial says nothing, but where a pattern is none.
+            later.files.append(&mut reading.files);
+            let is_too_much = later.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
+            match compiled {
+                Ok(ignore) if !is_too_much => ignore,
+                Ok(_) => {
+                    let said = "too many ignore files include one another";
+                    later.failure.get_or_insert(Abort::plain(said));
+                    Ignore::nothing()
+                }
+                Err(abort) => {
+                    later.failure.get_or_insert(abort);
+                    Ignore::nothing()
+                }
+            }
+        })
+    }
+}
+
+fn digest(all: &Compiled, below: &[Below]) -> u128 {
+    use sha1::{Digest, Sha1};
+    let mut sum = Sha1::new();
+    sum.update(all.text());
+    for below in below {
+        sum.update([0]);
+        sum.update(&below.prefix);
+        sum.update([0]);
+        sum.update(of_path(&below.file));
+    }
+    let sum: [u8; 20] = sum.finalize().into();
+    sum.first_chunk()
+        .map_or(0, |bytes| u128::from_be_bytes(*bytes))
+}

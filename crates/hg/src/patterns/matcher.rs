@@ -1,0 +1,276 @@
+//! What the patterns of a command line ask for.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_stamp::file;
+
+use super::compiled::Compiled;
+use super::file::parse;
+use super::kinds::{Kind, Pattern};
+use super::place::canonical;
+use crate::abort::Abort;
+use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
+
+/// What a command line says.
+#[derive(Clone, Copy, Debug)]
+pub struct MatcherQuestion<'q> {
+    /// The top of the working copy.
+    pub root: &'q Path,
+    /// The working directory.
+    pub cwd: &'q Path,
+    /// What is asked for; where nothing is said, everything.
+    pub patterns: &'q [BString],
+    /// What is asked for of that (`-I`).
+    pub include: &'q [BString],
+    /// What is not asked for (`-X`).
+    pub exclude: &'q [BString],
+}
+
+/// Which paths are asked for.
+#[derive(Debug, Default)]
+pub struct Matcher {
+    patterns: Option<Part>,
+    include: Option<Part>,
+    exclude: Option<Part>,
+}
+
+/// Patterns that stand together.
+#[derive(Debug)]
+struct Part {
+    compiled: Compiled,
+    /// Directories or files at or below which matches are; empty for the top.
+    roots: Vec<BString>,
+    /// What a match may stand for by its name.
+    files: Vec<BString>,
+    is_all_paths: bool,
+    /// Whether each of the files is matched, whatever the patterns say.
+    matches_files: bool,
+}
+
+impl Matcher {
+    /// Reads the patterns of a command line.
+    ///
+    /// # Errors
+    /// A pattern is none, leads out of the working copy, or cannot be matched without Python.
+    pub fn new(question: &MatcherQuestion<'_>) -> Result<Self, Abort> {
+        let mut matcher = Self::default();
+        if !question.patterns.is_empty() {
+            let mut patterns = normal(question, question.patterns, Kind::RelPath)?;
+            // In this order flags at the beginning of the first hold for all.
+            patterns.sort_by(|a, b| {
+                let key = |pattern: &Pattern| (pattern.kind.name(), pattern.text.clone());
+                key(a).cmp(&key(b))
+            });
+            let is_all = |pattern: &Pattern| {
+                pattern.text.is_empty() && matches!(pattern.kind, Kind::RelPath | Kind::Glob)
+            };
+            if !patterns.iter().all(is_all) {
+                let mut part = Part::new(&patterns, "$")?;
+                part.matches_files = true;
+                matcher.patterns = Some(part);
+            }
+        }
+        if !question.include.is_empty() {
+            let patterns = normal(question, question.include, Kind::Glob)?;
+            matcher.include = Some(Part::new(&patterns, "(?:/|$)")?);
+        }
+        if !question.exclude.is_empty() {
+            let patterns = normal(question, question.exclude, Kind::Glob)?;
+            matcher.exclude = Some(Part::new(&patterns, "(?:/|$)")?);
+        }
+        Ok(matcher)
+    }
+
+    /// Whether everything is asked for.
+    pub fn is_everything(&self) -> bool {
+        self.patterns.is_none() && self.include.is_none() && self.exclude.is_none()
+    }
+
+    /// Whether the file `path` is asked for.
+    pub fn is_match(&self, path: &BStr) -> bool {
+        let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.is_match(path));
+        has(&self.patterns)
+            && has(&self.include)
+            && !self
+                .exclude
+                .as_ref()
+                .is_some_and(|part| part.is_match(path))
+    }
+
+    /// False only where nothing at or below the directory `path` is asked for.
+    pub fn may_match_below(&self, path: &BStr) -> bool {
+        let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.may_have(path));
+        has(&self.patterns) && has(&self.include)
+    }
+
+    /// The files and directories that are asked for by name, in order.
+    pub fn named(&self) -> Vec<&BStr> {
+        let files = self.patterns.iter().flat_map(|part| &part.files);
+        let mut files: Vec<&BStr> = files.map(|file| file.as_bstr()).collect();
+        files.sort_unstable();
+        files.dedup();
+        match files.iter().any(|file| file.is_empty()) {
+            true => Vec::new(),
+            false => files,
+        }
+    }
+
+    /// Whether `path` is asked for by name.
+    pub fn is_exact(&self, path: &BStr) -> bool {
+        self.patterns
+            .as_ref()
+            .is_some_and(|part| part.has_file(path))
+    }
+
+    /// Whether all that is asked for are paths, and nothing is taken from them.
+    pub fn is_all_paths(&self) -> bool {
+        self.patterns.as_ref().is_some_and(|part| part.is_all_paths)
+            && self.include.is_none()
+            && self.exclude.is_none()
+    }
+}
+
+/// The patterns of a command line from the top on.
+fn normal(
+    question: &MatcherQuestion<'_>,
+    given: &[BString],
+    default: Kind,
+) -> Result<Vec<Pattern>, Abort> {
+    let mut patterns = Vec::new();
+    for text in given {
+        let (kind, text) = Kind::split(text, default);
+        match kind {
+            Kind::RelPath | Kind::Glob => {
+                let text = canonical(question.root, question.cwd, text)?;
+                patterns.push(of(kind, text));
+            }
+            Kind::RelGlob | Kind::Path | Kind::FilePath | Kind::RootFilesIn | Kind::RootGlob => {
+                patterns.push(of(kind, normal_path(text)));
+            }
+            Kind::ListFile | Kind::ListFile0 => {
+                let unreadable = || {
+                    let said = bytes!("unable to read file list (", text, ")");
+                    Abort::plain(said)
+                };
+                let list = file::read(&question.cwd.join(path_of(text)));
+                let list = list.map_err(|_| unreadable())?;
+                let lines: Vec<BString> = match kind {
+                    Kind::ListFile => lines_with_ends(&list).map(without_end).collect(),
+                    _ => list.split(|byte| *byte == 0).map(BString::from).collect(),
+                };
+                let lines: Vec<BString> =
+                    lines.into_iter().filter(|line| !line.is_empty()).collect();
+                let is_list = |line: &BString| {
+                    let kind = Kind::split(line, default).0;
+                    matches!(kind, Kind::ListFile | Kind::ListFile0)
+                };
+                if lines.iter().any(is_list) {
+                    return Err(Abort::unsupported("a file list that names another"));
+                }
+                patterns.extend(normal(question, &lines, default)?);
+            }
+            Kind::Include => {
+                let path = question.root.join(path_of(text));
+                match file::read(&path) {
+                    Ok(list) => {
+                        let list = parse(&list, of_path(&path));
+                        let is_include = |line: &BString| {
+                            let kind = Kind::split(line, default).0;
+                            matches!(kind, Kind::Include | Kind::SubInclude)
+                        };
+                        if list.patterns.iter().any(is_include) {
+                            let what = "a pattern file that includes another";
+                            return Err(Abort::unsupported(what));
+                        }
+                        let inner = normal(question, &list.patterns, default)?;
+                        let named = |pattern: Pattern| Pattern {
+                            source: text.into(),
+                            ..pattern
+                        };
+                        patterns.extend(inner.into_iter().map(named));
+                    }
+                    // Of those on a command line nothing is said.
+                    Err(_) => {}
+                }
+            }
+            Kind::SubInclude => return Err(Abort::unsupported("the pattern 'subinclude:'")),
+            Kind::Set => return Err(Abort::unsupported("file sets ('set:')")),
+            Kind::Re | Kind::RelRe => patterns.push(of(kind, text.into())),
+        }
+    }
+    Ok(patterns)
+}
+
+fn of(kind: Kind, text: BString) -> Pattern {
+    Pattern {
+        kind,
+        text,
+        source: BString::default(),
+    }
+}
+
+fn without_end(line: &[u8]) -> BString {
+    line.trim_end_with(|letter| matches!(letter, '\n' | '\r'))
+        .into()
+}
+
+impl Part {
+    fn new(patterns: &[Pattern], suffix: &str) -> Result<Self, Abort> {
+        let mut roots = Vec::new();
+        let mut files = Vec::new();
+        for pattern in patterns {
+            let root = root_of(pattern);
+            if pattern.kind != Kind::RootFilesIn {
+                files.push(root.clone());
+            }
+            roots.push(root);
+        }
+        let is_path = |pattern: &Pattern| matches!(pattern.kind, Kind::Path | Kind::RelPath);
+        Ok(Self {
+            compiled: Compiled::new(patterns, suffix)?,
+            roots,
+            files,
+            is_all_paths: patterns.iter().all(is_path),
+            matches_files: false,
+        })
+    }
+
+    fn is_match(&self, path: &BStr) -> bool {
+        self.compiled.is_match(path) || self.matches_files && self.has_file(path)
+    }
+
+    fn has_file(&self, path: &BStr) -> bool {
+        self.files.iter().any(|file| file == path)
+    }
+
+    /// Whether something at or below `path` may match.
+    fn may_have(&self, path: &BStr) -> bool {
+        let is_below = |path: &[u8], root: &[u8]| {
+            root.is_empty()
+                || path
+                    .strip_prefix(root)
+                    .is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
+        };
+        self.roots
+            .iter()
+            .any(|root| is_below(path, root) || is_below(root, path))
+    }
+}
+
+/// The directory or file at or below which all matches of a pattern are.
+fn root_of(pattern: &Pattern) -> BString {
+    let text = pattern.text.as_slice();
+    match pattern.kind {
+        Kind::Glob | Kind::RootGlob => {
+            let is_plain = |part: &&[u8]| !part.iter().any(|byte| b"[{*?".contains(byte));
+            let parts = text.split(|byte| *byte == b'/').take_while(is_plain);
+            joined(parts, b"/")
+        }
+        Kind::RelPath | Kind::Path | Kind::FilePath | Kind::RootFilesIn => match text {
+            b"." => BString::default(),
+            _ => text.into(),
+        },
+        _ => BString::default(),
+    }
+}

@@ -1,0 +1,134 @@
+//! Paths as a user gives and is given them: from the working directory.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::{lstat_path, stat_path};
+
+use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, joined, normal_path, of_path, path_of, shown};
+
+/// The path from `root` of what is called `name` in the directory `cwd`.
+///
+/// # Errors
+/// It is outside, or where nothing may be asked for.
+pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
+    let top = of_path(root);
+    let whole = match name.starts_with(b"/") {
+        true => normal_path(name),
+        false => normal_path(of_path(&cwd.join(path_of(name)))),
+    };
+    let below = match whole.strip_prefix(top) {
+        Some(b"") => Some(BString::default()),
+        Some(rest) if top.ends_with(b"/") => Some(rest.into()),
+        Some(rest) => rest.strip_prefix(b"/").map(BString::from),
+        None => None,
+    };
+    let below = below.or_else(|| by_identity(root, &whole));
+    let Some(below) = below else {
+        let said = bytes!(name, " not under root '", top, "'");
+        let error = Abort::of(Kind::Input, said);
+        // Perhaps it was meant from the top.
+        let relative = of_path(cwd).strip_prefix(top).unwrap_or_default();
+        let from_top = name.starts_with(b"/") || relative.is_empty();
+        let exists = !from_top && canonical(root, root, name).is_ok();
+        return Err(match exists {
+            true => {
+                let up = joined(
+                    relative
+                        .split(|byte| *byte == b'/')
+                        .filter(|part| !part.is_empty())
+                        .map(|_| b"..".as_slice()),
+                    b"/",
+                );
+                error.with_hint(bytes!("consider using '--cwd ", up, "'"))
+            }
+            false => error,
+        });
+    };
+    match outside_of_reach(root, below.as_bstr()) {
+        Some(error) => Err(error),
+        None => Ok(below),
+    }
+}
+
+/// The path from `root` where some directory on the way is the root by another name.
+fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
+    let top = stat_path(root).ok()?;
+    let mut path = path_of(whole);
+    let mut below: Vec<BString> = Vec::new();
+    loop {
+        if stat_path(&path).is_ok_and(|stat| (stat.dev, stat.ino) == (top.dev, top.ino)) {
+            below.reverse();
+            let parts = below.iter().map(|part| part.as_slice());
+            return Some(joined(parts, b"/"));
+        }
+        let name = path.file_name()?;
+        below.push(of_path(Path::new(name)).into());
+        path.pop();
+    }
+}
+
+/// Why nothing is said of `path`, if that is so: it leads into Mercurial's own folder, through a link, or into another
+/// repository.
+pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
+    if path.is_empty() {
+        return None;
+    }
+    let input = |said: BString| Some(Abort::of(Kind::Input, said));
+    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    let first = parts.first()?.to_ascii_lowercase();
+    let is_own = matches!(first.as_slice(), b".hg" | b".hg.");
+    if is_own || parts.iter().any(|part| matches!(*part, b".." | b".")) {
+        return input(bytes!("path contains illegal component: ", path));
+    }
+    if let Some(at) = parts
+        .iter()
+        .skip(1)
+        .position(|part| part.eq_ignore_ascii_case(b".hg"))
+    {
+        let above = joined(parts.iter().take(at.saturating_add(1)).copied(), b"/");
+        return input(bytes!(
+            "path '",
+            path,
+            "' is inside nested repo ",
+            shown(&above)
+        ));
+    }
+    for len in 1..parts.len() {
+        let above = joined(parts.iter().take(len).copied(), b"/");
+        let there = root.join(path_of(&above));
+        let Ok(stat) = lstat_path(&there) else {
+            continue;
+        };
+        if stat.is_symlink() {
+            let (path, above) = (shown(path), shown(&above));
+            let said = bytes!("path ", path, " traverses symbolic link ", above);
+            return Some(Abort::plain(said));
+        }
+        if stat.is_dir() && stat_path(&there.join(".hg")).is_ok_and(|stat| stat.is_dir()) {
+            let said = bytes!("path '", path, "' is inside nested repo ", shown(&above));
+            return Some(Abort::plain(said));
+        }
+    }
+    None
+}
+
+/// How a path from the top is called in the directory `cwd`, itself from the top.
+pub fn shown_from(cwd: &BStr, path: &BStr) -> BString {
+    if cwd.is_empty() {
+        return path.into();
+    }
+    let from: Vec<&[u8]> = cwd.split(|byte| *byte == b'/').collect();
+    let to: Vec<&[u8]> = path
+        .split(|byte| *byte == b'/')
+        .filter(|part| !part.is_empty())
+        .collect();
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from.iter().skip(common).map(|_| b"..".as_slice());
+    let shown = joined(up.chain(to.iter().skip(common).copied()), b"/");
+    match shown.is_empty() {
+        true => BString::from("."),
+        false => shown,
+    }
+}

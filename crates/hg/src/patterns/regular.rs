@@ -1,0 +1,463 @@
+//! Python's regular expressions over bytes (the Python library reference, "Regular Expression Syntax") as those of the `regex`
+//! crate: the same strings match, and what Python refuses is refused.
+
+use super::sets::{self, Escaped};
+
+/// How deep groups may be nested.
+const DEPTH_MAX: usize = 200;
+/// Python counts no further.
+const REPEAT_MAX: u32 = u32::MAX;
+
+/// Why a regular expression cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Python refuses it, too.
+    Syntax,
+    /// Only Python can do it: what is named is not regular.
+    OnlyPython(&'static str),
+}
+
+/// Flags in force.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    ignores_case: bool,
+    is_multiline: bool,
+    dot_is_all: bool,
+    is_verbose: bool,
+}
+
+/// What `pattern` matches from the beginning of a text, as an expression for the `regex` crate without Unicode.
+///
+/// # Errors
+/// It is none, or can only be matched by trying.
+pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
+    let mut translation = Translation {
+        rest: pattern,
+        out: String::with_capacity(pattern.len().saturating_mul(2)),
+        groups: 0,
+        closed_groups: Vec::new(),
+        names: Vec::new(),
+        depth: 0,
+    };
+    let mut flags = Flags::default();
+    translation.global_flags(&mut flags)?;
+    translation.alternatives(flags)?;
+    match translation.rest.is_empty() {
+        true => Ok(translation.out),
+        // A parenthesis that closes nothing.
+        false => Err(Wrong::Syntax),
+    }
+}
+
+struct Translation<'p> {
+    rest: &'p [u8],
+    out: String,
+    groups: u32,
+    closed_groups: Vec<u32>,
+    names: Vec<&'p [u8]>,
+    depth: usize,
+}
+
+/// What a repetition would be of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    /// A place, not a letter.
+    Place,
+    Something,
+    Repetition,
+}
+
+impl<'p> Translation<'p> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, wanted: &[u8]) -> bool {
+        match self.rest.strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Flags for the whole expression, which stand at its beginning.
+    fn global_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
+        loop {
+            let Some(rest) = self.rest.strip_prefix(b"(?") else {
+                return Ok(());
+            };
+            let len = rest
+                .iter()
+                .take_while(|byte| byte.is_ascii_alphabetic())
+                .count();
+            let (letters, rest) = rest.split_at(len);
+            let Some(rest) = rest.strip_prefix(b")").filter(|_| len > 0) else {
+                return Ok(());
+            };
+            for letter in letters {
+                set_flag(flags, *letter, true)?;
+            }
+            self.rest = rest;
+        }
+    }
+
+    fn alternatives(&mut self, flags: Flags) -> Result<(), Wrong> {
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > DEPTH_MAX {
+            return Err(Wrong::OnlyPython("groups that are nested too deep"));
+        }
+        loop {
+            self.branch(flags)?;
+            if !self.take(b"|") {
+                break;
+            }
+            self.out.push('|');
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+
+    fn branch(&mut self, flags: Flags) -> Result<(), Wrong> {
+        let mut last = Last::Nothing;
+        let mut start = self.out.len();
+        while let Some(first) = self.rest.first().copied() {
+            if matches!(first, b'|' | b')') {
+                break;
+            }
+            if flags.is_verbose && self.skip_white_space() {
+                continue;
+            }
+            if let Some((least, most)) = self.repetition()? {
+                match last {
+                    Last::Nothing | Last::Place => return Err(Wrong::Syntax),
+                    Last::Repetition => return Err(Wrong::Syntax),
+                    Last::Something => {}
+                }
+                self.repeat(start, least, most)?;
+                last = Last::Repetition;
+                continue;
+            }
+            let begun = self.out.len();
+            let read = self.atom(flags)?;
+            if read != Last::Nothing {
+                start = begun;
+                last = read;
+            }
+        }
+        Ok(())
+    }
+
+    /// In verbose expressions, white space and comments are nothing.
+    fn skip_white_space(&mut self) -> bool {
+        match self.rest.first() {
+            Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c) => {
+                self.next();
+                true
+            }
+            Some(b'#') => {
+                let end = self.rest.iter().position(|byte| *byte == b'\n');
+                let end = end.unwrap_or(self.rest.len());
+                self.rest = self.rest.get(end..).unwrap_or_default();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads how often the last thing may come, if that is said here.
+    fn repetition(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
+        let found = match self.rest.first() {
+            Some(b'*') => (0, None),
+            Some(b'+') => (1, None),
+            Some(b'?') => (0, Some(1)),
+            Some(b'{') => return self.counted(),
+            _ => return Ok(None),
+        };
+        self.next();
+        Ok(Some(found))
+    }
+
+    /// Braces that are no repetition are letters.
+    fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
+        let inner = self.rest.get(1..).unwrap_or_default();
+        let (least, rest) = number(inner)?;
+        let (most, rest) = match rest.strip_prefix(b",") {
+            Some(rest) => number(rest)?,
+            None => (least, rest),
+        };
+        let has_comma = inner
+            .iter()
+            .take_while(|byte| **byte != b'}')
+            .any(|byte| *byte == b',');
+        let Some(rest) = rest.strip_prefix(b"}") else {
+            return Ok(None);
+        };
+        if least.is_none() && !has_comma {
+            return Ok(None);
+        }
+        let least = least.unwrap_or(0);
+        if most.is_some_and(|most| most < least) {
+            return Err(Wrong::Syntax);
+        }
+        self.rest = rest;
+        Ok(Some((least, most)))
+    }
+
+    /// Makes a repetition of what was written since `start`.
+    fn repeat(&mut self, start: usize, least: u32, most: Option<u32>) -> Result<(), Wrong> {
+        let repeated = self.out.split_off(start);
+        self.out.push_str("(?:");
+        self.out.push_str(&repeated);
+        self.out.push(')');
+        match (least, most) {
+            (0, None) => self.out.push('*'),
+            (1, None) => self.out.push('+'),
+            (0, Some(1)) => self.out.push('?'),
+            (least, None) => self.out.push_str(&format!("{{{least},}}")),
+            (least, Some(most)) => self.out.push_str(&format!("{{{least},{most}}}")),
+        }
+        if self.take(b"?") {
+            // Whether something matches is the same, however much is taken at first.
+            return Ok(());
+        }
+        match self.take(b"+") {
+            true => Err(Wrong::OnlyPython("possessive repetition")),
+            false => Ok(()),
+        }
+    }
+
+    fn atom(&mut self, flags: Flags) -> Result<Last, Wrong> {
+        let Some(first) = self.next() else {
+            return Ok(Last::Nothing);
+        };
+        match first {
+            b'.' => self.out.push_str(match flags.dot_is_all {
+                true => r"[\x00-\xff]",
+                false => r"[^\n]",
+            }),
+            b'^' => {
+                self.out.push_str(match flags.is_multiline {
+                    true => "(?m:^)",
+                    false => r"\A",
+                });
+                return Ok(Last::Place);
+            }
+            b'$' => {
+                // Before a line feed at the end, too.
+                self.out.push_str(match flags.is_multiline {
+                    true => "(?m:$)",
+                    false => r"(?:\n?\z)",
+                });
+                return Ok(Last::Place);
+            }
+            b'[' => {
+                let (set, rest) = sets::read(self.rest)?;
+                self.rest = rest;
+                self.push(&set, flags);
+            }
+            b'(' => return self.group(flags),
+            b'\\' => return self.escape(flags),
+            letter => self.push(&literal(letter), flags),
+        }
+        Ok(Last::Something)
+    }
+
+    fn push(&mut self, piece: &str, flags: Flags) {
+        match flags.ignores_case {
+            true => {
+                self.out.push_str("(?i:");
+                self.out.push_str(piece);
+                self.out.push(')');
+            }
+            false => self.out.push_str(piece),
+        }
+    }
+
+    fn escape(&mut self, flags: Flags) -> Result<Last, Wrong> {
+        match self.rest.first() {
+            Some(b'A') => self.out.push_str(r"\A"),
+            Some(b'Z') => self.out.push_str(r"\z"),
+            Some(b'b') => self.out.push_str(r"\b"),
+            Some(b'B') => self.out.push_str(r"\B"),
+            Some(b'1'..=b'9') => return self.numbered(flags),
+            _ => {
+                let (escaped, rest) = sets::escape(self.rest)?;
+                self.rest = rest;
+                match escaped {
+                    Escaped::Letter(letter) => self.push(&literal(letter), flags),
+                    Escaped::Class(class) => self.push(class, flags),
+                }
+                return Ok(Last::Something);
+            }
+        }
+        self.next();
+        Ok(Last::Place)
+    }
+
+    /// A group by its number, or a letter by three octal digits.
+    fn numbered(&mut self, flags: Flags) -> Result<Last, Wrong> {
+        let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
+        let digits = self.rest.iter().take(3).take_while(|byte| is_octal(byte));
+        if digits.count() == 3 {
+            let value = self.rest.iter().take(3).fold(0u32, |sum, byte| {
+                sum.saturating_mul(8)
+                    .saturating_add(u32::from(byte.wrapping_sub(b'0')))
+            });
+            let letter = u8::try_from(value).map_err(|_| Wrong::Syntax)?;
+            self.rest = self.rest.get(3..).unwrap_or_default();
+            self.push(&literal(letter), flags);
+            return Ok(Last::Something);
+        }
+        let len = self
+            .rest
+            .iter()
+            .take(2)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let digits = self.rest.get(..len).unwrap_or_default();
+        let group = std::str::from_utf8(digits)
+            .ok()
+            .and_then(|text| text.parse().ok());
+        match group {
+            Some(group) if self.closed_groups.contains(&group) => {
+                Err(Wrong::OnlyPython("a reference back to a group"))
+            }
+            _ => Err(Wrong::Syntax),
+        }
+    }
+
+    fn group(&mut self, flags: Flags) -> Result<Last, Wrong> {
+        let mut inner = flags;
+        let mut number = None;
+        if !self.take(b"?") {
+            number = Some(self.opened()?);
+        } else if self.take(b"P<") {
+            let name = self.name(b'>')?;
+            if self.names.contains(&name) {
+                return Err(Wrong::Syntax);
+            }
+            self.names.push(name);
+            number = Some(self.opened()?);
+        } else if self.take(b"P=") {
+            let name = self.name(b')')?;
+            return match self.names.contains(&name) {
+                true => Err(Wrong::OnlyPython("a reference back to a group")),
+                false => Err(Wrong::Syntax),
+            };
+        } else if self.take(b"#") {
+            let end = self.rest.iter().position(|byte| *byte == b')');
+            let end = end.ok_or(Wrong::Syntax)?;
+            self.rest = self.rest.get(end.saturating_add(1)..).unwrap_or_default();
+            return Ok(Last::Nothing);
+        } else if self.take(b"=") || self.take(b"!") || self.take(b"<=") || self.take(b"<!") {
+            return self.refused("a look ahead or behind");
+        } else if self.take(b">") {
+            return self.refused("an atomic group");
+        } else if self.take(b"(") {
+            return self.refused("a condition on a group");
+        } else if !self.take(b":") {
+            self.local_flags(&mut inner)?;
+        }
+        self.out.push_str("(?:");
+        self.alternatives(inner)?;
+        if !self.take(b")") {
+            return Err(Wrong::Syntax);
+        }
+        self.out.push(')');
+        self.closed_groups.extend(number);
+        Ok(Last::Something)
+    }
+
+    /// What only Python can do, if what is in the group is right.
+    fn refused(&mut self, what: &'static str) -> Result<Last, Wrong> {
+        match self.rest.contains(&b')') {
+            true => Err(Wrong::OnlyPython(what)),
+            false => Err(Wrong::Syntax),
+        }
+    }
+
+    fn opened(&mut self) -> Result<u32, Wrong> {
+        self.groups = self.groups.saturating_add(1);
+        Ok(self.groups)
+    }
+
+    fn name(&mut self, end: u8) -> Result<&'p [u8], Wrong> {
+        let len = self.rest.iter().position(|byte| *byte == end);
+        let (name, rest) = self.rest.split_at(len.ok_or(Wrong::Syntax)?);
+        self.rest = rest.get(1..).unwrap_or_default();
+        let is_name = name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            && name.first().is_some_and(|byte| !byte.is_ascii_digit());
+        match is_name {
+            true => Ok(name),
+            false => Err(Wrong::Syntax),
+        }
+    }
+
+    /// Flags for the group that they begin.
+    fn local_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
+        let mut value = true;
+        let mut count = 0usize;
+        loop {
+            match self.next() {
+                Some(b':') if count > 0 => return Ok(()),
+                Some(b'-') if value => {
+                    value = false;
+                    count = 0;
+                }
+                // Python takes the letters that choose an alphabet only to set them.
+                Some(b'a' | b'L' | b'u') if !value => return Err(Wrong::Syntax),
+                Some(letter) => {
+                    set_flag(flags, letter, value)?;
+                    count = count.saturating_add(1);
+                }
+                None => return Err(Wrong::Syntax),
+            }
+        }
+    }
+}
+
+fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), Wrong> {
+    match letter {
+        b'i' => flags.ignores_case = value,
+        b'm' => flags.is_multiline = value,
+        b's' => flags.dot_is_all = value,
+        b'x' => flags.is_verbose = value,
+        // ASCII is what bytes have; the letters of the locale are those, too.
+        b'a' | b'L' => {}
+        _ => return Err(Wrong::Syntax),
+    }
+    Ok(())
+}
+
+/// A number at the beginning, if there is one, and what comes after.
+fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), Wrong> {
+    let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(len);
+    if digits.is_empty() {
+        return Ok((None, rest));
+    }
+    let digits = std::str::from_utf8(digits).map_err(|_| Wrong::Syntax)?;
+    let number: u64 = digits.parse().map_err(|_| Wrong::Syntax)?;
+    match u32::try_from(number) {
+        Ok(number) if number < REPEAT_MAX => Ok((Some(number), rest)),
+        _ => Err(Wrong::Syntax),
+    }
+}
+
+/// A letter that stands for itself.
+pub(super) fn literal(letter: u8) -> String {
+    match letter {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'_' => char::from(letter).to_string(),
+        _ => format!("\\x{letter:02x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

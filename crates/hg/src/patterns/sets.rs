@@ -1,0 +1,103 @@
+//! Sets of letters in Python's regular expressions, and letters with a backslash before them.
+
+use super::regular::{Wrong, literal};
+use crate::node::digit;
+
+/// What a backslash and what follows stand for.
+pub(super) enum Escaped {
+    Letter(u8),
+    /// A class, as the `regex` crate writes it.
+    Class(&'static str),
+}
+
+/// Reads what follows a backslash, but for places and groups.
+pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
+    let (first, rest) = text.split_first().ok_or(Wrong::Syntax)?;
+    let escaped = match first {
+        b'd' => Escaped::Class(r"\d"),
+        b'D' => Escaped::Class(r"\D"),
+        b's' => Escaped::Class(r"\s"),
+        b'S' => Escaped::Class(r"\S"),
+        b'w' => Escaped::Class(r"\w"),
+        b'W' => Escaped::Class(r"\W"),
+        b'a' => Escaped::Letter(7),
+        b'f' => Escaped::Letter(12),
+        b'n' => Escaped::Letter(b'\n'),
+        b'r' => Escaped::Letter(b'\r'),
+        b't' => Escaped::Letter(b'\t'),
+        b'v' => Escaped::Letter(11),
+        b'x' => {
+            let (digits, rest) = rest.split_at_checked(2).ok_or(Wrong::Syntax)?;
+            let value = digits.iter().try_fold(0u8, |sum, letter| {
+                Some(sum.wrapping_shl(4) | digit(*letter)?)
+            });
+            return Ok((Escaped::Letter(value.ok_or(Wrong::Syntax)?), rest));
+        }
+        b'0'..=b'7' => {
+            let len = text
+                .iter()
+                .take(3)
+                .take_while(|byte| matches!(byte, b'0'..=b'7'))
+                .count();
+            let (digits, rest) = text.split_at(len);
+            let value = digits.iter().fold(0u32, |sum, byte| {
+                sum.saturating_mul(8)
+                    .saturating_add(u32::from(byte.wrapping_sub(b'0')))
+            });
+            let letter = u8::try_from(value).map_err(|_| Wrong::Syntax)?;
+            return Ok((Escaped::Letter(letter), rest));
+        }
+        letter if letter.is_ascii_alphanumeric() => return Err(Wrong::Syntax),
+        other => Escaped::Letter(*other),
+    };
+    Ok((escaped, rest))
+}
+
+/// One end of a range, or what stands alone.
+fn member(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
+    match text.split_first().ok_or(Wrong::Syntax)? {
+        (b'\\', rest) => match rest.split_first() {
+            Some((b'b', rest)) => Ok((Escaped::Letter(8), rest)),
+            _ => escape(rest),
+        },
+        (letter, rest) => Ok((Escaped::Letter(*letter), rest)),
+    }
+}
+
+/// Reads a set, whose first bracket was read, and what comes after its last.
+pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), Wrong> {
+    let mut set = String::from("[");
+    let mut rest = text;
+    if let Some(after) = rest.strip_prefix(b"^") {
+        set.push('^');
+        rest = after;
+    }
+    let mut is_first = true;
+    loop {
+        if let Some(after) = rest.strip_prefix(b"]").filter(|_| !is_first) {
+            set.push(']');
+            return Ok((set, after));
+        }
+        is_first = false;
+        let (low, after) = member(rest)?;
+        rest = after;
+        let after = rest.strip_prefix(b"-");
+        let Some(after) = after.filter(|after| !after.starts_with(b"]")) else {
+            match low {
+                Escaped::Letter(letter) => set.push_str(&literal(letter)),
+                Escaped::Class(class) => set.push_str(class),
+            }
+            continue;
+        };
+        let (high, after) = member(after)?;
+        rest = after;
+        match (low, high) {
+            (Escaped::Letter(low), Escaped::Letter(high)) if low <= high => {
+                set.push_str(&literal(low));
+                set.push('-');
+                set.push_str(&literal(high));
+            }
+            _ => return Err(Wrong::Syntax),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Where a repository is, and what whoever reads it must understand.
+
+mod requirements;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice};
+use vigil_linux::stat::stat_path;
+use vigil_stamp::file;
+
+pub use requirements::Requirements;
+
+use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, normal_path, of_path, path_of};
+use crate::config::{Layers, Repositories, Surroundings};
+use crate::stored::{Names, Store};
+
+/// A repository and its working copy.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    /// The top of the working copy.
+    pub root: PathBuf,
+    /// The folder with the dirstate.
+    pub dot_hg: PathBuf,
+    /// The `.hg` folder in which the store is: another one's, of a share.
+    pub shared: PathBuf,
+    /// What it requires.
+    pub requirements: Requirements,
+}
+
+/// The top of the innermost working copy around `folder`.
+pub fn find(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .find(|path| stat_path(&path.join(".hg")).is_ok_and(|stat| stat.is_dir()))
+        .map(Path::to_path_buf)
+}
+
+/// The files with the configuration of the repository at `root`, from the weakest to the strongest; those of one that
+/// cannot be read are those it has by itself.
+pub fn configuration_files(root: &Path) -> Repositories {
+    let dot_hg = root.join(".hg");
+    let mut files = Vec::new();
+    if let Ok(requirements) = Requirements::read(&dot_hg, true)
+        && requirements.has("share-safe")
+        && requirements.has("shared")
+        && let Ok(shared) = shared_folder(&dot_hg, &requirements)
+    {
+        files.push(shared.join("hgrc"));
+    }
+    files.push(dot_hg.join("hgrc"));
+    files.push(dot_hg.join("hgrc-not-shared"));
+    Repositories { files }
+}
+
+impl Repository {
+    /// Opens the repository whose working copy's top is `root`.
+    ///
+    /// # Errors
+    /// There is none, or it requires what is not known here.
+    pub fn open(root: &Path) -> Result<Self, Abort> {
+        let dot_hg = root.join(".hg");
+        if !stat_path(&dot_hg).is_ok_and(|stat| stat.is_dir()) {
+            return Err(Abort::plain(bytes!(
+                "repository ",
+                of_path(root),
+                " not found"
+            )));
+        }
+        let mut requirements = Requirements::read(&dot_hg, true)?;
+        let is_share = requirements.has("shared") || requirements.has("relshared");
+        let shared = match is_share {
+            true => shared_folder(&dot_hg, &requirements)?,
+            false => dot_hg.clone(),
+        };
+        let help = "see `hg help config.format.use-share-safe` for more information";
+        if requirements.has("share-safe") {
+            if is_share && !Requirements::read(&shared, true)?.has("share-safe") {
+                let said = "share source does not support share-safe requirement";
+                return Err(Abort::plain(said).with_hint(help));
+            }
+            requirements.add(Requirements::read(&shared.join("store"), false)?);
+        } else if is_share && Requirements::read(&shared, false)?.has("share-safe") {
+            let said = "version mismatch: source uses share-safe functionality while the current share does not";
+            return Err(Abort::plain(said).with_hint(help));
+        }
+        requirements.check()?;
+        Ok(Self {
+            root: root.into(),
+            dot_hg,
+            shared,
+            requirements,
+        })
+    }
+
+    /// Whether its dirstate is of the second format.
+    pub fn has_dirstate_v2(&self) -> bool {
+        self.requirements.has("dirstate-v2")
+    }
+
+    /// What is committed.
+    pub fn store(&self) -> Store {
+        let has = |name| self.requirements.has(name);
+        if !has("store") {
+            let folder = self.shared.clone();
+            return Store::new(folder, Names::Plain);
+        }
+        let dots = has("dotencode");
+        let names = match has("fncache") {
+            true => Names::Hybrid { dots },
+            false => Names::Encoded,
+        };
+        Store::new(self.shared.join("store"), names)
+    }
+
+    /// The files with ignore patterns: its own, if that is there, and those that the configuration names.
+    pub fn ignore_files(
+        &self,
+        layers: &crate::config::Config,
+        surroundings: &Surroundings<'_>,
+    ) -> Vec<PathBuf> {
+        let own = self.root.join(".hgignore");
+        let own = stat_path(&own).is_ok().then_some(own);
+        let named = layers
+            .section("ui")
+            .filter(|item| item.name == "ignore" || item.name.starts_with(b"ignore."));
+        let named = named.map(|item| {
+            let path = surroundings.expand_path(&item.value);
+            self.root.join(path_of(&path))
+        });
+        own.into_iter().chain(named).collect()
+    }
+}
+
+/// The `.hg` folder to which that of a share leads.
+fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, Abort> {
+    let file = dot_hg.join("sharedpath");
+    let text = file::read(&file).map_err(|error| Abort::io(&file, &error))?;
+    let path = text.trim_end_with(|letter| letter == '\n');
+    let path = match requirements.has("relshared") {
+        true => normal_path(of_path(&dot_hg.join(path_of(path)))),
+        false => path.into(),
+    };
+    let folder = path_of(&path);
+    let real = std::fs::canonicalize(&folder);
+    real.map_err(|_| {
+        let said = ".hg/sharedpath points to nonexistent directory ";
+        Abort::plain(bytes!(said, path))
+    })
+}
+
+/// The top of the working copy that is asked for: the folder that `-R` names, or the innermost one around the working directory.
+///
+/// # Errors
+/// There is none.
+pub fn locate(surroundings: &Surroundings<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
+    if let Some(named) = named {
+        let path = surroundings
+            .cwd
+            .join(path_of(&surroundings.expand_path(named)));
+        let path = path_of(&normal_path(of_path(&path)));
+        return match std::fs::canonicalize(&path) {
+            Ok(real) if stat_path(&real.join(".hg")).is_ok_and(|stat| stat.is_dir()) => Ok(real),
+            _ => Err(Abort::plain(bytes!("repository ", named, " not found"))),
+        };
+    }
+    find(&surroundings.cwd).ok_or_else(|| {
+        let cwd = of_path(&surroundings.cwd);
+        let said = bytes!("no repository found in '", cwd, "' (.hg not found)");
+        Abort::of(Kind::Input, said)
+    })
+}
+
+/// The layers of the configuration with those of the repository at `root`.
+///
+/// # Errors
+/// A file that is trusted is none of the configuration.
+pub fn configure(layers: Layers<'_>, root: &Path) -> Result<crate::config::Configuration, Abort> {
+    layers.with_repository(&configuration_files(root))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The list of what whoever reads a repository must understand.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bstr::BString;
+use vigil_stamp::file;
+
+use super::is_missing;
+use crate::abort::Abort;
+use crate::bytes::{bytes, joined, lines_with_ends};
+
+/// What is understood here.
+const KNOWN: [&str; 21] = [
+    "bookmarksinstore",
+    "delta-info-revlog",
+    "dirstate-tracked-key-v1",
+    "dirstate-v2",
+    "dotencode",
+    "exp-archived-phase",
+    "exp-compression-none",
+    "exp-compression-zlib",
+    "exp-compression-zstd",
+    "fncache",
+    "generaldelta",
+    "internal-phase",
+    "internal-phase-2",
+    "persistent-nodemap",
+    "relshared",
+    "revlog-compression-zstd",
+    "revlogv1",
+    "share-safe",
+    "shared",
+    "sparserevlog",
+    "store",
+];
+/// What Mercurial understands, alone or by an extension, and this program does not.
+const NOT_HERE: [&str; 11] = [
+    "exp-changelog-v2",
+    "exp-copies-sidedata-changeset",
+    "exp-revlogv2.2",
+    "exp-sparse",
+    "fileindex-v1",
+    "largefiles",
+    "lfs",
+    "narrowhg-experimental",
+    "exp-remotefilelog-repo-req-1",
+    "plain-store-encode",
+    "treemanifest",
+];
+
+/// Words that say what must be understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements(BTreeSet<BString>);
+
+impl Requirements {
+    /// Reads the file `requires` in `folder`; where it `may_be_missing`, that means there are none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(folder: &Path, may_be_missing: bool) -> Result<Self, Abort> {
+        let path = folder.join("requires");
+        match file::read(&path) {
+            Ok(text) => Ok(Self::parse(&text)),
+            Err(error) if may_be_missing && is_missing(&error) => Ok(Self::default()),
+            Err(error) => Err(Abort::io(&path, &error)),
+        }
+    }
+
+    /// The requirements that are lines of a text.
+    pub fn parse(text: &[u8]) -> Self {
+        let line = |line: &[u8]| {
+            let end = line.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            BString::from(line.get(..end.unwrap_or(line.len())).unwrap_or_default())
+        };
+        Self(lines_with_ends(text).map(line).collect())
+    }
+
+    /// Whether `name` is required.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name.as_bytes())
+    }
+
+    pub(super) fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// Checks that all are understood.
+    ///
+    /// # Errors
+    /// Some are not.
+    pub fn check(&self) -> Result<(), Abort> {
+        let is_in = |list: &[&str], name: &BString| list.iter().any(|known| name == known);
+        let unknown: Vec<&BString> = self
+            .0
+            .iter()
+            .filter(|name| !is_in(&KNOWN, name) && !is_in(&NOT_HERE, name))
+            .collect();
+        if unknown
+            .iter()
+            .any(|name| !name.first().is_some_and(u8::is_ascii_alphanumeric))
+        {
+            return Err(Abort::plain(".hg/requires file is corrupt"));
+        }
+        if !unknown.is_empty() {
+            let names = joined(unknown.iter().map(|name| name.as_slice()), b" ");
+            let said = "repository requires features unknown to this Mercurial: ";
+            return Err(Abort::plain(bytes!(said, names)).with_hint(
+                "see https://mercurial-scm.org/wiki/MissingRequirement for more information",
+            ));
+        }
+        if let Some(name) = self.0.iter().find(|name| is_in(&NOT_HERE, name)) {
+            return Err(Abort::unsupported(bytes!("a repository with ", name)));
+        }
+        if !self.has("revlogv1") {
+            return Err(Abort::unsupported("a repository without revlogv1"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+use super::*;
+
+fn names(error: Abort) -> String {
+    error.to_string()
+}
+
+#[test]
+fn what_is_not_known_is_named() {
+    let check = |text: &str| Requirements::parse(text.as_bytes()).check();
+    assert_eq!(check("revlogv1\nstore\nfncache\r\ndotencode\n"), Ok(()));
+    let error = check("revlogv1\nzz\nab\n").unwrap_err();
+    assert_eq!(
+        names(error),
+        "repository requires features unknown to this Mercurial: ab zz"
+    );
+    let error = check("revlogv1\n-z\nab\n").unwrap_err();
+    assert_eq!(names(error), ".hg/requires file is corrupt");
+    assert_eq!(check("store\n").unwrap_err().kind, Kind::Unsupported);
+    assert_eq!(
+        check("revlogv1\nlfs\n").unwrap_err().kind,
+        Kind::Unsupported
+    );
+}
+
+#[test]
+fn a_share_leads_to_its_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = std::fs::canonicalize(folder.path()).unwrap();
+    let write = |path: &str, text: &str| {
+        let path = top.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("source/.hg/requires", "share-safe\n");
+    write("source/.hg/store/requires", "revlogv1\nstore\n");
+    write("one/.hg/requires", "share-safe\nshared\ndirstate-v2\n");
+    write(
+        "one/.hg/sharedpath",
+        &format!("{}\n", top.join("source/.hg").display()),
+    );
+    write("two/.hg/requires", "share-safe\nrelshared\n");
+    write("two/.hg/sharedpath", "../../source/.hg");
+    write("old/.hg/requires", "shared\nrevlogv1\n");
+    write(
+        "old/.hg/sharedpath",
+        &format!("{}\n", top.join("source/.hg").display()),
+    );
+    write("lost/.hg/requires", "shared\n");
+    write("lost/.hg/sharedpath", "/nowhere/.hg\n");
+    let one = Repository::open(&top.join("one")).unwrap();
+    assert_eq!(one.shared, top.join("source/.hg"));
+    assert!(one.requirements.has("revlogv1") && one.has_dirstate_v2());
+    assert_eq!(
+        Repository::open(&top.join("two")).unwrap().shared,
+        one.shared
+    );
+    let error = Repository::open(&top.join("old")).unwrap_err();
+    assert!(error.message.starts_with(b"version mismatch"), "{error}");
+    let error = Repository::open(&top.join("lost")).unwrap_err();
+    assert_eq!(
+        names(error),
+        ".hg/sharedpath points to nonexistent directory /nowhere/.hg"
+    );
+    assert_eq!(find(&top.join("one/.hg/x")), Some(top.join("one")));
+    assert_eq!(find(&top), None);
+}

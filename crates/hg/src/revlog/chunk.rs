@@ -1,0 +1,99 @@
+//! Chunks as they are stored: whole, by zlib, or by Zstandard.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use ruzstd::decoding::StreamingDecoder;
+
+/// The most bytes of the window that a Zstandard frame may ask for.
+const WINDOW_LEN_MAX: usize = 128 << 20;
+const BUFFER_LEN: usize = 64 * 1024;
+
+/// Reads chunks one after the other.
+#[derive(Default)]
+pub(super) struct Decompressor {
+    zlib: Option<Decompress>,
+}
+
+impl Decompressor {
+    /// The contents of a chunk, of which no more than `len_max` bytes are believed.
+    pub(super) fn read<'c>(
+        &mut self,
+        stored: &'c [u8],
+        len_max: usize,
+    ) -> Result<Cow<'c, [u8]>, &'static str> {
+        match stored.first() {
+            None => Ok(Cow::Borrowed(stored)),
+            Some(0) => Ok(Cow::Borrowed(stored)),
+            Some(b'u') => Ok(Cow::Borrowed(stored.get(1..).unwrap_or_default())),
+            Some(b'x') => self.zlib(stored, len_max).map(Cow::Owned),
+            Some(b'(') => zstd(stored, len_max).map(Cow::Owned),
+            Some(_) => Err("it is compressed in an unknown way"),
+        }
+    }
+
+    fn zlib(&mut self, stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
+        let damaged = "it is no zlib stream";
+        let zlib = self.zlib.get_or_insert_with(|| Decompress::new(true));
+        zlib.reset(true);
+        let mut out = Vec::with_capacity(stored.len().saturating_mul(4).min(len_max));
+        loop {
+            let read = usize::try_from(zlib.total_in()).unwrap_or(usize::MAX);
+            let input = stored.get(read..).unwrap_or_default();
+            let before = out.len();
+            let status = zlib.decompress_vec(input, &mut out, FlushDecompress::Finish);
+            match status.map_err(|_| damaged)? {
+                Status::StreamEnd => return Ok(out),
+                _ if out.len() > len_max => return Err("it is longer than it may be"),
+                _ if out.len() == out.capacity() => out.reserve(out.len().max(BUFFER_LEN)),
+                _ if out.len() == before => return Err(damaged),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn zstd(stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
+    let damaged = "it is no Zstandard frame";
+    if window_len(stored).ok_or(damaged)? > WINDOW_LEN_MAX {
+        return Err("it asks for too much memory");
+    }
+    let decoder = StreamingDecoder::new(stored).map_err(|_| damaged)?;
+    let mut out = Vec::with_capacity(stored.len().saturating_mul(4).min(len_max));
+    let limit = u64::try_from(len_max).unwrap_or(u64::MAX).saturating_add(1);
+    let read = decoder.take(limit).read_to_end(&mut out);
+    read.map_err(|_| damaged)?;
+    match out.len() > len_max {
+        true => Err("it is longer than it may be"),
+        false => Ok(out),
+    }
+}
+
+/// How many bytes a frame says that its decoder must remember (RFC 8878, "Frame Header").
+fn window_len(frame: &[u8]) -> Option<usize> {
+    let descriptor = *frame.get(4)?;
+    let is_single = descriptor & 0x20 != 0;
+    if !is_single {
+        let window = *frame.get(5)?;
+        let base = 1usize.checked_shl(10 + u32::from(window >> 3))?;
+        return base.checked_add((base / 8).checked_mul(usize::from(window & 7))?);
+    }
+    let id_len = match descriptor & 3 {
+        3 => 4,
+        len => usize::from(len),
+    };
+    let at = 5usize.checked_add(id_len)?;
+    let field = |len: usize| frame.get(at..at.checked_add(len)?);
+    let number = |bytes: &[u8]| {
+        let little = bytes.iter().rev();
+        little.fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let len = match descriptor >> 6 {
+        0 => number(field(1)?),
+        1 => number(field(2)?).checked_add(256)?,
+        2 => number(field(4)?),
+        _ => number(field(8)?),
+    };
+    usize::try_from(len).ok()
+}

@@ -1,0 +1,214 @@
+//! What is committed: changesets, the files of each, and their contents.
+
+mod manifest;
+mod names;
+
+use std::path::PathBuf;
+
+use bstr::{BStr, BString, ByteSlice};
+
+pub use manifest::{Flag, Manifest, ManifestEntry};
+pub use names::Names;
+
+use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, path_of};
+use crate::node::Node;
+use crate::revlog::{NO_REVISION, Revlog};
+
+/// Where the files of a store are.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    names: Names,
+}
+
+/// What a changeset says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changeset {
+    /// The node of its manifest.
+    pub manifest: Node,
+    /// The branch that it is on.
+    pub branch: BString,
+}
+
+impl Store {
+    /// The store in `folder`, whose files are named by `names`.
+    pub fn new(folder: PathBuf, names: Names) -> Self {
+        Self { folder, names }
+    }
+
+    /// Opens the changelog.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn changelog(&self) -> Result<Revlog, Abort> {
+        self.of_all("00changelog")
+    }
+
+    /// Opens the revlog of manifests.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn manifests(&self) -> Result<Revlog, Abort> {
+        self.of_all("00manifest")
+    }
+
+    /// Opens the versions of the file `path`.
+    ///
+    /// # Errors
+    /// They cannot be read, or are damaged.
+    pub fn file(&self, path: &BStr) -> Result<Revlog, Abort> {
+        let name = |end: &str| self.names.encoded(&bytes!("data/", path, end));
+        let at = |end: &str| self.folder.join(path_of(&name(end)));
+        Revlog::open(&at(".i"), at(".d"), bytes!("data/", path))
+    }
+
+    fn of_all(&self, name: &str) -> Result<Revlog, Abort> {
+        let at = |end: &str| self.folder.join(format!("{name}{end}"));
+        Revlog::open(&at(".i"), at(".d"), name)
+    }
+
+    /// What the changeset `number` of `changelog` says.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn changeset(changelog: &mut Revlog, number: u32) -> Result<Changeset, Abort> {
+        let text = changelog.text(number)?;
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let manifest = lines.next().and_then(Node::from_hex).ok_or_else(|| {
+            Abort::of(Kind::Storage, format!("changeset {number} has no manifest"))
+        })?;
+        let _user = lines.next();
+        let mut date = lines
+            .next()
+            .unwrap_or_default()
+            .splitn(3, |byte| *byte == b' ');
+        let extra = date.nth(2).unwrap_or_default();
+        let branch = extra
+            .split(|byte| *byte == 0)
+            .find_map(|item| item.strip_prefix(b"branch:"));
+        Ok(Changeset {
+            manifest,
+            branch: branch.map_or("default".into(), unescaped),
+        })
+    }
+
+    /// The manifest of the changeset `node`; an empty one of the null revision.
+    ///
+    /// # Errors
+    /// It is not there, or damaged.
+    pub fn manifest_of(&self, node: &Node) -> Result<Manifest, Abort> {
+        if node.is_null() {
+            return Ok(Manifest::default());
+        }
+        let mut changelog = self.changelog()?;
+        let number = changelog.find(node).ok_or_else(|| {
+            let message = bytes!("unknown changeset '", node.hex(), "'");
+            Abort::of(Kind::Storage, message)
+        })?;
+        let changeset = Self::changeset(&mut changelog, number)?;
+        if changeset.manifest.is_null() {
+            return Ok(Manifest::default());
+        }
+        let mut manifests = self.manifests()?;
+        // Most changesets have a manifest of their own, of the same number or a little before.
+        let likely = manifests.revision(number);
+        let found = match likely {
+            Some(revision) if revision.node == changeset.manifest => Some(number),
+            _ => manifests.find(&changeset.manifest),
+        };
+        let number = found.ok_or_else(|| {
+            let message = bytes!("00manifest@", changeset.manifest.hex(), ": no node");
+            Abort::of(Kind::Storage, message)
+        })?;
+        Manifest::parse(manifests.text(number)?)
+            .ok_or_else(|| Abort::of(Kind::Storage, format!("manifest {number} is damaged")))
+    }
+
+    /// Whether the version `node` of the file `path` has these contents.
+    ///
+    /// # Errors
+    /// The version is not there, or damaged.
+    pub fn has_contents(&self, path: &BStr, node: &Node, contents: &[u8]) -> Result<bool, Abort> {
+        let mut versions = self.file(path)?;
+        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        let revision = versions
+            .revision(number)
+            .ok_or_else(|| no_version(path, node))?;
+        // With copies and escapes the hash is not that of the contents alone. Those have no first parent, or begin as such do.
+        let is_escaped = contents.starts_with(METADATA_MARK);
+        if !is_escaped {
+            match versions.has_hash_of(&revision, contents) {
+                Some(true) => return Ok(true),
+                Some(false) if revision.p1 != NO_REVISION => return Ok(false),
+                _ => {}
+            }
+        }
+        let text = versions.text(number)?;
+        Ok(without_metadata(&text) == contents)
+    }
+
+    /// What the version `node` of the file `path` is a copy of, by its own record.
+    ///
+    /// # Errors
+    /// The version is not there, or damaged.
+    pub fn copy_source(&self, path: &BStr, node: &Node) -> Result<Option<BString>, Abort> {
+        let mut versions = self.file(path)?;
+        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        let revision = versions
+            .revision(number)
+            .ok_or_else(|| no_version(path, node))?;
+        if revision.p1 != NO_REVISION {
+            return Ok(None);
+        }
+        let text = versions.text(number)?;
+        let metadata = text
+            .strip_prefix(METADATA_MARK)
+            .and_then(|rest| Some(rest.split_at(rest.find(METADATA_MARK)?).0));
+        let mut lines = metadata.unwrap_or_default().split(|byte| *byte == b'\n');
+        Ok(lines
+            .find_map(|line| line.strip_prefix(b"copy: "))
+            .map(BString::from))
+    }
+}
+
+/// Between two of these, at the beginning of a text, is what is recorded of a copy.
+const METADATA_MARK: &[u8] = b"\x01\n";
+
+fn without_metadata(text: &[u8]) -> &[u8] {
+    let Some(rest) = text.strip_prefix(METADATA_MARK) else {
+        return text;
+    };
+    match rest.find(METADATA_MARK) {
+        Some(end) => rest
+            .get(end.saturating_add(METADATA_MARK.len())..)
+            .unwrap_or_default(),
+        None => text,
+    }
+}
+
+fn no_version(path: &BStr, node: &Node) -> Abort {
+    Abort::of(
+        Kind::Storage,
+        bytes!("data/", path, "@", node.hex(), ": no match found"),
+    )
+}
+
+/// The text of an item of a changeset, in which four letters are written with a backslash.
+fn unescaped(text: &[u8]) -> BString {
+    let mut plain = BString::default();
+    let mut rest = text.iter();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\\' => plain.push(match rest.next() {
+                Some(b'n') => b'\n',
+                Some(b'r') => b'\r',
+                Some(b'0') => 0,
+                Some(other) => *other,
+                None => b'\\',
+            }),
+            other => plain.push(*other),
+        }
+    }
+    plain
+}

@@ -1,0 +1,150 @@
+//! The files of a changeset: a line for each, in the order of paths.
+
+use std::cmp::Ordering;
+
+use bstr::{BStr, ByteSlice};
+
+use crate::node::Node;
+
+/// What a file is beside its contents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flag {
+    /// A file.
+    #[default]
+    Plain,
+    /// A file that may be executed.
+    Executable,
+    /// A symbolic link.
+    Link,
+}
+
+/// One file of a changeset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManifestEntry {
+    /// The node of its contents.
+    pub node: Node,
+    /// What it is.
+    pub flag: Flag,
+}
+
+/// The files of a changeset.
+#[derive(Clone, Debug, Default)]
+pub struct Manifest {
+    text: Vec<u8>,
+}
+
+const HEX_LEN: usize = 2 * Node::LEN;
+
+impl Manifest {
+    /// Reads the text of a manifest; `None` where it is none.
+    pub fn parse(text: Vec<u8>) -> Option<Self> {
+        let manifest = Self { text };
+        let mut previous: Option<&BStr> = None;
+        let mut rest = manifest.text.as_slice();
+        while !rest.is_empty() {
+            let len = rest.find_byte(b'\n')?;
+            let (path, _) = line(rest.get(..len)?)?;
+            if previous.is_some_and(|previous| previous >= path) {
+                return None;
+            }
+            previous = Some(path);
+            rest = rest.get(len.checked_add(1)?..)?;
+        }
+        Some(manifest)
+    }
+
+    /// The files in the order of their paths' bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (&BStr, ManifestEntry)> {
+        self.text.split(|byte| *byte == b'\n').filter_map(line)
+    }
+
+    /// The file at `path`.
+    pub fn get(&self, path: &BStr) -> Option<ManifestEntry> {
+        let (mut low, mut high) = (0, self.text.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let before = self.text.get(low..middle)?;
+            let start = match before.rfind_byte(b'\n') {
+                Some(end) => low.saturating_add(end).saturating_add(1),
+                None => low,
+            };
+            let rest = self.text.get(start..)?;
+            let len = rest.find_byte(b'\n')?;
+            let (found, entry) = line(rest.get(..len)?)?;
+            match found.cmp(path) {
+                Ordering::Equal => return Some(entry),
+                Ordering::Less => low = start.saturating_add(len).saturating_add(1),
+                Ordering::Greater => high = start,
+            }
+        }
+        None
+    }
+}
+
+/// A line is the path, a NUL, the node in hexadecimal digits, and the flag.
+fn line(line: &[u8]) -> Option<(&BStr, ManifestEntry)> {
+    let end = line.find_byte(0)?;
+    let (path, rest) = line.split_at_checked(end)?;
+    let (digits, flag) = rest.get(1..)?.split_at_checked(HEX_LEN)?;
+    let entry = ManifestEntry {
+        node: Node::from_hex(digits)?,
+        flag: match flag {
+            b"" => Flag::Plain,
+            b"x" => Flag::Executable,
+            b"l" => Flag::Link,
+            _ => return None,
+        },
+    };
+    (!path.is_empty()).then_some((path.as_bstr(), entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(files: &[(&str, u8, &str)]) -> Vec<u8> {
+        let line = |(path, byte, flag): &(&str, u8, &str)| {
+            format!("{path}\0{}{flag}\n", Node([*byte; 20]))
+        };
+        files.iter().map(line).collect::<String>().into_bytes()
+    }
+
+    #[test]
+    fn each_file_is_found() {
+        let files: Vec<(String, u8)> = (0..200u8)
+            .map(|n| (format!("d{:03}/f", u32::from(n) * 2), n))
+            .collect();
+        let lines: Vec<_> = files
+            .iter()
+            .map(|(path, n)| (path.as_str(), *n, "x"))
+            .collect();
+        let manifest = Manifest::parse(text(&lines)).unwrap();
+        for (path, n) in &files {
+            let entry = manifest.get(path.as_str().into()).unwrap();
+            assert_eq!((entry.node, entry.flag), (Node([*n; 20]), Flag::Executable));
+        }
+        for n in 0..=200 {
+            assert_eq!(
+                manifest.get(format!("d{:03}/f", n * 2 + 1).as_str().into()),
+                None
+            );
+        }
+        assert_eq!(manifest.iter().count(), 200);
+        assert_eq!(Manifest::default().get("a".into()), None);
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_refused() {
+        assert!(Manifest::parse(text(&[("a", 1, ""), ("b", 1, "l")])).is_some());
+        for wrong in [
+            text(&[("b", 1, ""), ("a", 1, "")]),
+            text(&[("a", 1, ""), ("a", 1, "")]),
+            text(&[("a", 1, "t")]),
+            text(&[("", 1, "")]),
+            b"a\n".to_vec(),
+            text(&[("a", 1, "")])[..30].to_vec(),
+        ] {
+            assert!(Manifest::parse(wrong).is_none());
+        }
+    }
+}

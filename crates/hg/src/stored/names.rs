@@ -1,0 +1,178 @@
+//! The names of files in a store, which must do on file systems that know no case, no long names, and no odd letters
+//! (`hg help internals.requirements`: store, fncache, dotencode).
+
+use bstr::{BString, ByteSlice};
+use sha1::{Digest, Sha1};
+
+use crate::bytes::joined;
+
+/// By which rules files are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Without a store: as they are, but for directories that look like revlogs.
+    Plain,
+    /// With letters escaped.
+    Encoded,
+    /// With reserved names escaped, too, and long paths shortened.
+    Hybrid {
+        /// Whether a dot or space at the beginning of a name is escaped.
+        dots: bool,
+    },
+}
+
+/// Longer paths are shortened.
+const PATH_LEN_MAX: usize = 120;
+/// How much of each directory's name stays in a shortened path,
+const DIRECTORY_LEN: usize = 8;
+/// and how much they may have together.
+const DIRECTORIES_LEN_MAX: usize = 8 * (DIRECTORY_LEN + 1) - 4;
+
+impl Names {
+    /// The name in the store of `path`, which begins with `data/` or the like.
+    pub fn encoded(self, path: &[u8]) -> BString {
+        let path = directories_encoded(path);
+        match self {
+            Self::Plain => path,
+            Self::Encoded => letters_encoded(&path),
+            Self::Hybrid { dots } => {
+                let parts = letters_encoded(&path);
+                let parts: Vec<BString> = parts
+                    .split(|byte| *byte == b'/')
+                    .map(|part| reserved_encoded(part, dots))
+                    .collect();
+                let encoded = joined(parts.iter().map(|part| part.as_slice()), b"/");
+                match encoded.len() > PATH_LEN_MAX {
+                    true => shortened(&path, dots),
+                    false => encoded,
+                }
+            }
+        }
+    }
+}
+
+/// A directory whose name ends as files of the store do has more at its end.
+fn directories_encoded(path: &[u8]) -> BString {
+    let mut encoded = path.to_vec();
+    for end in [&b".hg/"[..], b".i/", b".d/"] {
+        let name = end.strip_suffix(b"/").unwrap_or(end);
+        encoded = encoded.replace(end, [name, b".hg/"].concat());
+    }
+    encoded.into()
+}
+
+fn push_hex(encoded: &mut BString, byte: u8) {
+    encoded.extend_from_slice(format!("~{byte:02x}").as_bytes());
+}
+
+fn is_odd(byte: u8) -> bool {
+    byte < 32 || byte >= 126 || b"\\:*?\"<>|".contains(&byte)
+}
+
+fn letters_encoded(path: &[u8]) -> BString {
+    let mut encoded = BString::default();
+    for byte in path {
+        match byte {
+            b'A'..=b'Z' => encoded.extend([b'_', byte.to_ascii_lowercase()]),
+            b'_' => encoded.extend(*b"__"),
+            odd if is_odd(*odd) => push_hex(&mut encoded, *odd),
+            other => encoded.push(*other),
+        }
+    }
+    encoded
+}
+
+fn letters_lowered(path: &[u8]) -> BString {
+    let mut encoded = BString::default();
+    for byte in path {
+        match byte {
+            odd if is_odd(*odd) => push_hex(&mut encoded, *odd),
+            other => encoded.push(other.to_ascii_lowercase()),
+        }
+    }
+    encoded
+}
+
+/// A part of a path that some systems take for a device, or cannot have.
+fn reserved_encoded(part: &[u8], dots: bool) -> BString {
+    let mut encoded = BString::default();
+    match part {
+        [first @ (b'.' | b' '), rest @ ..] if dots => {
+            push_hex(&mut encoded, *first);
+            encoded.extend_from_slice(rest);
+        }
+        _ => {
+            let stem = part.find_byte(b'.').unwrap_or(part.len());
+            let (stem, _) = part.split_at(stem);
+            let is_reserved = match stem {
+                b"con" | b"prn" | b"aux" | b"nul" => true,
+                [b'c', b'o', b'm', b'1'..=b'9'] | [b'l', b'p', b't', b'1'..=b'9'] => true,
+                _ => false,
+            };
+            match (is_reserved, part.split_at_checked(2), part.get(2)) {
+                (true, Some((start, _)), Some(third)) => {
+                    encoded.extend_from_slice(start);
+                    push_hex(&mut encoded, *third);
+                    encoded.extend_from_slice(part.get(3..).unwrap_or_default());
+                }
+                _ => encoded.extend_from_slice(part),
+            }
+        }
+    }
+    if let Some(last @ (b'.' | b' ')) = encoded.last().copied() {
+        encoded.pop();
+        push_hex(&mut encoded, last);
+    }
+    encoded
+}
+
+/// A path with the beginnings of its directories, and a hash.
+fn shortened(path: &[u8], dots: bool) -> BString {
+    let digest: [u8; 20] = Sha1::digest(path).into();
+    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    // What comes before the first slash is not in the name.
+    let below = path.split_once_str("/").map_or(path, |(_, below)| below);
+    let lowered = letters_lowered(below);
+    let parts: Vec<BString> = lowered
+        .split(|byte| *byte == b'/')
+        .map(|part| reserved_encoded(part, dots))
+        .collect();
+    let Some((name, directories)) = parts.split_last() else {
+        return path.into();
+    };
+    let extension = match name.rfind_byte(b'.') {
+        Some(at) if name.iter().take(at).any(|byte| *byte != b'.') => {
+            name.get(at..).unwrap_or_default()
+        }
+        _ => b"",
+    };
+    let mut start = BString::default();
+    let mut kept = 0usize;
+    for directory in directories {
+        let mut part = BString::from(directory.get(..DIRECTORY_LEN).unwrap_or(directory));
+        if let Some(last @ (b'.' | b' ')) = part.last_mut() {
+            *last = b'_';
+        }
+        let len = match kept {
+            0 => part.len(),
+            _ => kept.saturating_add(1).saturating_add(part.len()),
+        };
+        if kept > 0 && len > DIRECTORIES_LEN_MAX {
+            break;
+        }
+        kept = len;
+        start.extend_from_slice(&part);
+        start.push(b'/');
+    }
+    let fixed = [b"dh/".as_slice(), &start, hash.as_bytes(), extension].concat();
+    let room = PATH_LEN_MAX.saturating_sub(fixed.len());
+    let filler = name.get(..room.min(name.len())).unwrap_or_default();
+    [
+        b"dh/".as_slice(),
+        &start,
+        filler,
+        hash.as_bytes(),
+        extension,
+    ]
+    .concat()
+    .into()
+}

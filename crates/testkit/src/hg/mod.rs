@@ -1,0 +1,9 @@
+//! Mercurial's status: a candidate against `hg` itself, over random operations.
+
+mod operations;
+mod questions;
+mod run;
+pub mod sandbox;
+pub mod server;
+
+pub use run::{Settings, Totals, run};

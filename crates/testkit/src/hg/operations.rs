@@ -1,0 +1,365 @@
+//! Random operations: files as any program writes them, and commands of Mercurial.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, mknodat, utimensat};
+
+use super::server::Server;
+use crate::random::rng::Rng;
+
+/// Directories and names, which are put together.
+const DIRECTORIES: [&[u8]; 9] = [
+    b"",
+    b"",
+    b"",
+    b"d/",
+    b"d/e/",
+    b"d/e/f/",
+    b"Build/",
+    b"out/",
+    b"o.d/x y/",
+];
+const NAMES: [&[u8]; 20] = [
+    b"a",
+    b"b",
+    b"c",
+    b"a.c",
+    b"b.c",
+    b"A.C",
+    b"x.o",
+    b"y.o",
+    b"aux",
+    b"_Under",
+    b".hidden",
+    b"x.i",
+    b"sp ace",
+    b"d",
+    b"e",
+    b"f",
+    b"\xff\xfe",
+    b"new\nline",
+    b"h\xc3\xa9",
+    b"q'\"$",
+];
+
+/// What is done to a working copy.
+pub(super) struct Player<'p> {
+    pub(super) top: &'p Path,
+    pub(super) rng: Rng,
+    /// What was done, for a report.
+    pub(super) done: Vec<String>,
+    /// Seconds that no file has had for an mtime.
+    next_s: i64,
+    commits: u32,
+    /// Whether it is a version before 7.
+    pub(super) is_old: bool,
+}
+
+impl<'p> Player<'p> {
+    pub(super) fn new(top: &'p Path, rng: Rng, is_old: bool) -> Self {
+        Self {
+            top,
+            rng,
+            done: Vec::new(),
+            next_s: 1_500_000_000,
+            commits: 0,
+            is_old,
+        }
+    }
+
+    /// A path that may or may not be there.
+    pub(super) fn path(&mut self) -> Vec<u8> {
+        let mut path = self.rng.pick::<&[u8]>(&DIRECTORIES).to_vec();
+        path.extend_from_slice(self.rng.pick::<&[u8]>(&NAMES));
+        path
+    }
+
+    /// A path that Mercurial would track.
+    fn trackable(&mut self) -> Vec<u8> {
+        loop {
+            let path = self.path();
+            if !path.contains(&b'\n') {
+                return path;
+            }
+        }
+    }
+
+    fn place(&self, path: &[u8]) -> PathBuf {
+        self.top.join(OsStr::from_bytes(path))
+    }
+
+    fn contents(&mut self) -> Vec<u8> {
+        let len = self.rng.pick(&[0usize, 1, 1, 2, 2, 5, 5, 100, 5000]);
+        let letter = self.rng.pick(b"xyz");
+        let mut contents = vec![letter; len];
+        if self.rng.chance(5) {
+            contents.splice(0..0, *b"\x01\n");
+        }
+        if self.rng.chance(10) {
+            contents.push(b'\n');
+        }
+        contents
+    }
+
+    fn note(&mut self, what: impl Into<String>) {
+        self.done.push(what.into());
+    }
+
+    /// Does one thing. What cannot be done is not.
+    pub(super) fn step(&mut self, server: &mut Server) -> io::Result<()> {
+        match self.rng.below(100) {
+            0..40 => {
+                let _ = self.files();
+                Ok(())
+            }
+            40..50 => {
+                let _ = self.ignore();
+                Ok(())
+            }
+            50..58 => {
+                self.age_all();
+                Ok(())
+            }
+            _ => self.command(server),
+        }
+    }
+
+    fn files(&mut self) -> io::Result<()> {
+        let path = self.path();
+        let place = self.place(&path);
+        let shown = String::from_utf8_lossy(&path).into_owned();
+        match self.rng.below(14) {
+            0..5 => {
+                self.note(format!("write {shown:?}"));
+                let contents = self.contents();
+                let parent = place.parent().map(Path::to_path_buf);
+                fs::create_dir_all(parent.unwrap_or_default())?;
+                fs::write(&place, contents)
+            }
+            5 => {
+                self.note(format!("rewrite {shown:?}"));
+                let mut contents = fs::read(&place)?;
+                if let Some(first) = contents.first_mut() {
+                    *first = first.wrapping_add(1);
+                }
+                fs::write(&place, contents)
+            }
+            6 => {
+                let mode = self.rng.pick(&[0o644, 0o755, 0o744, 0o655]);
+                self.note(format!("chmod {mode:o} {shown:?}"));
+                fs::set_permissions(&place, fs::Permissions::from_mode(mode))
+            }
+            7 => {
+                let target = self
+                    .rng
+                    .pick::<&[u8]>(&[b"a", b"d", b"nowhere", b"../x", b"x"]);
+                self.note(format!("symlink {shown:?}"));
+                let _ = fs::remove_file(&place);
+                symlink(OsStr::from_bytes(target), &place)
+            }
+            8 => {
+                self.note(format!("rm {shown:?}"));
+                fs::remove_file(&place)
+            }
+            9 => {
+                let directory = self.rng.pick::<&[u8]>(&DIRECTORIES);
+                if directory.is_empty() {
+                    return Ok(());
+                }
+                self.note(format!("rm -r {:?}", String::from_utf8_lossy(directory)));
+                fs::remove_dir_all(self.place(directory))
+            }
+            10 => {
+                let other = self.path();
+                let to = self.place(&other);
+                self.note(format!(
+                    "mv {shown:?} {:?}",
+                    String::from_utf8_lossy(&other)
+                ));
+                fs::rename(&place, to)
+            }
+            11 => {
+                self.note(format!("mkdir {shown:?}"));
+                let _ = fs::remove_file(&place);
+                fs::create_dir_all(&place)?;
+                fs::write(place.join("inner"), "i")
+            }
+            12 => {
+                self.note(format!("mkfifo {shown:?}"));
+                let _ = fs::remove_file(&place);
+                Ok(mknodat(
+                    CWD,
+                    &place,
+                    FileType::Fifo,
+                    Mode::RUSR | Mode::WUSR,
+                    0,
+                )?)
+            }
+            _ => {
+                // A directory becomes a link to where it is now.
+                let directory = self.rng.pick::<&[u8]>(&[b"d", b"d/e", b"out"]);
+                self.note(format!("link {:?}", String::from_utf8_lossy(directory)));
+                let from = self.place(directory);
+                let to = self.place(b"moved");
+                fs::rename(&from, &to)?;
+                symlink(&to, &from)
+            }
+        }
+    }
+
+    /// Ignore patterns of all syntaxes.
+    fn ignore(&mut self) -> io::Result<()> {
+        const LINES: [&str; 30] = [
+            "syntax: glob",
+            "syntax: regexp",
+            "syntax: rootglob",
+            "*.o",
+            "d/",
+            "d/*.c",
+            "**/e",
+            "^out",
+            "\\.o$",
+            "glob:*.c",
+            "re:^d/e",
+            "relglob:f",
+            "rootglob:d/e/*",
+            "# comment",
+            "a\\#b",
+            "Build",
+            "{a,b}.c",
+            "[ab]",
+            "[!a].o",
+            "x?y",
+            "include:more",
+            "subinclude:d/more",
+            "re:(?i)a\\.c$",
+            "path:d/e",
+            "(a|b)$",
+            "d/.*/a",
+            "sp ace",
+            "*",
+            "rootfilesin:d",
+            "syntax: bad",
+        ];
+        let count = self.rng.below(4).saturating_add(1);
+        let mut text = String::new();
+        for _ in 0..count {
+            text.push_str(self.rng.pick_early(&LINES));
+            text.push('\n');
+        }
+        let file = self
+            .rng
+            .pick::<&[u8]>(&[b".hgignore", b".hgignore", b"more", b"d/more"]);
+        self.note(format!(
+            "ignore {:?}: {text:?}",
+            String::from_utf8_lossy(file)
+        ));
+        if self.rng.chance(15) {
+            return fs::remove_file(self.place(file));
+        }
+        fs::write(self.place(file), text)
+    }
+
+    /// Gives all files old mtimes, each one of its own, so that facts decide once they are recorded.
+    fn age_all(&mut self) {
+        self.note("age all");
+        let mut pending = vec![self.top.to_path_buf()];
+        while let Some(folder) = pending.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let path = entry.path();
+                let Ok(kind) = entry.file_type() else {
+                    continue;
+                };
+                if kind.is_dir() {
+                    if entry.file_name() != ".hg" {
+                        pending.push(path);
+                    }
+                    continue;
+                }
+                self.next_s = self.next_s.saturating_add(1);
+                let time = Timespec {
+                    tv_sec: self.next_s,
+                    tv_nsec: 0,
+                };
+                let times = Timestamps {
+                    last_access: time,
+                    last_modification: time,
+                };
+                let _ = utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW);
+            }
+        }
+    }
+
+    fn command(&mut self, server: &mut Server) -> io::Result<()> {
+        let (one, two) = (self.trackable(), self.trackable());
+        let words = |words: &[&str]| -> Vec<Vec<u8>> {
+            words.iter().map(|word| word.as_bytes().to_vec()).collect()
+        };
+        let with = |start: &[&str], paths: &[&Vec<u8>]| {
+            let mut all = words(start);
+            all.push(b"--".to_vec());
+            all.extend(paths.iter().map(|path| (*path).clone()));
+            all
+        };
+        let arguments = match self.rng.below(30) {
+            0..4 => with(&["add"], &[&one]),
+            4 => words(&["add"]),
+            5 => words(&["addremove", "-q"]),
+            6 | 7 => with(&["remove"], &[&one]),
+            8 => with(&["remove", "-f"], &[&one]),
+            9 => with(&["forget"], &[&one]),
+            10 | 11 => with(&["move"], &[&one, &two]),
+            12 => with(&["move", "--after"], &[&one, &two]),
+            13 | 14 => with(&["copy"], &[&one, &two]),
+            15 => with(&["revert", "--no-backup"], &[&one]),
+            16..20 => {
+                self.commits = self.commits.saturating_add(1);
+                let message = format!("c{}", self.commits);
+                words(&["commit", "-m", &message, "-d", "0 0"])
+            }
+            20 | 21 => {
+                let limit = u64::from(self.commits.max(1));
+                let revision = self.rng.below(limit).to_string();
+                words(&["update", "-r", &revision])
+            }
+            22 => {
+                let limit = u64::from(self.commits.max(1));
+                let revision = self.rng.below(limit).to_string();
+                words(&["update", "-C", "-r", &revision])
+            }
+            23 => words(&["merge", "--tool", ":merge3"]),
+            24 => words(&["resolve", "--mark", "--all"]),
+            25 => words(&["shelve", "--config", "extensions.shelve="]),
+            26 => words(&[
+                "unshelve",
+                "--config",
+                "extensions.shelve=",
+                "--tool",
+                ":merge3",
+            ]),
+            27 => words(&["status"]),
+            28 => words(&["debugrebuilddirstate"]),
+            _ => {
+                let nested = self
+                    .rng
+                    .pick::<&[u8]>(&[b"d/nested", b"nested", b"d", b"out"]);
+                vec![b"init".to_vec(), nested.to_vec()]
+            }
+        };
+        let shown: Vec<_> = arguments
+            .iter()
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect();
+        let said = server.run(&arguments)?;
+        self.note(format!("hg {shown:?} = {}", said.code));
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! Plays many seeds, and compares.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+
+use super::operations::Player;
+use super::questions::question;
+use super::sandbox::HgSandbox;
+use super::server::{Said, Server};
+use crate::random::rng::Rng;
+
+/// How a run is done.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The program that is tested.
+    pub candidate: PathBuf,
+    /// Mercurial's program.
+    pub oracle: PathBuf,
+    /// Where working copies are made.
+    pub parent: PathBuf,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds are played.
+    pub seeds: u64,
+    /// How many operations each has.
+    pub steps: u64,
+    /// How many questions follow each operation.
+    pub questions: u64,
+    /// Threads.
+    pub jobs: u64,
+    /// No seed is begun after so many mismatches.
+    pub failures_max: u64,
+    /// No seed is begun after so long.
+    pub time: Duration,
+    /// Whether the dirstate is of the second format; where nothing is said, it is by turns.
+    pub dirstate_v2: Option<bool>,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Totals {
+    /// Questions that were answered the same.
+    pub same: u64,
+    /// Questions that the candidate left to Mercurial.
+    pub left: u64,
+    /// Questions to which a process of its own says what the candidate says, and the command server does not.
+    pub doubtful: u64,
+    /// Questions that were answered otherwise.
+    pub mismatches: u64,
+    /// Seeds that ended early, since a program did.
+    pub broken: u64,
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early",
+            self.same, self.left, self.doubtful, self.mismatches, self.broken
+        )
+    }
+}
+
+/// Plays the seeds, and reports what differs to `report`.
+///
+/// # Errors
+/// A working copy cannot be made, or a program does not run.
+pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result<Totals> {
+    let next = AtomicU64::new(settings.seed);
+    let end = settings.seed.saturating_add(settings.seeds);
+    let totals = Mutex::new(Totals::default());
+    let begun = Instant::now();
+    let worker = || -> io::Result<()> {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            let failures = lock(&totals).mismatches;
+            let is_over = begun.elapsed() > settings.time;
+            if seed >= end || failures >= settings.failures_max || is_over {
+                return Ok(());
+            }
+            if let Err(error) = play(settings, seed, &totals, report) {
+                // Mercurial itself does not survive all that is done.
+                lock(&totals).broken += 1;
+                writeln!(lock(report), "seed {seed} ended early: {error}")?;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..settings.jobs).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            worker
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a worker ended")))?;
+        }
+        Ok::<(), io::Error>(())
+    })?;
+    totals
+        .into_inner()
+        .map_err(|_| io::Error::other("a worker ended"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn play(
+    settings: &Settings,
+    seed: u64,
+    totals: &Mutex<Totals>,
+    report: &Mutex<impl Write>,
+) -> io::Result<()> {
+    let mut sandbox = HgSandbox::new(&settings.parent, &settings.oracle)?;
+    let mut rng = Rng::new(seed);
+    if rng.chance(10) {
+        sandbox.set("HGPLAIN", "1");
+    }
+    let is_v2 = settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
+    // Without compiled extensions Mercurial wants to be told that it may be slow.
+    let mut config =
+        format!("[storage]\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n");
+    if rng.chance(20) {
+        config.push_str("revlog-compression=zlib\n");
+    }
+    if rng.chance(10) {
+        config.push_str("usestore=no\n");
+    }
+    std::fs::write(sandbox.home().join("hgrc"), config)?;
+    sandbox.hg(["init"])?;
+    let version = sandbox.hg(["version", "-q", "-T", "{ver}"])?.stdout;
+    let major = version
+        .split(|byte| *byte == b'.')
+        .next()
+        .unwrap_or_default();
+    let major = std::str::from_utf8(major).unwrap_or_default();
+    let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
+    let mut server = Server::start(&sandbox)?;
+    let top = sandbox.top();
+    let mut player = Player::new(&top, rng, is_old);
+    for _ in 0..settings.steps {
+        player.step(&mut server)?;
+        for _ in 0..settings.questions {
+            let words = question(&mut player);
+            let mut candidate = sandbox.command(&settings.candidate, &top);
+            candidate
+                .arg("hg")
+                .args(words.iter().map(|word| OsStr::from_bytes(word)));
+            let answer = of_output(&candidate.output()?);
+            if is_left(&answer) {
+                lock(totals).left += 1;
+                continue;
+            }
+            renew_ignore_file(&top);
+            let expected = server.run(&words)?;
+            if answer == expected {
+                lock(totals).same += 1;
+                continue;
+            }
+            let mut alone = sandbox.command(sandbox.hg_program(), &top);
+            alone.args(words.iter().map(|word| OsStr::from_bytes(word)));
+            let alone = of_output(&alone.output()?);
+            if answer == alone {
+                lock(totals).doubtful += 1;
+                continue;
+            }
+            lock(totals).mismatches += 1;
+            let mut text = format!("seed {seed}, dirstate v{}\n", 1 + u8::from(is_v2));
+            for line in &player.done {
+                let _ = writeln!(text, "  {line}");
+            }
+            let shown: Vec<_> = words
+                .iter()
+                .map(|word| String::from_utf8_lossy(word))
+                .collect();
+            let _ = writeln!(text, "question {shown:?}");
+            for (name, said) in [
+                ("candidate", &answer),
+                ("hg", &expected),
+                ("hg alone", &alone),
+            ] {
+                let _ = writeln!(text, "--- {name}: exit code {}", said.code);
+                text.push_str(&String::from_utf8_lossy(&said.stderr));
+                text.push_str(&String::from_utf8_lossy(&said.stdout));
+            }
+            writeln!(lock(report), "{text}")?;
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Replaces the ignore file by one that is the same. The command server remembers the patterns as long as it is the same file,
+/// whatever other files and options say.
+fn renew_ignore_file(top: &std::path::Path) {
+    let path = top.join(".hgignore");
+    let Ok(metadata) = std::fs::symlink_metadata(&path) else {
+        return;
+    };
+    let Ok(text) = std::fs::read(&path) else {
+        return;
+    };
+    let copy = top.join(".hg/ignore-copy");
+    let times = Timestamps {
+        last_access: Timespec {
+            tv_sec: metadata.atime(),
+            tv_nsec: metadata.atime_nsec(),
+        },
+        last_modification: Timespec {
+            tv_sec: metadata.mtime(),
+            tv_nsec: metadata.mtime_nsec(),
+        },
+    };
+    let is_copied = metadata.is_file()
+        && std::fs::write(&copy, text).is_ok()
+        && std::fs::set_permissions(&copy, metadata.permissions()).is_ok()
+        && utimensat(CWD, &copy, &times, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    if is_copied {
+        let _ = std::fs::rename(&copy, &path);
+    }
+}
+
+/// Whether the candidate says that only Mercurial can answer.
+fn is_left(answer: &Said) -> bool {
+    let said = String::from_utf8_lossy(&answer.stderr);
+    answer.code == 255 && said.contains("vigil does not answer this")
+}
+
+fn of_output(output: &std::process::Output) -> Said {
+    Said {
+        stdout: output.stdout.clone(),
+        stderr: output.stderr.clone(),
+        code: output.status.code().unwrap_or(-1),
+    }
+}

@@ -1,0 +1,101 @@
+//! A working copy of its own, and programs that know nothing of the user who tests.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with a home and a working copy.
+#[derive(Debug)]
+pub struct HgSandbox {
+    folder: tempfile::TempDir,
+    hg: PathBuf,
+    variables: Vec<(String, String)>,
+}
+
+/// Whether `hg` is a program that runs.
+pub fn is_there(hg: impl AsRef<OsStr>) -> bool {
+    Command::new(hg)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+impl HgSandbox {
+    /// An empty folder, in which `hg` is the program of Mercurial.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(parent: &Path, hg: &Path) -> io::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("vigil-hg-")
+            .tempdir_in(parent)?;
+        let sandbox = Self {
+            folder,
+            hg: hg.into(),
+            variables: Vec::new(),
+        };
+        std::fs::create_dir(sandbox.home())?;
+        std::fs::create_dir(sandbox.top())?;
+        Ok(sandbox)
+    }
+
+    /// The folder of the user.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// The top of the working copy.
+    pub fn top(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// The folder in which all is.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Mercurial's program.
+    pub fn hg_program(&self) -> &Path {
+        &self.hg
+    }
+
+    /// Sets a variable of the environment for all programs.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.into(), value.into()));
+    }
+
+    /// `program` in `folder`, with an environment of its own.
+    pub fn command(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_clear()
+            .env("HOME", self.home())
+            .env("HGRCPATH", self.home().join("hgrc"))
+            .env("HGUSER", "tester")
+            .env("HGMERGE", ":merge3")
+            .env("HGEDITOR", "true")
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Has `hg` run in the working copy.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn hg<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<Output> {
+        self.command(&self.hg, &self.top()).args(arguments).output()
+    }
+
+    /// Leaves the folder where it is.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+}
