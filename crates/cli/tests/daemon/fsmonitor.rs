@@ -175,7 +175,12 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
 
 /// What the hook says to `token`: the next one, and the paths.
 fn query(sandbox: &Sandbox, token: &str) -> (String, Vec<String>) {
-    let output = sandbox.vigil("work", &["fsmonitor", "query", token]);
+    query_in(sandbox, "work", token)
+}
+
+/// The same in another working tree.
+fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) {
+    let output = sandbox.vigil(top, &["fsmonitor", "query", token]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     let mut lines = text.lines().map(str::to_owned);
@@ -526,6 +531,44 @@ fn after_a_flush_tokens_of_before_are_old() {
     let (new, _) = query(&sandbox, &new);
     sandbox.write("work/a/new", "");
     assert_eq!(query(&sandbox, &new).1, ["a/new"]);
+}
+
+/// A user may have few instances of inotify(7), however many working trees he has.
+#[test]
+fn linked_worktrees_are_heard_by_one_instance() {
+    const LINKED: usize = 12;
+    let sandbox = with_folders();
+    let serving = sandbox.serve();
+    let instances = || {
+        let descriptors = fs::read_dir(format!("/proc/{}/fd", serving.pid())).unwrap();
+        let targets = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        targets
+            .filter(|target| target.ends_with("anon_inode:inotify"))
+            .count()
+    };
+    settled(&sandbox);
+    let of_one = instances();
+    assert!(of_one > 0);
+    let tops: Vec<String> = (0..LINKED)
+        .map(|number| format!("linked{number}"))
+        .collect();
+    for top in &tops {
+        let place = format!("../{top}");
+        sandbox.git_in("work", &["worktree", "add", "-q", "--detach", &place]);
+        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
+        assert!(started.status.success(), "{started:?}");
+    }
+    let tokens = tops.iter().map(|top| {
+        let first = query_in(&sandbox, top, "").0;
+        query_in(&sandbox, top, &first).0
+    });
+    let tokens: Vec<String> = tokens.collect();
+    sandbox.write("linked3/x/y/file", "changed");
+    for (top, token) in tops.iter().zip(&tokens) {
+        let changed: &[&str] = if top == "linked3" { &["x/y/file"] } else { &[] };
+        assert_eq!(query_in(&sandbox, top, token).1, changed, "{top}");
+    }
+    assert_eq!(instances(), of_one);
 }
 
 #[test]
