@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
-use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
@@ -90,6 +90,7 @@ pub struct Bad {
 pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
     let repository = question.repository;
     let walks = question.unknown || question.ignored;
+    refuse_what_is_out_of_reach(&question)?;
     let is_only_named = is_only_named(&question);
     let ignored = Arc::new(Ignored::new(question.ignore, question.matcher.clone()));
     let store = repository.store();
@@ -201,6 +202,23 @@ struct Answer<'a> {
     is_only_named: bool,
     lists_clean: bool,
     status: HgStatus,
+}
+
+/// Refuses paths from the top that lead through a link or into another repository: Mercurial would begin a walk there.
+fn refuse_what_is_out_of_reach(question: &HgQuestion<'_>) -> Result<(), Abort> {
+    let root = &question.repository.root;
+    for path in question.matcher.named() {
+        let is_there = || lstat_path(&root.join(OsStr::from_bytes(path))).is_ok();
+        if outside_of_reach(root, path).is_some() && is_there() {
+            let said = [
+                b"the path '",
+                path.as_bytes(),
+                b"' behind a link or in another repository",
+            ];
+            return Err(Abort::unsupported(said.concat()));
+        }
+    }
+    Ok(())
 }
 
 /// Whether all paths that are asked for are those of files: nothing is looked for below one, even if something is recorded
@@ -329,8 +347,19 @@ impl Answer<'_> {
 
     fn others(&mut self, findings: Findings, unknown: bool, ignored: bool, nested: &[BString]) {
         // A repository in the working copy is no file of it.
+        let named = self.matcher.named();
+        // The walk begins at what is named, whatever else the patterns match.
+        let is_at_named = |path: &BString| {
+            let is_at = |name: &&BStr| {
+                let rest = path.strip_prefix(name.as_bytes());
+                rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
+            };
+            named.is_empty() || named.iter().any(is_at)
+        };
         let is_file = |path: &BString| {
-            !path.ends_with(b"/") && !nested.iter().any(|directory| path.starts_with(directory))
+            is_at_named(path)
+                && !path.ends_with(b"/")
+                && !nested.iter().any(|directory| path.starts_with(directory))
         };
         let files = |paths: Vec<BString>| paths.into_iter().filter(is_file).collect();
         if unknown {

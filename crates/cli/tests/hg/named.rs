@@ -79,6 +79,7 @@ fn every_kind_of_file_is_told_with_every_option() {
                 &["status", "re:.*e$"],
                 &["status", "re:("],
                 &["status", "path:d/e", "-c"],
+                &["status", "d/nowhere", "rootfilesin:d"],
                 &["status", "../outside"],
                 &["status", ".hg/hgrc"],
                 &["status", "link/x"],
@@ -201,6 +202,8 @@ fn a_merge_is_told() {
 fn what_cannot_be_answered_is_named() {
     for hg in programs() {
         let working = Working::new(&hg, false);
+        working.write("d/f", "");
+        symlink("d", working.path("to")).unwrap();
         for (arguments, what) in [
             (&["status", "set:added()"][..], "file sets"),
             (&["status", "-T", "{path}"], "template"),
@@ -211,6 +214,7 @@ fn what_cannot_be_answered_is_named() {
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", "re:a(?=b)"], "look ahead"),
             (&["status", "--time"], "--time"),
+            (&["status", "path:to/f"], "behind a link"),
         ] {
             let (stdout, stderr, code) = working.vigil(arguments);
             assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
