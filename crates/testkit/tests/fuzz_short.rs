@@ -22,7 +22,8 @@ use vigil_fuzz::{TARGETS, Target};
 const CHANGED: usize = 8000;
 /// How many of those whose inputs are written to files, which takes time.
 const CHANGED_IN_FILES: usize = 400;
-const IN_FILES: [&str; 8] = [
+const IN_FILES: [&str; 9] = [
+    "hg_revlog",
     "pack_entries",
     "pack_index",
     "multi_pack_index",
