@@ -275,7 +275,7 @@ impl Run<'_> {
             .map(|bad| {
                 // What was met is already named from the working directory, and then once more.
                 let path = match bad.was_met {
-                    true => paths.from_cwd(bad.path.as_bstr()),
+                    true => paths.relative(bad.path.as_bstr()),
                     false => bad.path.clone(),
                 };
                 let shown = paths.path(path.as_bstr());
@@ -301,7 +301,7 @@ fn unfinished(repository: &Repository) -> bool {
         "updatestate",
     ];
     let is_there = |name: &&str| stat_path(&repository.dot_hg.join(name)).is_ok();
-    FILES.iter().any(|name| is_there(&name))
+    FILES.iter().any(|name| is_there(name))
 }
 
 /// Which kinds are shown.

@@ -26,13 +26,13 @@ impl Shown {
 
     pub(super) fn path(&self, path: &BStr) -> BString {
         match self.is_relative {
-            true => self.from_cwd(path),
+            true => self.relative(path),
             false => path.into(),
         }
     }
 
     /// Always from the working directory.
-    pub(super) fn from_cwd(&self, path: &BStr) -> BString {
+    pub(super) fn relative(&self, path: &BStr) -> BString {
         match self.cwd.as_slice() {
             b"\0" => path.into(),
             _ => shown_from(self.cwd.as_ref(), path),

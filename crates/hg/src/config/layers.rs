@@ -71,7 +71,7 @@ impl<'s> Layers<'s> {
             }
         }
         for argument in arguments {
-            let (section, name, value) = overriding(argument)?;
+            let [section, name, value] = overriding(argument)?;
             layers.overrides.set(section, name, value, "--config");
         }
         let overrides = layers.overrides.clone();
@@ -229,7 +229,7 @@ impl<'s> Layers<'s> {
 }
 
 /// The section, name and value of an argument of `--config`.
-fn overriding(argument: &BString) -> Result<(&[u8], &[u8], &[u8]), Abort> {
+fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     let wrong = || {
         let said = bytes!("malformed --config option: '", argument, "'");
         Abort::of(
@@ -246,7 +246,7 @@ fn overriding(argument: &BString) -> Result<(&[u8], &[u8], &[u8]), Abort> {
     let name = name.get(1..).unwrap_or_default();
     match section.is_empty() || name.is_empty() {
         true => Err(wrong()),
-        false => Ok((section, name, value)),
+        false => Ok([section, name, value]),
     }
 }
 

@@ -172,26 +172,23 @@ fn normal(
             }
             Kind::Include => {
                 let path = question.root.join(path_of(text));
-                match file::read(&path) {
-                    Ok(list) => {
-                        let list = parse(&list, of_path(&path));
-                        let is_include = |line: &BString| {
-                            let kind = Kind::split(line, default).0;
-                            matches!(kind, Kind::Include | Kind::SubInclude)
-                        };
-                        if list.patterns.iter().any(is_include) {
-                            let what = "a pattern file that includes another";
-                            return Err(Abort::unsupported(what));
-                        }
-                        let inner = normal(question, &list.patterns, default)?;
-                        let named = |pattern: Pattern| Pattern {
-                            source: text.into(),
-                            ..pattern
-                        };
-                        patterns.extend(inner.into_iter().map(named));
+                // Of one that cannot be read on a command line nothing is said.
+                if let Ok(list) = file::read(&path) {
+                    let list = parse(&list, of_path(&path));
+                    let is_include = |line: &BString| {
+                        let kind = Kind::split(line, default).0;
+                        matches!(kind, Kind::Include | Kind::SubInclude)
+                    };
+                    if list.patterns.iter().any(is_include) {
+                        let what = "a pattern file that includes another";
+                        return Err(Abort::unsupported(what));
                     }
-                    // Of those on a command line nothing is said.
-                    Err(_) => {}
+                    let inner = normal(question, &list.patterns, default)?;
+                    let named = |pattern: Pattern| Pattern {
+                        source: text.into(),
+                        ..pattern
+                    };
+                    patterns.extend(inner.into_iter().map(named));
                 }
             }
             Kind::SubInclude => return Err(Abort::unsupported("the pattern 'subinclude:'")),

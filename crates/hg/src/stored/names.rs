@@ -65,7 +65,7 @@ fn push_hex(encoded: &mut BString, byte: u8) {
 }
 
 fn is_odd(byte: u8) -> bool {
-    byte < 32 || byte >= 126 || b"\\:*?\"<>|".contains(&byte)
+    !(32..126).contains(&byte) || b"\\:*?\"<>|".contains(&byte)
 }
 
 fn letters_encoded(path: &[u8]) -> BString {
@@ -103,11 +103,15 @@ fn reserved_encoded(part: &[u8], dots: bool) -> BString {
         _ => {
             let stem = part.find_byte(b'.').unwrap_or(part.len());
             let (stem, _) = part.split_at(stem);
-            let is_reserved = match stem {
-                b"con" | b"prn" | b"aux" | b"nul" => true,
-                [b'c', b'o', b'm', b'1'..=b'9'] | [b'l', b'p', b't', b'1'..=b'9'] => true,
-                _ => false,
-            };
+            let is_reserved = matches!(
+                stem,
+                b"con"
+                    | b"prn"
+                    | b"aux"
+                    | b"nul"
+                    | [b'c', b'o', b'm', b'1'..=b'9']
+                    | [b'l', b'p', b't', b'1'..=b'9']
+            );
             match (is_reserved, part.split_at_checked(2), part.get(2)) {
                 (true, Some((start, _)), Some(third)) => {
                     encoded.extend_from_slice(start);
