@@ -301,7 +301,7 @@ fn unfinished(repository: &Repository) -> bool {
         "updatestate",
     ];
     let is_there = |name: &&str| stat_path(&repository.dot_hg.join(name)).is_ok();
-    FILES.iter().any(|name| is_there(name))
+    FILES.iter().any(is_there)
 }
 
 /// Which kinds are shown.
