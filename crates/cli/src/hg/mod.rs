@@ -30,12 +30,14 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/hg.txt"),
 };
 
+const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
+
 /// Its options are Mercurial's, which are read in Mercurial's way.
 struct OfHg;
 
 impl Options for OfHg {
     fn synopsis(&self) -> &'static str {
-        "vigil hg status [<option>...] [<file>...]"
+        SYNOPSIS
     }
 
     fn entries(&self) -> Vec<Entry<()>> {
@@ -45,6 +47,9 @@ impl Options for OfHg {
 
 /// Runs `vigil hg` with `arguments`.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+    if arguments == ["--help"] {
+        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0);
+    }
     let variable = |name: &str| environment.get(name).map(BString::from);
     let mut surroundings = Surroundings {
         variable: &variable,
