@@ -171,23 +171,23 @@ impl Look<'_> {
             return Some(rules.clone());
         }
         let parts = self.parts;
-        let mut rules = parts.rules.at_top(parts.base);
+        let mut rules: Option<RulesIn> = None;
+        // The top, and each folder on the way.
         let ends = path.find_iter(b"/").chain([path.len()]);
-        for end in ends.filter(|end| *end > 0) {
+        for end in [0].into_iter().chain(ends.filter(|end| *end > 0)) {
             let folder = BStr::new(path.get(..end)?);
-            rules = match self.by_folder.get(folder) {
-                Some(known) => known.clone(),
-                None => parts.rules.inside(&rules, folder),
-            };
-            if self.by_folder.len() >= FOLDERS_MAX {
+            let known = self.by_folder.get(folder).cloned();
+            if known.is_none() && self.by_folder.len() >= FOLDERS_MAX {
                 return None;
             }
-            self.by_folder.insert(folder.to_owned(), rules.clone());
+            let found = known.unwrap_or_else(|| match &rules {
+                None => parts.rules.at_top(parts.base),
+                Some(above) => parts.rules.inside(above, folder),
+            });
+            self.by_folder.insert(folder.to_owned(), found.clone());
+            rules = Some(found);
         }
-        if path.is_empty() {
-            self.by_folder.insert(path.to_owned(), rules.clone());
-        }
-        Some(rules)
+        rules
     }
 }
 
