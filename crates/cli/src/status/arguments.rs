@@ -29,14 +29,8 @@ pub(super) enum Key {
 
 const fn flag(key: Key, short: Option<u8>, long: &'static str, help: &'static str) -> Entry<Key> {
     Entry {
-        key,
         short,
-        long,
-        argument: Argument::None,
-        value: Value::Any,
-        negatable: true,
-        help,
-        is_own: false,
+        ..Entry::flag(key, long, help)
     }
 }
 

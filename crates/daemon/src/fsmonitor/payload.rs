@@ -29,9 +29,5 @@ pub(crate) fn payload(told: &Told, form: Form) -> Vec<u8> {
 
 /// What is told where nothing is known: everything, with a token that nobody ever understands.
 pub fn without_answer(form: Form) -> Vec<u8> {
-    let begin = match form {
-        Form::Builtin => "builtin:",
-        Form::Hook => "vigil:",
-    };
-    BString::from([begin.as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()).into()
+    BString::from([form.begin().as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()).into()
 }

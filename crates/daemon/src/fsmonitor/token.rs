@@ -35,7 +35,8 @@ fn process() -> &'static (u32, u128) {
 }
 
 impl Form {
-    fn begin(self) -> &'static str {
+    /// How its tokens begin.
+    pub(super) fn begin(self) -> &'static str {
         match self {
             Self::Builtin => "builtin:",
             Self::Hook => "vigil:",
