@@ -21,10 +21,10 @@ use crate::view;
 pub use subscription::Subscription;
 
 /// How long whoever can answer by himself waits, if nothing else is said.
-const PATIENCE: Duration = Duration::from_millis(250);
+pub const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Who hears that his answer is being found out waits for so many times as long, at most.
-const AT_WORK_TIMES: u32 = 8;
+const AT_WORK_TIMES: u32 = 16;
 
 /// How long the user has said that whoever asks waits (`VIGIL_DAEMON_PATIENCE_MS`), if he has.
 pub fn patience(environment: &Environment) -> Option<Duration> {

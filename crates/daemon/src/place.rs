@@ -237,12 +237,12 @@ impl Folder {
         futimens(&file, &times)
     }
 
-    /// Forgets that a daemon was too slow. Only whoever holds the lock can know.
+    /// The note that a daemon was too slow. Only whoever holds the lock can know when that is over.
     ///
     /// # Errors
-    /// It was noted, and cannot be removed.
-    pub fn forget_slow(&self, _: &Lock) -> Result<(), Errno> {
-        self.remove(SLOW)
+    /// The system.
+    pub(crate) fn slow_note(&self, _: &Lock) -> Result<SlowNote, Errno> {
+        Ok(SlowNote(rustix::io::fcntl_dupfd_cloexec(&self.fd, 3)?))
     }
 
     /// The folder itself, for files that others keep in it.
@@ -280,10 +280,28 @@ impl Folder {
     }
 
     fn remove(&self, name: &str) -> Result<(), Errno> {
-        match unlinkat(&self.fd, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error),
-        }
+        remove_at(self.fd.as_fd(), name)
+    }
+}
+
+fn remove_at(folder: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The note that a daemon was too slow, whether it is there or not.
+#[derive(Debug)]
+pub(crate) struct SlowNote(OwnedFd);
+
+impl SlowNote {
+    /// Forgets it.
+    ///
+    /// # Errors
+    /// It is there, and cannot be removed.
+    pub(crate) fn forget(&self) -> Result<(), Errno> {
+        remove_at(self.0.as_fd(), SLOW)
     }
 }
 

@@ -7,6 +7,7 @@ mod at_work;
 mod connection;
 mod connections;
 mod conversation;
+mod lateness;
 mod subscribers;
 mod workers;
 
@@ -24,6 +25,7 @@ use vigil_linux::{ending, memory};
 
 use self::connection::Connection;
 use self::conversation::Host;
+use self::lateness::Lateness;
 use self::workers::Workers;
 use crate::answers::StatusWriter;
 use crate::audit::Auditor;
@@ -58,13 +60,15 @@ struct Entrance {
     is_lent: bool,
 }
 
-/// How often what is done unasked.
+/// How often what is done unasked, and by when there are to be answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rhythm {
     /// How long whatever nobody asks for is kept.
     pub idle_max: Duration,
     /// How long it is between two samples of what is kept, which are compared with what is there.
     pub sample_rest: Duration,
+    /// How long whoever asks waits at the least: whom a longer answer reaches too late may have noted that this daemon is slow.
+    pub patience: Duration,
 }
 
 /// A daemon that can be asked.
@@ -95,7 +99,8 @@ impl Server {
         memory::free_for_others();
         let ends = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         ending::by_event(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
-        folder.forget_slow(&lock)?;
+        let slow_note = folder.slow_note(&lock)?;
+        slow_note.forget()?;
         let is_lent = lent.is_some();
         let listener = match lent {
             Some(listener) => listener,
@@ -107,7 +112,12 @@ impl Server {
             is_lent,
         };
         let auditor = Auditor::new(folder.log()?, rhythm.sample_rest);
-        let host = Host::new(writer, rustix::io::fcntl_dupfd_cloexec(&ends, 3)?, auditor)?;
+        let lateness = Lateness {
+            note: slow_note,
+            patience: rhythm.patience,
+        };
+        let told_to_end = rustix::io::fcntl_dupfd_cloexec(&ends, 3)?;
+        let host = Host::new(writer, told_to_end, auditor, lateness)?;
         Ok(Self {
             entrance,
             folder,
@@ -125,7 +135,7 @@ impl Server {
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
         self.host.answers().doors().close_all();
-        let forgotten = self.folder.forget_slow(&self.lock);
+        let forgotten = self.host.lateness().forget();
         // Where there is another socket by now, that is somebody else's.
         let removed = match !self.entrance.is_lent && self.is_in_place() {
             true => self.folder.remove_socket(&self.lock),

@@ -67,6 +67,11 @@ impl Statistics {
         inner.times.push_back(start.elapsed());
     }
 
+    /// How long the last answer took.
+    pub(crate) fn last(&self) -> Option<Duration> {
+        self.inner.lock().times.back().copied()
+    }
+
     pub(crate) fn summary(&self) -> Summary {
         Self::summary_of([self])
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 
-use super::sandbox::{Sandbox, VIGIL};
+use super::sandbox::{Sandbox, Serving, VIGIL};
 use super::shell::Shell;
 
 /// Waits no longer than it would for a user.
@@ -77,6 +77,32 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
     // What a shell started in its place is nobody's who waits here.
     shell.end();
     while !sandbox.daemon(&["stop"]).1.starts_with("stopped") {}
+}
+
+#[test]
+fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
+    let sandbox = Sandbox::with_repository();
+    let note = sandbox.run().join("daemon.slow");
+    // Whoever finds this goes by its time, and asks.
+    let note_slow_long_ago = || {
+        let file = std::fs::File::create(&note).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    };
+    let is_forgotten_after_status = || {
+        note_slow_long_ago();
+        let output = sandbox.vigil("work", &["status", "-sb"]);
+        assert_eq!(output.stdout, b"## main\n");
+        !note.exists()
+    };
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_PATIENCE_MS", "0");
+    let hasty = Serving::start(command);
+    assert!(is_forgotten_after_status());
+    // One that is slow each time is left alone.
+    assert!(!is_forgotten_after_status());
+    drop(hasty);
+    let _patient = sandbox.serve();
+    assert!(!is_forgotten_after_status());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use vigil_linux::memory;
 use super::at_work::AtWork;
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
+use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::answers::{Answer, Answers, Ground, StatusWriter};
 use crate::audit::Auditor;
@@ -42,6 +43,7 @@ pub(super) struct Host {
     at_work: AtWork,
     subscribers: Arc<Subscribers>,
     auditor: Auditor,
+    lateness: Lateness,
     view: Option<BString>,
     is_tidying: AtomicBool,
     ends: OwnedFd,
@@ -56,6 +58,7 @@ impl Host {
         writer: Box<dyn StatusWriter>,
         ends: OwnedFd,
         auditor: Auditor,
+        lateness: Lateness,
     ) -> Result<Self, Errno> {
         Ok(Self {
             answers: Arc::new(Answers::new(writer)?),
@@ -64,6 +67,7 @@ impl Host {
             at_work: AtWork::new()?,
             subscribers: Arc::default(),
             auditor,
+            lateness,
             view: view::of_process(),
             is_tidying: AtomicBool::new(false),
             ends,
@@ -76,6 +80,10 @@ impl Host {
 
     pub(super) fn at_work(&self) -> &AtWork {
         &self.at_work
+    }
+
+    pub(super) fn lateness(&self) -> &Lateness {
+        &self.lateness
     }
 
     pub(super) fn connections(&self) -> &Connections {
@@ -277,9 +285,12 @@ impl Host {
         };
         let (frame, is_answered) = framed(answer.response);
         self.statistics.note(start, is_answered);
+        if let Some(slot) = &answer.slot {
+            self.lateness.answered(&slot.statistics, start.elapsed());
+            slot.statistics.note(start, is_answered);
+        }
         let sent = connection.send(frame);
         if let Some(slot) = answer.slot {
-            slot.statistics.note(start, is_answered);
             slot.save();
             spare_memory::give_back_after(start);
         }
