@@ -23,6 +23,7 @@ use crate::declined::Declined;
 use crate::doors::{self, Doors, NoDoor};
 use crate::fsmonitor::{Form, Token, payload};
 use crate::gitstatusd::response;
+use crate::mounts;
 use crate::panics;
 use crate::protocol::{
     BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
@@ -303,6 +304,9 @@ impl Answers {
         let mut session = open(environment, location)?;
         if let Some(watcher) = &self.watcher {
             session.watch_by(watcher.clone());
+        }
+        if mounts::can_be_unmounted(&session.repository().common_dir, environment) {
+            session.hold_no_files();
         }
         self.doors.open_if_wanted(session.repository());
         Ok(session)

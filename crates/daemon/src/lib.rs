@@ -15,6 +15,7 @@ pub mod fsmonitor;
 pub mod fuzzing;
 pub mod gitstatusd;
 mod log;
+mod mounts;
 mod panics;
 mod peer;
 pub mod place;

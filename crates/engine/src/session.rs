@@ -116,6 +116,8 @@ pub struct Session {
     watched: Option<WatchedFindings>,
     /// Whether scans are remembered: not for a single question.
     is_kept: bool,
+    /// Whether no file is open or mapped between two questions.
+    holds_no_files: bool,
     stderr: FilterStderr,
     /// Something was to be said, and whoever asked did not want to hear it.
     has_kept_silent: bool,
@@ -180,6 +182,7 @@ impl Session {
             repository_watch: None,
             watched: None,
             is_kept,
+            holds_no_files: false,
             stderr,
             has_kept_silent: false,
         })
@@ -200,6 +203,35 @@ impl Session {
         if self.is_kept {
             self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
             self.watched = Some(WatchedFindings::new(watcher));
+        }
+    }
+
+    /// From now on keeps no file open or mapped between two questions, so that the file system can be unmounted: what is needed
+    /// for each answer is copied, and all else opened again when it is asked for.
+    pub fn hold_no_files(&mut self) {
+        self.holds_no_files = true;
+    }
+
+    /// Lets go of what can be read again. To be called after each answer.
+    fn rest(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.let_go();
+        }
+        match self.holds_no_files {
+            true => {
+                self.objects.close();
+                self.refs.copy_to_memory();
+                self.copy_state_to_memory();
+            }
+            false => self.objects.rest(),
+        }
+    }
+
+    fn copy_state_to_memory(&self) {
+        if self.holds_no_files
+            && let Some(state) = &self.state
+        {
+            state.copy_to_memory();
         }
     }
 

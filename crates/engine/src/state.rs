@@ -167,6 +167,13 @@ impl State {
         state
     }
 
+    /// Keeps no file mapped, if there is room for a copy.
+    pub(crate) fn copy_to_memory(&self) {
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.copy_to_memory();
+        }
+    }
+
     fn ask_the_clock(&mut self) {
         let recorded = self
             .snapshot

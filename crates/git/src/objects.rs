@@ -284,6 +284,12 @@ impl Objects {
         self.chains.forget();
     }
 
+    /// The same, and keeps no file open or mapped.
+    pub fn close(&self) {
+        self.readers.close();
+        self.chains.forget();
+    }
+
     /// The kind of the ids.
     pub fn hash_kind(&self) -> gix_hash::Kind {
         self.readers.places.hash

@@ -402,6 +402,15 @@ impl Refs {
         }
     }
 
+    /// Keeps no file mapped, if there is room for a copy of what is remembered.
+    pub fn copy_to_memory(&self) {
+        if let Store::Files { packed, .. } = &self.store
+            && let Some((_, packed)) = &*packed.lock()
+        {
+            packed.copy_to_memory();
+        }
+    }
+
     /// The packed references as they are now.
     fn packed(&self) -> Result<Arc<Packed>, Error> {
         let Store::Files {

@@ -7,7 +7,10 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{
+    MapFlags, MprotectFlags, MremapFlags, ProtFlags, mmap, mmap_anonymous, mprotect, mremap_fixed,
+    munmap,
+};
 
 use self::cuts::Known;
 pub use self::cuts::{cuts, let_go_of_all, survive_cuts};
@@ -62,6 +65,50 @@ impl Map {
         }
     }
 
+    /// Copies the bytes to memory of this process, where they are found at the same addresses: the file is no longer in use then,
+    /// and its file system can be unmounted. Others may read meanwhile.
+    ///
+    /// # Errors
+    /// `NOMEM` where there is too little memory, and `OVERFLOW` where some of the file is gone. Nothing has changed then.
+    #[allow(unsafe_code, reason = "mmap, mprotect and mremap take addresses")]
+    pub fn copy_to_memory(&self) -> Result<(), Errno> {
+        let Some(known) = self.known.as_ref().filter(|known| !known.is_copy()) else {
+            return Ok(());
+        };
+        // SAFETY: the kernel chooses an address where nothing is mapped.
+        let copy = unsafe {
+            let nowhere = std::ptr::null_mut();
+            mmap_anonymous(nowhere, self.len, ProtFlags::WRITE, MapFlags::PRIVATE)
+        }?;
+        // SAFETY: the new memory is as long as this mapping, lies elsewhere, and nobody else has its address.
+        let is_made = unsafe {
+            std::ptr::copy_nonoverlapping(self.start.as_ptr(), copy.cast::<u8>(), self.len);
+            mprotect(copy, self.len, MprotectFlags::READ)
+        };
+        let is_made = match is_made {
+            Ok(()) if self.is_cut() => Err(Errno::OVERFLOW),
+            made => made,
+        };
+        let start = self.start.as_ptr().cast();
+        // SAFETY: both ranges are mapped and ours. At the addresses of the mapping there are the same bytes before and after, and
+        // in one step; it is unmapped by nobody else as long as `self` lives.
+        let moved = is_made.and_then(|()| {
+            known.replace_by_copy(|| unsafe {
+                let flags = MremapFlags::MAYMOVE;
+                mremap_fixed(copy, self.len, self.len, flags, start).map(drop)
+            })
+        });
+        if moved.is_err() {
+            // SAFETY: the copy is still where it was made, and nobody reads it.
+            let _ = unsafe { munmap(copy, self.len) };
+        }
+        match moved {
+            // By another thread.
+            Err(Errno::ALREADY) => Ok(()),
+            moved => moved,
+        }
+    }
+
     /// Whether some of the file within the mapped length is gone, or was when it was read: what was read may be zeros.
     pub fn is_cut(&self) -> bool {
         self.known.as_ref().is_none_or(Known::is_cut)
@@ -101,12 +148,13 @@ impl Map {
             return;
         };
         let len = end.saturating_sub(start);
+        let Some(known) = &self.known else { return };
         // SAFETY: the range is within the mapping, which is of a file and was never written: the pages come back with
         // the same bytes.
-        let _ = unsafe {
+        known.unless_copy(|| unsafe {
             let start = self.start.as_ptr().add(start);
-            rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed)
-        };
+            let _ = rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed);
+        });
     }
 
     /// Has the whole of the file read from the disk (madvise(2)); it may take as long as it takes to ask for it.
@@ -198,6 +246,55 @@ mod tests {
         let_go_of_all();
         assert_eq!((&*one, &*other), (&*bytes, &*bytes));
         assert!(!one.is_cut() && !other.is_cut());
+    }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_at_the_same_place_and_needs_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let bytes: Vec<u8> = (0..100_001).map(|at| (at / 100) as u8 | 1).collect();
+        fs::write(&path, &bytes).unwrap();
+        let map = Map::read_only(File::open(&path).unwrap(), bytes.len()).unwrap();
+        let uses_file = || {
+            let maps = fs::read_to_string("/proc/self/maps").unwrap();
+            maps.contains(path.to_str().unwrap())
+        };
+        let seen: &[u8] = &map;
+        assert!(uses_file());
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(seen, bytes));
+            scope.spawn(|| map.copy_to_memory().unwrap());
+        });
+        assert!(!uses_file());
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(0)
+            .unwrap();
+        // What is not in the file any more cannot be read from it again.
+        let_go_of_all();
+        map.let_go(0..bytes.len());
+        map.copy_to_memory().unwrap();
+        assert_eq!(seen, bytes);
+        assert!(!map.is_cut());
+    }
+
+    #[test]
+    fn what_is_cut_is_not_copied() {
+        survive_cuts();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [1; 100_000]).unwrap();
+        let map = Map::read_only(File::open(&path).unwrap(), 100_000).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(50_000)
+            .unwrap();
+        assert_eq!(map.copy_to_memory(), Err(Errno::OVERFLOW));
+        assert!(map.is_cut());
     }
 
     #[test]

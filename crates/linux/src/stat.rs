@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 
 use crate::errno;
@@ -142,6 +142,16 @@ pub fn stat_path(path: &Path) -> Result<Stat, Errno> {
 /// Looks at `path`, not following a symbolic link in its last part (`lstat(2)`).
 pub fn lstat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
+}
+
+/// The number of the mount on which `path` is (`STATX_MNT_ID` in statx(2)); `None` where the kernel does not tell, as before 5.8.
+///
+/// # Errors
+/// It cannot be looked at.
+pub fn mount_id(path: &Path) -> Result<Option<u64>, Errno> {
+    let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    let is_told = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(is_told.then_some(stat.stx_mnt_id))
 }
 
 #[cfg(test)]

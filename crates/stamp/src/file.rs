@@ -38,6 +38,16 @@ pub enum Contents {
     Mapped(Map),
 }
 
+impl Contents {
+    /// Keeps the file no longer mapped, but a copy of it, if there is room for one.
+    pub fn copy_to_memory(&self) {
+        if let Self::Mapped(map) = self {
+            // Without room the file stays in use.
+            let _ = map.copy_to_memory();
+        }
+    }
+}
+
 impl Deref for Contents {
     type Target = [u8];
 

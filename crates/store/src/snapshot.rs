@@ -66,6 +66,15 @@ impl Data {
         }
     }
 
+    fn copy_to_memory(&self) {
+        match self {
+            // A copy that cannot be made saves nobody anything.
+            Self::Mapped(map) => drop(map.copy_to_memory()),
+            #[cfg(any(test, feature = "fuzzing"))]
+            Self::Held(_) => {}
+        }
+    }
+
     fn is_cut(&self) -> bool {
         match self {
             Self::Mapped(map) => map.is_cut(),
@@ -179,6 +188,11 @@ impl Snapshot {
             // Without a thread, what is asked for is read when it is.
             let _ = std::thread::Builder::new().spawn(move || data.0.data.read_ahead());
         }
+    }
+
+    /// Keeps the data file no longer mapped, but a copy of it in memory, if there is room: its file system can be unmounted then.
+    pub fn copy_to_memory(&self) {
+        self.0.data.copy_to_memory();
     }
 
     /// Whether the data file is as long as it was when it was mapped: else what was read of it may be zeros, whatever was

@@ -1,14 +1,15 @@
 //! Folders in which every change is heard, for whoever would else look at each thing in them.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use vigil_linux::Errno;
-use vigil_linux::stat::{Stat, stat_at, stat_fd, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_fd, stat_path};
 use vigil_model::path::join;
 
 use crate::journal::Position;
@@ -30,7 +31,6 @@ pub struct QuietFolders {
 #[derive(Debug)]
 struct Root {
     top: Top,
-    folder: OwnedFd,
     tree: Arc<WatchedTree>,
     /// Up to where it is known what changed.
     position: Position,
@@ -83,7 +83,6 @@ impl QuietFolders {
         let root = self.roots.len();
         self.roots.push(Root {
             position: tree.position(),
-            folder: folder.try_clone().ok()?,
             top,
             tree,
         });
@@ -207,7 +206,11 @@ impl Root {
 
     /// Whether there is a plain file at `path`, or nothing.
     fn has_plain(&self, path: &BStr) -> bool {
-        CString::new(path.to_vec()).is_ok_and(|path| is_plain_or_absent(self.folder.as_fd(), &path))
+        let path = self.top.path.join(OsStr::from_bytes(path));
+        match lstat_path(&path) {
+            Ok(stat) => is_plain(&stat),
+            Err(error) => error == Errno::NOENT,
+        }
     }
 }
 

@@ -62,9 +62,55 @@ fn mounting() {
     sandbox.write("else/file", "by its other name\n");
     same();
     sandbox.is_answered_as_by_git("else");
-    // The daemon has files of it in memory, so that it goes only when they do.
-    sandbox.sh("umount --lazy else");
+    sandbox.sh("umount else");
     same();
+    assert!(serving.lives());
+}
+
+#[test]
+fn a_disk_with_a_repository_can_be_taken_away() {
+    run("mounts::taking_away", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn taking_away() {
+    if !is_inside() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.sh("mkdir disk && mount -t tmpfs none disk");
+    sandbox.repository("disk/work", &[]);
+    // So many that the file of packed references is not read, but mapped.
+    let name = |number: u32| format!("create refs/tags/one-of-many-tags-{number} HEAD\n");
+    sandbox.write("names", &(0..1500).map(name).collect::<String>());
+    sandbox.sh("cd disk/work && git update-ref --stdin <../../names && git gc -q");
+    let mut serving = sandbox.serve();
+    let mut shell = sandbox.shell();
+    let mut same = || {
+        sandbox.is_answered_as_by_git("disk/work");
+        shell.ask(&sandbox, "disk/work");
+    };
+    for round in 0..3 {
+        sandbox.write(&format!("disk/work/dir/new{round}"), "");
+        same();
+        sandbox.git_in("disk/work", &["add", "."]);
+        same();
+        sandbox.git_in("disk/work", &["commit", "-qm", "another"]);
+        sandbox.git_in("disk/work", &["gc", "-q"]);
+        same();
+    }
+    sandbox.git_in("disk/work", &["mv", "dir", "moved"]);
+    same();
+    // What is done after an answer may still be under way, but not for long.
+    let mut unmount = sandbox.command("umount", "", &["disk"]);
+    assert!((0..1000).any(|_| unmount.status().unwrap().success()));
+    assert_eq!(sandbox.vigil("disk", &["status"]).status.code(), Some(128));
+    assert!(!shell.ask(&sandbox, "disk/work").contains("main"));
+    // Another one comes in its place.
+    sandbox.sh("mount -t tmpfs none disk");
+    sandbox.repository("disk/work", &[]);
+    sandbox.is_answered_as_by_git("disk/work");
     assert!(serving.lives());
 }
 

@@ -389,6 +389,12 @@ impl Session {
     /// # Errors
     /// Why it could not be written, which matters to nobody but who asks.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+        let saved = self.try_save(steps);
+        self.copy_state_to_memory();
+        saved
+    }
+
+    fn try_save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
         let (Some(state), Some(index)) = (&mut self.state, &mut self.index) else {
             return Ok(Published::Unchanged);
         };

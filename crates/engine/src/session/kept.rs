@@ -30,10 +30,7 @@ impl Session {
         self.repository.prefix = prefix;
         self.refresh_history()?;
         let status = self.status(request);
-        if let Some(state) = &mut self.index {
-            state.let_go();
-        }
-        self.objects.rest();
+        self.rest();
         status
     }
 

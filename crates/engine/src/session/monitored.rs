@@ -39,10 +39,7 @@ impl Session {
     /// The index or the working tree cannot be read.
     pub fn told_since(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
         let told = self.tell(since);
-        if let Some(state) = &mut self.index {
-            state.let_go();
-        }
-        self.objects.rest();
+        self.rest();
         self.keep_silent();
         told
     }

@@ -33,10 +33,7 @@ impl Session {
             true => self.answer_prompt(request),
             false => answer,
         };
-        if let Some(state) = &mut self.index {
-            state.let_go();
-        }
-        self.objects.rest();
+        self.rest();
         answer
     }
 

@@ -217,6 +217,11 @@ impl Readers {
         self.state.lock().free = Vec::new();
     }
 
+    /// Lets go of all that is open: who asks next opens it anew.
+    pub(super) fn close(&self) {
+        *self.state.lock() = State::default();
+    }
+
     fn take(&self) -> Reader {
         let mut state = self.state.lock();
         if let Some(reader) = state.free.pop() {

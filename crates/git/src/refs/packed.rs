@@ -129,6 +129,11 @@ impl Packed {
         Ok(packed)
     }
 
+    /// Keeps the file no longer mapped, if there is room for a copy.
+    pub(super) fn copy_to_memory(&self) {
+        self.bytes.copy_to_memory();
+    }
+
     /// The line that starts at `at`, without its end.
     fn line(&self, at: usize) -> &[u8] {
         let rest = self.bytes.get(at..).unwrap_or_default();

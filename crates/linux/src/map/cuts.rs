@@ -34,6 +34,8 @@ struct Place {
     /// and what it was.
     told: AtomicU8,
     is_cut: AtomicBool,
+    /// No file is behind it any more.
+    is_copy: AtomicBool,
 }
 
 static PLACES: [Place; PLACES_MAX] = [const {
@@ -43,6 +45,7 @@ static PLACES: [Place; PLACES_MAX] = [const {
         witness: AtomicUsize::new(0),
         told: AtomicU8::new(0),
         is_cut: AtomicBool::new(false),
+        is_copy: AtomicBool::new(false),
     }
 }; PLACES_MAX];
 
@@ -103,7 +106,7 @@ pub fn let_go_of_all() {
     for place in PLACES.iter().take(used) {
         let start = place.start.load(Ordering::Acquire);
         let len = place.len.load(Ordering::Relaxed);
-        if start != 0 {
+        if start != 0 && !place.is_copy.load(Ordering::Relaxed) {
             let start = std::ptr::with_exposed_provenance_mut(start);
             // SAFETY: the range is that of a mapping that is there; it is of a file and was never written, so the pages come
             // back with the same bytes.
@@ -128,6 +131,7 @@ impl Known {
             USED.store(used.saturating_add(1), Ordering::Relaxed);
         }
         place.is_cut.store(false, Ordering::Relaxed);
+        place.is_copy.store(false, Ordering::Relaxed);
         place.witness.store(0, Ordering::Relaxed);
         place.len.store(len, Ordering::Relaxed);
         // The handler sees the length before the start.
@@ -146,6 +150,36 @@ impl Known {
         let witness = last.saturating_add(witness);
         place.witness.store(witness, Ordering::Relaxed);
         Some(Self(at))
+    }
+
+    /// Whether the bytes are in memory of this process.
+    pub(super) fn is_copy(&self) -> bool {
+        let place = PLACES.get(self.0);
+        place.is_some_and(|place| place.is_copy.load(Ordering::Relaxed))
+    }
+
+    /// Has `replace` put such memory in the place of the file. Nobody lets go of any pages meanwhile.
+    pub(super) fn replace_by_copy(
+        &self,
+        replace: impl FnOnce() -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let _free = free();
+        let place = PLACES.get(self.0).ok_or(Errno::NOMEM)?;
+        // Another thread may have done it.
+        if place.is_copy.load(Ordering::Relaxed) {
+            return Err(Errno::ALREADY);
+        }
+        replace()?;
+        place.is_copy.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Calls `let_go` unless the bytes are in memory of this process, and would not come back.
+    pub(super) fn unless_copy(&self, let_go: impl FnOnce()) {
+        let _free = free();
+        if !self.is_copy() {
+            let_go();
+        }
     }
 
     /// Whether some of the file was gone when it was looked at, now or before.
