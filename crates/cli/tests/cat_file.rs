@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
@@ -338,7 +339,7 @@ fn damage_is_told_as_git_tells_it() {
         .join(&id[2..]);
     let whole = std::fs::read(&path).unwrap();
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
+    PermissionsExt::set_mode(&mut permissions, 0o644);
     std::fs::set_permissions(&path, permissions).unwrap();
     let question = format!("{id}\nHEAD\n");
     for damaged in [&b""[..], b"garbage", &whole[..whole.len() / 2]] {
@@ -376,7 +377,7 @@ fn a_pack_is_named_as_git_names_it() {
             let mut bytes = std::fs::read(&path).unwrap();
             let len = bytes.len();
             bytes[12..len - 20].fill(0xff);
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            let mode = PermissionsExt::from_mode(0o644);
             std::fs::set_permissions(&path, mode).unwrap();
             std::fs::write(&path, bytes).unwrap();
         }
@@ -477,8 +478,7 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
             }
         };
         let sound = std::fs::read(&file).unwrap();
-        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644))
-            .unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
         for number in 0..60 {
             let mut bytes = sound.clone();
             let place = start + 12 + (number * 7919) % (len - 16);
@@ -828,5 +828,89 @@ fn what_a_tag_says_of_a_type_counts_until_it_is_read() {
         sandbox.compare(&["--batch-check"], b"bad^{}\nHEAD~1\nHEAD\nHEAD~2:file\n");
         sandbox.compare(&["--batch-check"], b"HEAD~1\nbad^{}\nHEAD\n");
         sandbox.compare(&["--batch-check"], b":/second\nbad^{}\n");
+    }
+}
+
+/// What stands in for a git that knows `remote-object-info`: it tells how it was asked, and of the remote `gone` that it is not there.
+const KNOWS_REMOTES: &str = r#"#!/bin/sh
+case $1 in --exec-path) cd "${0%/*}" && pwd; exit ;; esac
+test "$1" = cat-file || exit 99
+shift
+line=$(tr '\0' '\n')
+case $line in
+remote-object-info) echo "fatal: remote-object-info requires arguments" >&2; exit 128 ;;
+"remote-object-info gone"*) echo "fatal: gone" >&2; exit 128 ;;
+esac
+echo "asked with $* for ${line#remote-object-info }"
+"#;
+
+#[test]
+fn git_is_asked_about_objects_of_remotes_if_it_knows_how() {
+    let sandbox = Sandbox::new("sha1");
+    let programs = sandbox.place("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let put = |script: &str| {
+        let git = programs.join("git");
+        std::fs::write(&git, script).unwrap();
+        std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let ask = |options: &[&str], input: &str| {
+        let mut command = sandbox.command(VIGIL, "", &[&["cat-file"], options].concat());
+        command.env("PATH", &path);
+        let output = answer(command, input.as_bytes());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            text(output.stdout),
+            text(output.stderr),
+            output.status.code().unwrap(),
+        )
+    };
+    put(KNOWS_REMOTES);
+    let input = "info nothing\nremote-object-info origin one two\ninfo nothing\n";
+    let told = |how: &str| {
+        format!("nothing missing\nasked with {how} for origin one two\nnothing missing\n")
+    };
+    for (options, how) in [
+        (&["--batch-command"][..], "--batch-command"),
+        (
+            &["--batch-command=%(objectname)"],
+            "--batch-command=%(objectname)",
+        ),
+        (&["--batch-command", "--buffer"], "--batch-command"),
+    ] {
+        assert_eq!(
+            ask(options, input),
+            (told(how), String::new(), 0),
+            "{options:?}"
+        );
+    }
+    let (stdout, _, code) = ask(&["--batch-command", "-z"], &input.replace('\n', "\0"));
+    assert_eq!((stdout, code), (told("--batch-command -z"), 0));
+    let refused = |stdout: &str, what: &str| (stdout.to_owned(), format!("fatal: {what}\n"), 128);
+    assert_eq!(
+        ask(
+            &["--batch-command"],
+            "info nothing\nremote-object-info gone x\ninfo nothing\n"
+        ),
+        refused("nothing missing\n", "gone")
+    );
+    let without = "remote-object-info requires arguments";
+    assert_eq!(
+        ask(&["--batch-command"], "remote-object-info\n"),
+        refused("", without)
+    );
+    // An older git says of the line what it says of any other, and one that is Vigil asks nobody.
+    let older = "#!/bin/sh\necho \"fatal: unknown command: 'remote-object-info'\" >&2; exit 128\n";
+    for script in [
+        older.to_owned(),
+        format!("#!/bin/sh\nexec '{VIGIL}' \"$@\"\n"),
+    ] {
+        put(&script);
+        let unknown = "unknown command: 'remote-object-info x'";
+        assert_eq!(
+            ask(&["--batch-command"], "remote-object-info x\n"),
+            refused("", unknown)
+        );
     }
 }

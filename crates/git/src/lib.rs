@@ -19,6 +19,7 @@ pub mod operation;
 pub mod promisor;
 pub mod refs;
 pub mod reftable;
+pub mod remote_objects;
 pub mod renames;
 pub mod repository;
 pub mod staged;

@@ -49,6 +49,8 @@ pub(super) enum Batch {
 pub(super) struct BatchArguments {
     pub(super) batch: Batch,
     pub(super) format: BString,
+    /// Nobody gave one.
+    pub(super) has_default_format: bool,
     pub(super) all_objects: bool,
     pub(super) unordered: bool,
     /// Nobody waits for answers.
@@ -389,6 +391,7 @@ fn batch_arguments(
     let delimiter = |is_nul| if is_nul { 0 } else { b'\n' };
     Ok(BatchArguments {
         batch,
+        has_default_format: format.is_none(),
         format: format.unwrap_or_else(|| DEFAULT.into()),
         all_objects,
         unordered: options.unordered,

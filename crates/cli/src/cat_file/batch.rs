@@ -1,9 +1,12 @@
 //! Batches of names or commands: for each line that comes in, a line and perhaps contents.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
+use vigil_git::remote_objects;
 use vigil_history::revision;
 use vigil_history::revision::Outcome;
 use vigil_linux::process::cores;
@@ -172,7 +175,7 @@ impl<'a> Lines<'a> {
             if line.is_empty() && self.questions.input.is_blank() {
                 return Err(Reply::fatal("empty command in input").into());
             }
-            match Command::parse(line.as_bstr())? {
+            match self.parse(line.as_bstr())? {
                 Command::Flush if !self.arguments.buffered => {
                     return Err(Reply::fatal("flush is only for --buffer mode").into());
                 }
@@ -200,15 +203,20 @@ impl<'a> Lines<'a> {
 
     fn dispatch(&mut self, queued: &mut Vec<BString>) -> Result<(), Failure> {
         for line in queued.drain(..) {
-            let command = Command::parse(line.as_bstr())?;
+            let command = self.parse(line.as_bstr())?;
             self.command(command)?;
             self.teller.output.flush_if_full()?;
         }
         Ok(())
     }
 
+    fn parse<'l>(&self, line: &'l BStr) -> Result<Command<'l>, Reply> {
+        Command::parse(line, || self.sources.remote_objects().is_some())
+    }
+
     fn command(&mut self, command: Command<'_>) -> Result<(), Failure> {
         match command {
+            Command::Remote(line) => self.remote(line),
             Command::Contents(name) => self.one(name, None, What::Contents),
             Command::Info(name) => self.one(name, None, What::Info),
             Command::Mailmap(value) => {
@@ -223,6 +231,39 @@ impl<'a> Lines<'a> {
                 }
             }
             Command::Flush => Ok(()),
+        }
+    }
+
+    /// Has git answer `line` about objects of a remote.
+    fn remote(&mut self, line: &BStr) -> Result<(), Failure> {
+        let Some(remote_objects) = self.sources.remote_objects() else {
+            return Err(unknown(line).into());
+        };
+        let arguments = self.arguments;
+        let mut batch = BString::from("--batch-command");
+        if !arguments.has_default_format {
+            batch.extend_from_slice(b"=");
+            batch.extend_from_slice(&arguments.format);
+        }
+        let delimiters = match (arguments.input_delimiter, arguments.output_delimiter) {
+            (0, 0) => Some("-Z"),
+            (0, _) => Some("-z"),
+            _ => None,
+        };
+        let mut options = vec![OsStr::from_bytes(&batch)];
+        options.extend(delimiters.map(OsStr::new));
+        let line = [line.as_bytes(), &[arguments.input_delimiter]].concat();
+        let answer = remote_objects.ask(&options, &line).map_err(|error| {
+            let reason = vigil_linux::errno::text_of(&error);
+            Reply::fatal(format!("cannot run git: {reason}"))
+        })?;
+        self.teller.output.buf.extend_from_slice(&answer.stdout);
+        match answer.code {
+            Some(0) => Ok(()),
+            code => {
+                let code = code.and_then(|code| u8::try_from(code).ok());
+                Err(Reply::complained(Vec::new(), code.unwrap_or(Reply::FATAL)).into())
+            }
         }
     }
 
@@ -294,11 +335,18 @@ enum Command<'a> {
     Contents(&'a BStr),
     Info(&'a BStr),
     Mailmap(&'a BStr),
+    /// The whole line.
+    Remote(&'a BStr),
     Flush,
 }
 
+fn unknown(line: &BStr) -> Reply {
+    Reply::fatal(bytes!["unknown command: '", line, "'"])
+}
+
 impl<'a> Command<'a> {
-    fn parse(line: &'a BStr) -> Result<Self, Reply> {
+    /// The command in `line`. Whether there are remote ones is asked if that matters.
+    fn parse(line: &'a BStr, has_remote: impl FnOnce() -> bool) -> Result<Self, Reply> {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
         if line.first().is_some_and(is_space) {
             return Err(Reply::fatal(bytes![
@@ -328,6 +376,9 @@ impl<'a> Command<'a> {
         if let Some(value) = argument("mailmap") {
             return value.map(Self::Mailmap);
         }
-        Err(Reply::fatal(bytes!["unknown command: '", line, "'"]))
+        match argument(remote_objects::COMMAND) {
+            Some(arguments) if has_remote() => arguments.map(|_| Self::Remote(line)),
+            _ => Err(unknown(line)),
+        }
     }
 }

@@ -11,6 +11,7 @@ use vigil_git::environment::Environment;
 use vigil_git::objects::{Compat, Objects};
 use vigil_git::promisor::Remotes;
 use vigil_git::refs::Refs;
+use vigil_git::remote_objects::RemoteObjects;
 use vigil_git::repository::Repository;
 use vigil_history::mailmap::{Loaded, Mailmap};
 use vigil_history::revision::staged::StagedPaths;
@@ -34,6 +35,8 @@ pub(super) struct Sources {
     staged: StagedPaths,
     contents: OnceCell<Contents>,
     mailmap: OnceCell<Mailmap>,
+    /// Whoever asks remotes.
+    remote_objects: OnceCell<Option<RemoteObjects>>,
     pub(super) store: Arc<ObjectStore>,
     pub(super) compat: Option<Compat>,
     hex_len: usize,
@@ -63,6 +66,7 @@ impl Sources {
             staged: StagedPaths::new(),
             contents: OnceCell::new(),
             mailmap: OnceCell::new(),
+            remote_objects: OnceCell::new(),
             account,
         })
     }
@@ -173,6 +177,14 @@ impl Sources {
             let _ = self.mailmap.set(loaded.mailmap);
         }
         self.mailmap.get().ok_or(Failure::Unwanted)
+    }
+
+    /// Whoever asks remotes; `None` where nobody can.
+    pub(super) fn remote_objects(&self) -> Option<&RemoteObjects> {
+        let found = self
+            .remote_objects
+            .get_or_init(|| RemoteObjects::of(&self.repository));
+        found.as_ref()
     }
 
     /// Reads `.mailmap`, if that was not done.

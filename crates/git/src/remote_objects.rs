@@ -1,0 +1,107 @@
+//! What remotes say of their objects without sending them (`remote-object-info` in git-cat-file(1), from git 2.56 on): the
+//! installed git asks them, as it fetches what a partial clone left out.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use bstr::ByteSlice;
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+
+use crate::convert::{FilterStderr, Surroundings};
+use crate::repository::Repository;
+
+/// Set for the git that is asked: where that is Vigil by another name, nobody is asked once more.
+const ASKED: &str = "VIGIL_IS_ASKED_FOR_GIT";
+
+/// The command, as lines of `git cat-file --batch-command` begin with it.
+pub const COMMAND: &str = "remote-object-info";
+
+/// The installed git, where it knows [`COMMAND`].
+#[derive(Debug)]
+pub struct RemoteObjects {
+    surroundings: Surroundings,
+    program: PathBuf,
+}
+
+/// What git answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// How it ended; `None` where a signal ended it. What it has to say is on standard error then.
+    pub code: Option<i32>,
+}
+
+impl RemoteObjects {
+    /// The git that answers for `repository`. `None` where there is none that knows the command.
+    pub fn of(repository: &Repository) -> Option<Self> {
+        if repository.environment.get(ASKED).is_some() {
+            return None;
+        }
+        let mut asks = Self {
+            surroundings: Surroundings::of(repository, FilterStderr::Inherit),
+            program: "git".into(),
+        };
+        if let Some(program) = asks.beside_its_commands() {
+            asks.program = program;
+        }
+        asks.knows_it().then_some(asks)
+    }
+
+    /// The program in the folder of git's own commands: the one on the `PATH` may be a script that leads here again.
+    fn beside_its_commands(&self) -> Option<PathBuf> {
+        let output = self.command().arg("--exec-path").output().ok()?;
+        let folder = Path::new(OsStr::from_bytes(
+            output.stdout.trim_end_with(|c| c == '\n'),
+        ));
+        let program = folder.join("git");
+        let is_there = folder.is_absolute() && access(&program, Access::EXEC_OK).is_ok();
+        is_there.then_some(program)
+    }
+
+    fn knows_it(&self) -> bool {
+        let mut command = self.command();
+        command.env("LC_ALL", "C").stderr(Stdio::piped());
+        // Without arguments the command is wrong, and an unknown one is called otherwise.
+        let said = self.run(
+            &mut command,
+            &["--batch-command".as_ref()],
+            format!("{COMMAND}\n").as_bytes(),
+        );
+        said.is_ok_and(|output| output.stderr.contains_str("requires arguments"))
+    }
+
+    /// The answer to `line`, with its end, which begins with [`COMMAND`]; `options` are those of `git cat-file`.
+    ///
+    /// # Errors
+    /// git cannot be run.
+    pub fn ask(&self, options: &[&OsStr], line: &[u8]) -> io::Result<Answer> {
+        let output = self.run(self.command().stderr(Stdio::inherit()), options, line)?;
+        Ok(Answer {
+            stdout: output.stdout,
+            code: output.status.code(),
+        })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        self.surroundings.surround(&mut command).env(ASKED, "1");
+        command
+    }
+
+    fn run(&self, command: &mut Command, options: &[&OsStr], line: &[u8]) -> io::Result<Output> {
+        // Whoever ends before he has read all is no broken pipe.
+        let mut input = File::from(memfd_create("line", MemfdFlags::CLOEXEC)?);
+        input.write_all(line)?;
+        input.rewind()?;
+        command.arg("cat-file").args(options);
+        command
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::piped())
+            .output()
+    }
+}
