@@ -64,6 +64,8 @@ pub struct Totals {
     pub comparisons: usize,
     /// The answers that equal another git's, not the oracle's.
     pub version_differences: usize,
+    /// The answers of a git with a monitor that are wrong, where git alone is wrong alike.
+    pub gits_own: usize,
     /// The answers that could not be judged, since git itself crashed or has none.
     pub unjudged: usize,
     /// The runs that failed.
@@ -87,6 +89,12 @@ impl Totals {
             line.push_str(&format!(
                 " ({} more answers are another git's)",
                 self.version_differences
+            ));
+        }
+        if self.gits_own > 0 {
+            line.push_str(&format!(
+                " ({} more answers are as git alone gives them)",
+                self.gits_own
             ));
         }
         if self.unjudged > 0 {
@@ -126,6 +134,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                         Ok(one) => {
                             totals.comparisons += one.comparisons;
                             totals.version_differences += one.version_differences;
+                            totals.gits_own += one.gits_own;
                             totals.unjudged += one.unjudged;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
@@ -158,6 +167,7 @@ fn run_one(
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
+        gits_own: played.gits_own,
         hung: played
             .hung
             .iter()

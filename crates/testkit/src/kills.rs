@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::alone::{self, Before, Untracked};
 use crate::chance::Chance;
 use crate::daemon::runtime_folder;
 use crate::monitor::{Monitor, Way};
@@ -44,6 +45,8 @@ pub struct Report {
     pub during: usize,
     /// How often git was compared.
     pub comparisons: usize,
+    /// How many answers were wrong in which git alone, with its untracked cache, is wrong alike.
+    pub gits_own: usize,
     /// How many questions daemons had answered before they were killed.
     pub answered: u64,
     /// What went wrong.
@@ -125,8 +128,7 @@ impl Play<'_> {
         for arguments in [
             &["add", "a", "d"][..],
             &["commit", "-qm", "first"],
-            // Of a folder that changes twice in a second it may be wrong, with or without a monitor.
-            &["config", "core.untrackedCache", "false"],
+            &["config", "core.untrackedCache", "true"],
             &["config", "core.fsmonitor", monitor],
             &["config", "core.excludesFile", "/nowhere"],
         ] {
@@ -243,16 +245,28 @@ impl Play<'_> {
         if is_alone {
             asking.env("VIGIL_NO_DAEMON", "1");
         }
+        asking.env("GIT_TRACE2_EVENT", alone::trace(&self.sandbox));
+        let before = Before::note(&self.sandbox);
         let ours = self.run(&mut asking)?;
-        let mut plain = self.git(&["-c", "core.fsmonitor=false", "status", "--porcelain=v2"]);
-        plain
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_DISABLE_UNTRACKED_CACHE", "1");
-        let theirs = self.run(&mut plain)?;
-        self.report.comparisons += 1;
+        let plain = |untracked| {
+            let mut plain = self.git(&["-c", "core.fsmonitor=false", "status", "--porcelain=v2"]);
+            if untracked == Untracked::Looked {
+                plain.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
+            }
+            plain
+        };
+        let theirs = self.run(plain(Untracked::Looked).env("GIT_OPTIONAL_LOCKS", "0"))?;
         // Of a connection that broke it may complain.
         let said = |outcome: &Outcome| (outcome.ending, outcome.stdout.clone());
-        if said(&ours) != said(&theirs) {
+        let is_same = said(&ours) == said(&theirs);
+        let is_gits_own = !is_same
+            && before.is_gits_own(&self.sandbox, |untracked| {
+                let alone = self.run(&mut plain(untracked))?;
+                Ok::<_, SandboxError>(said(&ours) == said(&alone))
+            })?;
+        self.report.comparisons += 1;
+        self.report.gits_own += usize::from(is_gits_own);
+        if !is_same && !is_gits_own {
             let text = |outcome: &Outcome| {
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr]
                     .map(|bytes| String::from_utf8_lossy(bytes).into_owned());

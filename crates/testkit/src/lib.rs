@@ -18,6 +18,7 @@
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
 
 pub mod action;
+mod alone;
 mod broken_index;
 pub mod campaign;
 pub mod cases;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use bstr::{BString, ByteSlice};
 
+use crate::alone::{self, Untracked};
 use crate::invocation::Invocation;
 use crate::sandbox::{Sandbox, SandboxError};
 
@@ -91,13 +92,15 @@ impl Monitor {
         }
     }
 
-    /// Has `invocation` be answered as if there were no monitor, and by looking at everything.
-    pub(crate) fn leave_out(invocation: &mut Invocation) {
+    /// Has `invocation` be answered as if there were no monitor.
+    pub(crate) fn leave_out(invocation: &mut Invocation, untracked: Untracked) {
         let off = ["-c", "core.fsmonitor=false"];
         invocation.globals.insert(0, off.map(Into::into).to_vec());
         Self::adapt(invocation);
-        let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
-        invocation.variables.push((name, "1".into()));
+        if untracked == Untracked::Looked {
+            let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
+            invocation.variables.push((name, "1".into()));
+        }
     }
 
     /// Whether `invocation` has the same answer from a git that writes its index and from one that does not: in the repository's
@@ -130,9 +133,10 @@ impl Monitor {
             .collect()
     }
 
-    /// Has `command`, a git that asks, write down what it found out.
-    pub(crate) fn let_write(command: &mut Command) {
+    /// Has `command`, a git in `sandbox` that asks, write down what it found out, and how it came to that.
+    pub(crate) fn let_write(sandbox: &Sandbox, command: &mut Command) {
         command.env_remove("GIT_OPTIONAL_LOCKS");
+        command.env("GIT_TRACE2_EVENT", alone::trace(sandbox));
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use bstr::ByteSlice;
 
+use crate::alone::{Before, Untracked};
 use crate::broken_index;
 use crate::invocation::Invocation;
 use crate::long_lived::oracle::Known;
@@ -39,6 +40,8 @@ pub struct Played {
     pub comparisons: usize,
     /// How many answers equal another git's, not the oracle's.
     pub version_differences: usize,
+    /// How many answers of a git with a monitor are wrong, and git alone is wrong alike.
+    pub gits_own: usize,
     /// How many answers could not be judged, since git itself crashed or has none.
     pub unjudged: usize,
     /// The indexes of the questions whose answers are wrong, and how.
@@ -73,6 +76,7 @@ pub fn play(
     let mut played = Played {
         comparisons: 0,
         version_differences: 0,
+        gits_own: 0,
         unjudged: 0,
         mismatches: Vec::new(),
         hung: Vec::new(),
@@ -142,6 +146,7 @@ pub fn play(
                 match verdict {
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += 1,
+                    Verdict::SameAsAlone => played.gits_own += 1,
                     Verdict::Unjudged => played.unjudged += 1,
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
@@ -164,7 +169,7 @@ fn ask(
 ) -> Result<Outcome, SandboxError> {
     let mut invocation = invocation.clone();
     if settings.monitor.is_some() {
-        Monitor::leave_out(&mut invocation);
+        Monitor::leave_out(&mut invocation, Untracked::Looked);
     }
     let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
@@ -172,6 +177,20 @@ fn ask(
         outcome if outcome.ending == Ending::TimedOut => run(),
         outcome => Ok(outcome),
     }
+}
+
+/// Asks the oracle without a monitor, but as one that may write, as the candidate may.
+fn ask_alone(
+    settings: &Settings,
+    sandbox: &Sandbox,
+    invocation: &Invocation,
+    untracked: Untracked,
+) -> Result<Outcome, SandboxError> {
+    let mut invocation = invocation.clone();
+    Monitor::leave_out(&mut invocation, untracked);
+    let mut command = invocation.command(sandbox, &settings.oracle);
+    command.env_remove("GIT_OPTIONAL_LOCKS");
+    run(settings, &settings.oracle, command)
 }
 
 /// Asks the candidate, for which `git` is the installed one: patches are from that.
@@ -238,6 +257,7 @@ fn compare_status_once(
     let before = (thorough && !may_write).then(|| listing(sandbox.root()));
     let index = sandbox.place("work/.git/index");
     let index_before = std::fs::read(&index).ok();
+    let asked = settings.monitor.as_ref().map(|_| Before::note(sandbox));
     let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
     let mut differences = Vec::new();
     if !settings.may_write && index_before != std::fs::read(&index).ok() {
@@ -289,6 +309,15 @@ fn compare_status_once(
         let uncached = ask(settings, sandbox, &uncached, &settings.oracle)?;
         if is_same(settings, &candidate, &uncached) {
             return Ok(Verdict::SameAsOther);
+        }
+    }
+    if let Some(asked) = &asked {
+        let is_gits_own = asked.is_gits_own(sandbox, |untracked| {
+            let alone = ask_alone(settings, sandbox, invocation, untracked)?;
+            Ok::<_, SandboxError>(is_same(settings, &candidate, &alone))
+        });
+        if is_gits_own? {
+            return Ok(Verdict::SameAsAlone);
         }
     }
     if settings.monitor.is_some() && is_crash(&right) && is_crash(&candidate) {

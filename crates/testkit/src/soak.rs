@@ -299,7 +299,7 @@ impl Shared<'_> {
             self.note(|report| {
                 report.comparisons += 1;
                 match verdict {
-                    Verdict::Same | Verdict::SameAsOther => {}
+                    Verdict::Same | Verdict::SameAsOther | Verdict::SameAsAlone => {}
                     Verdict::Unjudged => report.unjudged += 1,
                     Verdict::Different(differences) => report.wrong.push(format!(
                         "WRONG in {name}, fault {fault:?}\n{question}{}",

@@ -18,6 +18,8 @@ pub enum Verdict {
     Same,
     /// The oracle disagrees; another version of git agrees, or the oracle without its untracked cache.
     SameAsOther,
+    /// git with a monitor says what git alone says with what it kept, and one that looks at everything does not.
+    SameAsAlone,
     /// git itself crashed, in every version that was asked, and the candidate did not; or git has no answer to a
     /// prompt. Nothing says what is right.
     Unjudged,

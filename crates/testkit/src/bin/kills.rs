@@ -37,11 +37,12 @@ fn main() -> ExitCode {
                 println!("{text}");
             }
             println!(
-                "{} kills, {} of them while git ran; {} comparisons, {} wrong; {} questions answered",
+                "{} kills, {} of them while git ran; {} comparisons, {} wrong, {} as git alone is; {} questions answered",
                 report.kills,
                 report.during,
                 report.comparisons,
                 report.wrong.len(),
+                report.gits_own,
                 report.answered
             );
             match report.is_good() {

@@ -1,0 +1,173 @@
+//! What git says without a monitor of a working tree of which it keeps something: faults that it has then are not the monitor's.
+//!
+//! Of its untracked cache git alone believes a listing as long as its folder has the time that it had. So it goes on showing a
+//! folder in which all went away further below, and misses what happens twice within one tick of the clock. It falls back to that
+//! where a monitor says that everything may have changed. And its lock of the index is an untracked file where the repository lies
+//! in its own working tree.
+
+use std::fs::{self, File, FileTimes};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use bstr::ByteSlice;
+
+use crate::sandbox::Sandbox;
+
+/// Where git keeps what it knows: the index, in the places in which random operations and questions put it.
+const INDEXES: [&str; 3] = ["work/.git/index", "separate.git/index", "other-index"];
+/// Folders in which each linked working tree has another.
+const LINKED: [&str; 2] = ["work/.git/worktrees", "separate.git/worktrees"];
+
+/// What git writes into its trace where it was told paths, and not that everything may have changed.
+const TOLD_PATHS: &str = "\"key\":\"apply_count\"";
+
+/// How a git without a monitor looks at untracked files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Untracked {
+    /// All anew.
+    Looked,
+    /// By the untracked cache, where it is as it was.
+    Cached,
+}
+
+/// How everything was before git asked its monitor.
+pub(crate) struct Before {
+    trace: PathBuf,
+    indexes: Indexes,
+}
+
+/// What is in a file, and since when.
+type Contents = (Vec<u8>, SystemTime);
+
+/// Files, with their contents; `None` where there is none.
+struct Indexes(Vec<(PathBuf, Option<Contents>)>);
+
+/// Where git, in `sandbox`, writes its trace (`GIT_TRACE2_EVENT`): outside of it, where nothing of that shows.
+pub(crate) fn trace(sandbox: &Sandbox) -> PathBuf {
+    let mut path = sandbox.root().as_os_str().to_owned();
+    path.push(".trace");
+    path.into()
+}
+
+impl Before {
+    /// As it is in `sandbox`.
+    pub(crate) fn note(sandbox: &Sandbox) -> Self {
+        let trace = trace(sandbox);
+        let _ = fs::remove_file(&trace);
+        Self {
+            trace,
+            indexes: Indexes::read(sandbox),
+        }
+    }
+
+    /// Whether what git said is no fault of its monitor. `says_so` asks a git without one, which may write, and tells whether that
+    /// says the same; it is asked with the index as it was before. With the untracked cache only where the monitor told no paths.
+    ///
+    /// # Errors
+    /// Those of `says_so`.
+    pub(crate) fn is_gits_own<E>(
+        &self,
+        sandbox: &Sandbox,
+        mut says_so: impl FnMut(Untracked) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let after = Indexes::read(sandbox);
+        let mut ask = |how| {
+            self.indexes.put_back();
+            says_so(how)
+        };
+        let is_gits_own =
+            ask(Untracked::Looked)? || !self.were_paths_told() && ask(Untracked::Cached)?;
+        after.put_back();
+        Ok(is_gits_own)
+    }
+
+    fn were_paths_told(&self) -> bool {
+        let trace = fs::read(&self.trace).unwrap_or_default();
+        trace.contains_str(TOLD_PATHS)
+    }
+}
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.trace);
+    }
+}
+
+impl Indexes {
+    fn read(sandbox: &Sandbox) -> Self {
+        let linked = LINKED.iter().flat_map(|folder| {
+            let folders = fs::read_dir(sandbox.place(folder));
+            let folders = folders.into_iter().flatten().flatten();
+            folders.map(|folder| folder.path().join("index"))
+        });
+        let paths = INDEXES.iter().map(|path| sandbox.place(path));
+        let indexes = paths.chain(linked).map(|path| {
+            let read = read(&path);
+            (path, read)
+        });
+        Self(indexes.collect())
+    }
+
+    /// Has all be as they were, with their times, by which git judges what it recorded last. What cannot be put back makes git
+    /// say something else.
+    fn put_back(&self) {
+        for (path, contents) in &self.0 {
+            let _ = match contents {
+                Some((bytes, time)) => fs::write(path, bytes).and_then(|()| {
+                    let file = File::options().write(true).open(path)?;
+                    file.set_times(FileTimes::new().set_modified(*time))
+                }),
+                None => fs::remove_file(path),
+            };
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<Contents> {
+    let time = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    Some((fs::read(path).ok()?, time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_alone_is_asked_as_it_was_and_with_its_cache_only_where_no_paths_were_told() {
+        let sandbox = Sandbox::new();
+        let index = sandbox.place("work/.git/index");
+        fs::create_dir_all(index.parent().unwrap()).unwrap();
+        fs::write(&index, "before").unwrap();
+        let time = fs::metadata(&index).unwrap().modified().unwrap();
+        for (told, asked_for) in [
+            ("{\"key\":\"apply_count\"}", &[Untracked::Looked][..]),
+            (
+                "{\"key\":\"query/trivial-response\"}",
+                &[Untracked::Looked, Untracked::Cached],
+            ),
+        ] {
+            let before = Before::note(&sandbox);
+            fs::write(trace(&sandbox), told).unwrap();
+            fs::write(&index, "after").unwrap();
+            let mut asked = Vec::new();
+            let is_gits_own = before.is_gits_own(&sandbox, |how| {
+                assert_eq!(fs::read(&index).unwrap(), b"before");
+                assert_eq!(fs::metadata(&index).unwrap().modified().unwrap(), time);
+                fs::write(&index, "asked").unwrap();
+                asked.push(how);
+                Ok::<_, ()>(how == Untracked::Cached)
+            });
+            assert_eq!(asked, asked_for);
+            assert_eq!(is_gits_own, Ok(asked_for.len() == 2));
+            assert_eq!(fs::read(&index).unwrap(), b"after");
+            fs::write(&index, "before").unwrap();
+            File::options()
+                .write(true)
+                .open(&index)
+                .and_then(|file| file.set_times(FileTimes::new().set_modified(time)))
+                .unwrap();
+            drop(before);
+            assert!(!trace(&sandbox).exists());
+        }
+    }
+}
