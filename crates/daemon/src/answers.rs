@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
-use vigil_engine::session::{Heard, Session, SessionError, Still};
+use vigil_engine::session::{Everything, Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
@@ -142,20 +142,22 @@ impl Answers {
 
     /// What git is told, in `form`; a response that is no [`Response::Changed`] says why nothing is known.
     pub(crate) fn monitor(&self, question: &MonitorQuestion, form: Form) -> Answer {
-        let answer = answered_with(self.try_monitor(question, form));
+        let answer = answered_with(self.try_monitor(question, form, true));
         answer.expect_again(|| Asked::Monitor(question.clone()));
         answer
     }
 
-    /// As [`Self::monitor`], but where everything has to be looked at first, git waits no longer than `time`: without an answer it
-    /// looks at everything itself, and what is found out here meanwhile is there for its next question.
+    /// As [`Self::monitor`], but where everything has to be looked at first, git waits no longer than `time`: then it is told that
+    /// everything may have changed, and what is found out here meanwhile is there for its next question. With `always` that is so
+    /// wherever the answer takes that long.
     pub(crate) fn monitor_within(
         self: &Arc<Self>,
         time: Duration,
+        always: bool,
         question: MonitorQuestion,
         form: Form,
     ) -> Answer {
-        if self.has_told(&question) {
+        if !always && self.has_looked(&question) {
             return self.monitor(&question, form);
         }
         let (sender, receiver) = sync_channel(1);
@@ -176,17 +178,25 @@ impl Answers {
             return self.monitor(&question, form);
         }
         let answer = receiver.recv_timeout(time);
-        answer.unwrap_or_else(|_| answered_with(Err(theirs("all is being looked at"))))
+        answer.unwrap_or_else(|_| {
+            // However long others take.
+            let told = self.known(&question).and_then(|slot| slot.everything());
+            let told = told.ok_or_else(|| theirs("all is being looked at"));
+            answered_with(told.map(|told| (Response::Changed(payload(&told, form)), None)))
+        })
     }
 
     /// Whether what is asked is answered without a look at everything, or others are being answered just now.
-    fn has_told(&self, question: &MonitorQuestion) -> bool {
+    fn has_looked(&self, question: &MonitorQuestion) -> bool {
+        let slot = self.known(question);
+        slot.is_some_and(|slot| slot.peek(Session::has_looked).unwrap_or(false))
+    }
+
+    /// The place for what is asked, if there is one.
+    fn known(&self, question: &MonitorQuestion) -> Option<Arc<Slot>> {
         let located = self.locate(&question.directory, &question.variables, false);
-        let Ok((_, Some(key))) = located else {
-            return true;
-        };
-        let slot = self.sessions.known(&key);
-        slot.is_some_and(|slot| slot.peek(Session::has_told).unwrap_or(true))
+        let (_, key) = located.ok()?;
+        self.sessions.known(&key?)
     }
 
     /// Has everything be told to git in the working tree at `top`, whatever it was told before.
@@ -202,7 +212,7 @@ impl Answers {
         match question {
             Asked::Status(question) => drop(self.try_status(question)),
             Asked::Prompt(question) => drop(self.try_prompt(question)),
-            Asked::Monitor(question) => drop(self.try_monitor(question, Form::Hook)),
+            Asked::Monitor(question) => drop(self.try_monitor(question, Form::Hook, false)),
         }
     }
 
@@ -275,10 +285,12 @@ impl Answers {
         Ok((Response::Record(record), Some(slot)))
     }
 
+    /// `is_waited_for` if git is to be told what is known at once, where a look would tell it no more.
     fn try_monitor(
         &self,
         question: &MonitorQuestion,
         form: Form,
+        is_waited_for: bool,
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
@@ -287,10 +299,20 @@ impl Answers {
             return Err(theirs("there is no repository"));
         };
         let since = Token::parse(&question.token).map(|token| token.0);
+        let slot = self.sessions.slot(key.clone());
         let tell = |session: &mut Session, _| {
             let index = question.index.as_ref();
             if index.is_some_and(|index| !is_own_index(session, directory, index)) {
                 return Err(theirs("another index is asked about"));
+            }
+            let everything = session.everything().map_err(said)?;
+            let continues = |everything: &Everything| everything.continues(since);
+            let is_new = everything.as_ref().is_some_and(|it| !continues(it));
+            let told = everything.as_ref().and_then(Everything::told);
+            *slot.everything.lock() = everything;
+            if let Some(told) = told.filter(|_| is_waited_for && is_new && session.is_large()) {
+                // A look, of which git would be told no more, would only compete with its own.
+                return Ok(told);
             }
             let told = session.told_since(since).map_err(said)?;
             told.ok_or_else(|| theirs("the working tree cannot be watched"))

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
 use vigil_engine::session::audit::{Audit, Extent};
-use vigil_engine::session::{Session, Still, WatchReport};
+use vigil_engine::session::{Everything, Session, Still, Told, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map};
@@ -56,6 +56,8 @@ pub(crate) struct Slot {
     /// What is done before it is asked.
     pub(crate) ahead: Mutex<Ahead>,
     audited: Mutex<Audited>,
+    /// What git can be told while others are being answered.
+    pub(crate) everything: Mutex<Option<Everything>>,
 }
 
 /// What came of doubting what is known of one working copy.
@@ -259,6 +261,11 @@ impl Slot {
         self.ahead.lock().answered(session.heard());
         kept.session = Some(session);
         answer
+    }
+
+    /// That everything may have changed, as git is told it, while nobody can say more.
+    pub(crate) fn everything(&self) -> Option<Told> {
+        self.everything.lock().as_ref()?.told()
     }
 
     /// The top of its working tree, once that is known.

@@ -63,7 +63,7 @@ use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
 use self::repository_watch::RepositoryWatch;
 pub use self::repository_watch::Still;
-pub use self::told::{Told, ToldUntil};
+pub use self::told::{Everything, Told, ToldUntil};
 use self::watched::WatchedFindings;
 use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
@@ -91,7 +91,7 @@ use vigil_watch::Watcher;
 
 /// One working copy and what is known of it.
 pub struct Session {
-    repository: Repository,
+    repository: Arc<Repository>,
     settings: Settings,
     objects: Objects,
     refs: Refs,
@@ -164,7 +164,7 @@ impl Session {
         let mark = trust::mark();
         let state = State::of(&repository, mark);
         Ok(Self {
-            repository,
+            repository: Arc::new(repository),
             settings,
             objects,
             refs,

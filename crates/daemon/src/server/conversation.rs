@@ -35,6 +35,10 @@ const GIVE_WAY_PART: u32 = 12;
 /// How long git waits where everything has to be looked at first: it looks at everything itself without an answer.
 const FIRST_TIME: Duration = Duration::from_millis(150);
 
+/// How long the hook waits, whatever has to be looked at: with what it costs to start and to be heard git is never held up for longer
+/// than 0.3 s.
+const HOOK_TIME: Duration = Duration::from_millis(200);
+
 /// Who has all connections, and an answer for them.
 pub(super) struct Host {
     answers: Arc<Answers>,
@@ -203,7 +207,7 @@ impl Host {
             let question = peer::question(connection.socket(), door.question(token.into()));
             let answer = question.map(|question| {
                 let answers = &self.answers;
-                answers.monitor_within(FIRST_TIME, question, Form::Builtin)
+                answers.monitor_within(FIRST_TIME, false, question, Form::Builtin)
             });
             let (told, slot) = match answer {
                 Some(Answer {
@@ -273,7 +277,10 @@ impl Host {
                 let _answering = self.at_work.begin(connection.shared_socket());
                 self.answers.prompt(question)
             }
-            Request::Monitor(question) => self.answers.monitor(question, Form::Hook),
+            Request::Monitor(question) => {
+                let (answers, question) = (&self.answers, question.clone());
+                answers.monitor_within(HOOK_TIME, true, question, Form::Hook)
+            }
             Request::Door(question) => {
                 let response = self.answers.door(question);
                 return connection.send(response.to_frame());

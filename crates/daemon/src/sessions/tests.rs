@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -110,7 +111,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
         token: "none".into(),
     };
     let ask = |time| {
-        let answer = answers.monitor_within(time, question.clone(), Form::Builtin);
+        let answer = answers.monitor_within(time, false, question.clone(), Form::Builtin);
         matches!(answer.response, Response::Changed(_))
     };
     // Who has no time may have an answer nevertheless; who has enough has one, from what is found out for the first.
@@ -119,4 +120,72 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
         std::thread::yield_now();
     }
     assert!(ask(Duration::ZERO), "it was found out, and is not known");
+}
+
+/// An index that is so large that git is not held up for a look, with one file in the working tree.
+fn large(top: &Path) {
+    git(top, &["init", "-q"]);
+    std::fs::write(top.join("file"), "").unwrap();
+    git(top, &["add", "."]);
+    // All of them are deleted; only the length of the index matters.
+    let folder = vec!["x".repeat(200); 4].join("/");
+    let blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+    let entries = (0..6000).map(|number| format!("100644 {blob}\t{folder}/{number}\n"));
+    let mut child = Command::new("git")
+        .args(["update-index", "--index-info"])
+        .current_dir(top)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let all: String = entries.collect();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(all.as_bytes())
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    large(&top);
+    let answers = Arc::new(Answers::new(Box::new(Nobody)).unwrap());
+    if answers.watcher().is_none() {
+        return;
+    }
+    let ask = |token: &[u8]| {
+        let question = MonitorQuestion {
+            directory: top.clone(),
+            variables: Vec::new(),
+            index: None,
+            token: token.into(),
+        };
+        match answers.monitor(&question, Form::Builtin).response {
+            Response::Changed(told) => {
+                let mut parts = told.split(|byte| *byte == 0);
+                let token = parts.next().unwrap().to_vec();
+                let paths: Vec<BString> = parts.map(BString::from).collect();
+                (token, paths)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let everything = |paths: &[BString]| paths.first().is_some_and(|path| path == "/");
+    let (token, paths) = ask(b"none");
+    assert!(everything(&paths));
+    let watches = answers.watches();
+    // Between the answer and the first look.
+    std::fs::write(top.join("file"), "other").unwrap();
+    let (token, paths) = ask(&token);
+    assert!(answers.watches() > watches, "it was looked at before");
+    assert!(everything(&paths) || paths.iter().any(|path| path == "file"));
+    let (token, _) = ask(&token);
+    std::fs::write(top.join("file"), "once more").unwrap();
+    let (token, paths) = ask(&token);
+    assert_eq!(paths, ["file", ""]);
+    assert_eq!(ask(&token).1, [""]);
 }

@@ -522,19 +522,12 @@ impl Session {
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
             return Ok(Some(scan(part.focus.as_ref(), None)?));
         };
-        let stat = stat_path(&top).map_err(|source| ScanError::WorkTree {
-            path: top.clone(),
-            source,
-        })?;
         let grounds = Grounds {
             question: vigil_scan::question::number(request.untracked, request.ignored),
             index: state.serial,
             attribute_tree: attribute_tree.unwrap_or_default(),
             rules: system.ignore_rules.digest(),
-            top: Top {
-                path: top.clone(),
-                id: (stat.dev, stat.ino),
-            },
+            top: top_of(&top)?,
         };
         let without_effect = WithoutEffect {
             tracked: &state.tracked,
@@ -552,6 +545,18 @@ impl Session {
         let scan = |focus: Option<&Focus>, watch: &dyn Watch| Ok(scan(focus, Some(watch))?);
         watched.findings(grounds, without_effect, attributes, &state.tracked, scan)
     }
+}
+
+/// Which directory is at `path` now, the top of a working tree.
+pub(super) fn top_of(path: &Path) -> Result<Top, SessionError> {
+    let stat = stat_path(path).map_err(|source| ScanError::WorkTree {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(Top {
+        path: path.to_owned(),
+        id: (stat.dev, stat.ino),
+    })
 }
 
 /// An answer that ends with where HEAD points, by `error`.

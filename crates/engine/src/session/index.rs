@@ -78,7 +78,7 @@ pub(super) struct WrittenSparse {
 
 /// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
 /// disk, and a thread costs less than that.
-const LARGE_INDEX_LEN: u64 = 4 << 20;
+pub(super) const LARGE_INDEX_LEN: u64 = 4 << 20;
 
 /// A number that no index had before.
 fn next_serial() -> u64 {

@@ -1,5 +1,7 @@
 //! What a process does with a session that answers `status` again and again, for callers who stand in different places.
 
+use std::sync::Arc;
+
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::attribute_files::SourceTree;
 use vigil_scan::Unheard;
@@ -27,7 +29,9 @@ impl Session {
         prefix: BString,
         request: &StatusRequest,
     ) -> Result<Status, SessionError> {
-        self.repository.prefix = prefix;
+        if self.repository.prefix != prefix {
+            Arc::make_mut(&mut self.repository).prefix = prefix;
+        }
         self.refresh_history()?;
         let status = self.status(request);
         self.rest();

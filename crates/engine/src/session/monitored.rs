@@ -4,10 +4,9 @@
 //! cache each folder that it went into. So all of these are watched before git hears where the journal ends, and a folder that is
 //! watched from now on is told of as one that changed.
 
-use std::collections::BTreeSet;
-
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 use sha2::{Digest, Sha256};
+use vigil_linux::stat::stat_path;
 use vigil_model::ObjectId;
 use vigil_model::path::directory_len;
 use vigil_model::request::UntrackedMode;
@@ -15,21 +14,54 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
-use super::assemble::Part;
-use super::told::{Paths, Told, ToldUntil};
+use super::assemble::{Part, top_of};
+use super::index::LARGE_INDEX_LEN;
+use super::told::{Everything, Paths, Told, ToldUntil, of_tree};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
-/// The sections of the configuration by which git judges files, and what in them is about other things.
+/// The sections of the configuration by which git judges files, and what in them is about other things. What converts contents
+/// counts: a file that is as young as the index has its contents compared by it each time, but for a monitor.
 const SECTIONS: [&[u8]; 4] = [b"attr.", b"core.", b"filter.", b"sparse."];
-const OTHER_KEYS: [&[u8]; 6] = [
+const OTHER_KEYS: [&[u8]; 34] = [
+    b"core.abbrev",
+    b"core.alternaterefscommand",
+    b"core.alternaterefsprefixes",
+    b"core.askpass",
+    b"core.commentchar",
+    b"core.commentstring",
+    b"core.commitgraph",
+    b"core.compression",
+    b"core.deltabasecachelimit",
     b"core.editor",
+    b"core.filesreflocktimeout",
     b"core.fsmonitor",
     b"core.fsmonitorhookversion",
+    b"core.fsync",
+    b"core.fsyncmethod",
+    b"core.fsyncobjectfiles",
+    b"core.gitproxy",
+    b"core.hookspath",
+    b"core.logallrefupdates",
+    b"core.loosecompression",
+    b"core.multipackindex",
+    b"core.notesref",
+    b"core.packedgitlimit",
+    b"core.packedgitwindowsize",
+    b"core.packedrefstimeout",
     b"core.pager",
+    b"core.preloadindex",
+    b"core.quotepath",
+    b"core.safecrlf",
+    b"core.sharedrepository",
     b"core.sshcommand",
     b"core.untrackedcache",
+    b"core.warnambiguousrefs",
+    b"core.whitespace",
 ];
+
+/// From so many changes on all entries are told where all listings are told anyway: that is shorter.
+const CHANGES_MAX: usize = 1000;
 
 impl Session {
     /// What git must look at that was told everything until `since`, with every change whose system call returned before this
@@ -44,11 +76,42 @@ impl Session {
         told
     }
 
-    /// Whether git was told before what changed: the next time does not begin with a look at everything.
-    pub fn has_told(&self) -> bool {
+    /// What tells git that everything may have changed, without a look. `None` where nothing can be watched.
+    ///
+    /// # Errors
+    /// The working tree is not there.
+    pub fn everything(&mut self) -> Result<Option<Everything>, SessionError> {
+        let Ok(attribute_tree) = self.attribute_tree() else {
+            return Ok(None);
+        };
+        let top = self.repository.work_tree.as_deref();
+        let top = top.map(top_of).transpose()?;
+        let ground = self.ground(attribute_tree);
+        let (Some(watched), Some(top)) = (&mut self.watched, top) else {
+            return Ok(None);
+        };
+        let tree = watched.tree(&top);
+        tree.begin_to_tell();
+        let rests_on_tree = attribute_tree.is_some();
+        let repository = self.repository.clone();
+        Ok(Some(Everything::new(
+            ground,
+            &tree,
+            repository,
+            rests_on_tree,
+        )))
+    }
+
+    /// Whether all was looked at before: the next time begins with what changed since.
+    pub fn has_looked(&self) -> bool {
         let watched = self.watched.as_ref();
-        let tree = watched.and_then(|watched| watched.watched_tree());
-        tree.is_some_and(|tree| tree.told_since(None).is_some())
+        watched.is_some_and(|watched| watched.known().is_some())
+    }
+
+    /// Whether the index is so large that a look at everything takes longer than git is to wait.
+    pub fn is_large(&self) -> bool {
+        let stat = stat_path(&self.repository.index_path);
+        stat.is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
     }
 
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
@@ -75,7 +138,7 @@ impl Session {
             None => watched.unheard(),
         };
         self.tell_of_new_records(tree, found.as_ref());
-        let ground = ground ^ u128::from(tree.serial()).rotate_right(64);
+        let ground = of_tree(ground, tree);
         let known = since.filter(|since| since.ground == ground);
         let position = known.map(|known| Position::of_number(known.number));
         let Some((changes, end)) = tree.told_since(position) else {
@@ -83,20 +146,32 @@ impl Session {
             tree.begin_to_tell();
             let (_, end) = tree.told_since(None).unwrap_or_default();
             let number = end.number();
-            return Ok(Some(told(ground, number, None)));
+            return Ok(Some(Told::new(ground, number, None)));
         };
-        let is_everything = known.is_none() || changes.everything;
-        let mut paths = Paths::new(tree, is_everything);
-        paths.add_changes(&changes);
+        let lacks_listings = known.is_some_and(|known| !known.has_right_listings);
+        let are_many = changes.everything || changes.len() > CHANGES_MAX;
+        let mut paths = match &self.index {
+            // All is looked at once more, and the listings with it, so that the time after this nothing is.
+            Some(index) if lacks_listings && are_many => {
+                let mut paths = Paths::new(tree, false);
+                paths.add_all_entries(&index.tracked);
+                paths
+            }
+            _ => {
+                let mut paths = Paths::new(tree, known.is_none() || changes.everything);
+                paths.add_changes(&changes);
+                paths
+            }
+        };
         if let (Some(unheard), Some(index)) = (unheard, &self.index) {
             paths.add_unheard(unheard, |number| {
                 index.tracked.entry(number).map(|entry| entry.path)
             });
         }
-        if known.is_some_and(|known| !known.has_right_listings) {
+        if lacks_listings {
             paths.add_all_listings();
         }
-        Ok(Some(told(ground, end.number(), paths.finish())))
+        Ok(Some(Told::new(ground, end.number(), paths.finish())))
     }
 
     /// Tells of files that differ from records that are new. git takes some of these to be as recorded without a look, as where it
@@ -152,13 +227,4 @@ impl Session {
         }
         u128::from_le_bytes(ground)
     }
-}
-
-fn told(ground: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Told {
-    let until = ToldUntil {
-        ground,
-        number,
-        has_right_listings: paths.is_some(),
-    };
-    Told { until, paths }
 }

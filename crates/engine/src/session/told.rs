@@ -1,9 +1,12 @@
 //! The paths that git is told of: in its terms, in which a folder and its listing are two things.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_git::repository::Repository;
 use vigil_model::path::{file_name, join};
+use vigil_model::tracked::Tracked;
 use vigil_scan::Unheard;
 use vigil_watch::{Changes, WatchedTree};
 
@@ -39,6 +42,65 @@ pub struct Told {
     pub paths: Option<BTreeSet<BString>>,
 }
 
+impl Told {
+    /// Up to the `number` of a change.
+    pub(super) fn new(ground: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Self {
+        let until = ToldUntil {
+            ground,
+            number,
+            has_right_listings: paths.is_some(),
+        };
+        Self { until, paths }
+    }
+}
+
+/// What git can be told at any time, without the session: that everything may have changed. What is watched only later counts as
+/// changed since.
+#[derive(Clone)]
+pub struct Everything {
+    ground: u128,
+    /// It is watched as long as the session wants that.
+    tree: Weak<WatchedTree>,
+    repository: Arc<Repository>,
+    /// Attributes come from a tree, which may be another one by now.
+    rests_on_tree: bool,
+}
+
+impl Everything {
+    pub(super) fn new(
+        ground: u128,
+        tree: &Arc<WatchedTree>,
+        repository: Arc<Repository>,
+        rests_on_tree: bool,
+    ) -> Self {
+        Self {
+            ground: of_tree(ground, tree),
+            tree: Arc::downgrade(tree),
+            repository,
+            rests_on_tree,
+        }
+    }
+
+    /// What git is told now; `None` where the repository is set up otherwise by now.
+    pub fn told(&self) -> Option<Told> {
+        if self.rests_on_tree || !self.repository.is_fresh() {
+            return None;
+        }
+        let (_, end) = self.tree.upgrade()?.told_since(None)?;
+        Some(Told::new(self.ground, end.number(), None))
+    }
+
+    /// Whether who was told until `since` can be told what changed.
+    pub fn continues(&self, since: Option<ToldUntil>) -> bool {
+        since.is_some_and(|since| since.ground == self.ground)
+    }
+}
+
+/// `ground` in `tree`: none of two trees is that of the other.
+pub(super) fn of_tree(ground: u128, tree: &WatchedTree) -> u128 {
+    ground ^ u128::from(tree.serial()).rotate_right(64)
+}
+
 /// What is told.
 pub(super) struct Paths<'t> {
     tree: &'t WatchedTree,
@@ -63,6 +125,20 @@ impl<'t> Paths<'t> {
         }
         for path in &changes.paths {
             self.add_entry(path.as_bstr());
+        }
+    }
+
+    /// Takes in that any entry of the index may have changed, but no listing.
+    pub(super) fn add_all_entries(&mut self, tracked: &Tracked) {
+        let Some(top) = tracked.find_directory(BStr::new("")) else {
+            return;
+        };
+        let top = tracked.directory(top);
+        for (_, file) in top.files_from(0) {
+            self.add(file.name().to_owned());
+        }
+        for subdir in top.subdirs() {
+            self.add(join(subdir.name(), BStr::new("")));
         }
     }
 

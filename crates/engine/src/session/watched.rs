@@ -105,7 +105,7 @@ impl WatchedFindings {
     }
 
     /// The tree below `top`.
-    fn tree(&mut self, top: &Top) -> Arc<WatchedTree> {
+    pub(super) fn tree(&mut self, top: &Top) -> Arc<WatchedTree> {
         match &self.tree {
             Some((known, tree)) if known == top => tree.clone(),
             _ => {

@@ -1,0 +1,95 @@
+//! What git is told by a file system monitor.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "all of this file is tests"
+)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bstr::BString;
+use vigil_engine::session::{Session, Told};
+use vigil_git::convert::FilterStderr;
+use vigil_git::environment::Environment;
+use vigil_git::repository::discover;
+use vigil_testkit::sandbox::Sandbox;
+use vigil_watch::Watcher;
+
+fn session(sandbox: &Sandbox, watcher: &Arc<Watcher>) -> Session {
+    let top = sandbox.top();
+    let environment = Environment::new(sandbox.environment(), &top);
+    let repository = discover(&environment, &top).unwrap();
+    let mut session = Session::open(repository, true, FilterStderr::Discard).unwrap();
+    session.leave_state();
+    session.watch_by(watcher.clone());
+    session
+}
+
+fn paths(told: Told) -> BTreeSet<BString> {
+    assert!(told.until.has_right_listings);
+    told.paths.unwrap()
+}
+
+fn has(paths: &BTreeSet<BString>, path: &str) -> bool {
+    paths.contains(&BString::from(path))
+}
+
+#[test]
+fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
+    let Ok(watcher) = Watcher::new().map(Arc::new) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    for path in ["file", "top/1/file", "top/2/file"] {
+        sandbox.write(path, "");
+    }
+    sandbox.git(["add", "-A"]);
+    let mut session = session(&sandbox, &watcher);
+    let everything = session.everything().unwrap().unwrap();
+    let first = everything.told().unwrap();
+    assert_eq!(first.paths, None);
+    sandbox.write("file", "other");
+    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    assert!(everything.continues(Some(told.until)));
+    let until = told.until;
+    let all = [
+        ".vigil",
+        "file",
+        "top/",
+        "top/.vigil",
+        "top/1/.vigil",
+        "top/2/.vigil",
+    ];
+    assert_eq!(paths(told), all.map(BString::from).into());
+    let told = session.told_since(Some(until)).unwrap().unwrap();
+    assert_eq!(paths(told), BTreeSet::new());
+
+    // Told while others were answered, who know the tree.
+    let later = everything.told().unwrap();
+    sandbox.write("top/2/new", "");
+    let told = session.told_since(Some(later.until)).unwrap().unwrap();
+    let told = paths(told);
+    assert!(has(&told, "top/2/new") && has(&told, "top/1/.vigil"));
+    assert!(!has(&told, "top/"), "{told:?}");
+    let later = everything.told().unwrap();
+    for number in 0..1100 {
+        sandbox.write(format!("top/2/{number}"), "");
+    }
+    let told = session.told_since(Some(later.until)).unwrap().unwrap();
+    assert_eq!(paths(told), all.map(BString::from).into());
+}
+
+#[test]
+fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
+    let Ok(watcher) = Watcher::new().map(Arc::new) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let mut session = session(&sandbox, &watcher);
+    let everything = session.everything().unwrap().unwrap();
+    assert!(everything.told().is_some());
+    sandbox.git(["config", "core.fileMode", "false"]);
+    assert!(everything.told().is_none());
+}
