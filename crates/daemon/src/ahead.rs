@@ -92,6 +92,15 @@ impl Ahead {
         self.changes = None;
     }
 
+    /// Nothing is known any more of what was asked.
+    pub(crate) fn rest(&mut self) {
+        *self = Self {
+            answers: self.answers,
+            done: self.done,
+            ..Self::default()
+        };
+    }
+
     /// When work is to begin, if there is any.
     pub(crate) fn due_at(&mut self, now: Instant) -> Option<Instant> {
         let is_active = |at: Instant| now.saturating_duration_since(at) < ASKED_MAX;

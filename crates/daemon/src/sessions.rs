@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,8 +19,9 @@ use vigil_engine::session::audit::{Audit, Extent};
 use vigil_engine::session::{Everything, Session, Still, Told, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, map};
+use vigil_linux::{Errno, map, memory};
 use vigil_store::NoSteps;
+use vigil_watch::WatchedTree;
 
 use crate::ahead::Ahead;
 use crate::declined::Declined;
@@ -29,6 +31,10 @@ use crate::statistics::{Statistics, micros};
 
 /// The most that are kept.
 const KEPT_MAX: usize = 64;
+
+/// Of so many working trees of one repository, those that were asked about last, all is kept; of the others only what is watched,
+/// with what changed there. Who works in one of them now works in few.
+const AWAKE_MAX: usize = 4;
 
 /// How long one question waits for the one before it: whoever asks can answer by himself.
 const TURN_MAX: Duration = Duration::from_secs(1);
@@ -58,6 +64,10 @@ pub(crate) struct Slot {
     audited: Mutex<Audited>,
     /// What git can be told while others are being answered.
     pub(crate) everything: Mutex<Option<Everything>>,
+    /// The folder that its repository has in common with others, once there was an answer.
+    common_dir: OnceLock<PathBuf>,
+    /// What stays watched while no session is kept.
+    at_rest: Mutex<Option<Arc<WatchedTree>>>,
 }
 
 /// What came of doubting what is known of one working copy.
@@ -96,6 +106,7 @@ impl Sessions {
     pub(crate) fn slot(&self, key: Key) -> Arc<Slot> {
         let mut all = self.0.lock();
         let known = all.iter().rposition(|known| known.key == key);
+        let is_last = known.is_some_and(|at| at.saturating_add(1) == all.len());
         let mut known = match known {
             Some(at) => all.remove(at),
             None => Known {
@@ -109,9 +120,16 @@ impl Sessions {
         all.push(known);
         let too_many = all.len().saturating_sub(KEPT_MAX);
         let old: Vec<Known> = all.drain(..too_many).collect();
+        let others = match is_last {
+            true => Vec::new(),
+            false => not_asked_of_late(&all),
+        };
         drop(all);
         // To free what is remembered of many files takes time.
         drop(old);
+        if others.iter().filter(|slot| slot.rest()).count() > 0 {
+            memory::give_back();
+        }
         slot
     }
 
@@ -195,6 +213,27 @@ impl Sessions {
     }
 }
 
+/// Those of working trees after whose last question others of the same repository were asked about: [`AWAKE_MAX`], or more.
+fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
+    let mut awake: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
+    let mut late = Vec::new();
+    for known in all.iter().rev() {
+        let Some(common_dir) = known.slot.common_dir.get() else {
+            continue;
+        };
+        let git_dir = known.key.location.git_dir();
+        let awake = awake.entry(common_dir).or_default();
+        if awake.contains(&git_dir) {
+            continue;
+        }
+        match awake.len() < AWAKE_MAX {
+            true => awake.push(git_dir),
+            false => late.push(known.slot.clone()),
+        }
+    }
+    late
+}
+
 /// No session is opened where what is known is asked for.
 fn gone() -> Result<Session, Declined> {
     Err(Declined::Question("nothing is kept of it".into()))
@@ -258,9 +297,28 @@ impl Slot {
         if let Some(top) = &session.repository().work_tree {
             self.top.get_or_init(|| top.clone());
         }
+        self.common_dir
+            .get_or_init(|| session.repository().common_dir.clone());
+        *self.at_rest.lock() = None;
         self.ahead.lock().answered(session.heard());
         kept.session = Some(session);
         answer
+    }
+
+    /// Keeps no more than what is watched: tokens that git has stay right, and the next answer begins with a look at everything. Not
+    /// while it is being asked about. Whether there was more.
+    fn rest(&self) -> bool {
+        let Some(mut kept) = self.kept.try_lock() else {
+            return false;
+        };
+        if let Some(session) = kept.session.take() {
+            *self.at_rest.lock() = session.watched_tree();
+            *self.everything.lock() = None;
+            self.ahead.lock().rest();
+            drop(session);
+            return true;
+        }
+        false
     }
 
     /// That everything may have changed, as git is told it, while nobody can say more.

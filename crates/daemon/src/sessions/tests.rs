@@ -122,6 +122,24 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
     assert!(ask(Duration::ZERO), "it was found out, and is not known");
 }
 
+/// What git in `top` is told that was told `token` last: a token, and paths, the last of which is empty.
+fn monitor(answers: &Answers, top: &Path, token: &[u8]) -> (Vec<u8>, Vec<BString>) {
+    let question = MonitorQuestion {
+        directory: top.to_owned(),
+        variables: Vec::new(),
+        index: None,
+        token: token.into(),
+    };
+    match answers.monitor(&question, Form::Builtin).response {
+        Response::Changed(told) => {
+            let mut parts = told.split(|byte| *byte == 0);
+            let token = parts.next().unwrap().to_vec();
+            (token, parts.map(BString::from).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 /// An index that is so large that git is not held up for a look, with one file in the working tree.
 fn large(top: &Path) {
     git(top, &["init", "-q"]);
@@ -157,23 +175,7 @@ fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
     if answers.watcher().is_none() {
         return;
     }
-    let ask = |token: &[u8]| {
-        let question = MonitorQuestion {
-            directory: top.clone(),
-            variables: Vec::new(),
-            index: None,
-            token: token.into(),
-        };
-        match answers.monitor(&question, Form::Builtin).response {
-            Response::Changed(told) => {
-                let mut parts = told.split(|byte| *byte == 0);
-                let token = parts.next().unwrap().to_vec();
-                let paths: Vec<BString> = parts.map(BString::from).collect();
-                (token, paths)
-            }
-            other => panic!("{other:?}"),
-        }
-    };
+    let ask = |token: &[u8]| monitor(&answers, &top, token);
     let everything = |paths: &[BString]| paths.first().is_some_and(|path| path == "/");
     let (token, paths) = ask(b"none");
     assert!(everything(&paths));
@@ -188,4 +190,44 @@ fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
     let (token, paths) = ask(&token);
     assert_eq!(paths, ["file", ""]);
     assert_eq!(ask(&token).1, [""]);
+}
+
+#[test]
+fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    std::fs::create_dir_all(path("main/dir")).unwrap();
+    std::fs::write(path("main/dir/file"), "").unwrap();
+    git(&path("main"), &["init", "-q"]);
+    git(&path("main"), &["add", "."]);
+    git(&path("main"), &["commit", "-qm", "first"]);
+    let names: Vec<String> = (0..6).map(|number| format!("tree{number}")).collect();
+    for name in &names {
+        let arguments = ["worktree", "add", "-q", "--detach", &format!("../{name}")];
+        git(&path("main"), &arguments);
+    }
+    let answers = Answers::new(Box::new(Nobody)).unwrap();
+    if answers.watcher().is_none() {
+        return;
+    }
+    // After the second answer nothing is told of everything.
+    let tokens = names.iter().map(|name| {
+        let (token, _) = monitor(&answers, &path(name), b"none");
+        monitor(&answers, &path(name), &token).0
+    });
+    let tokens: Vec<Vec<u8>> = tokens.collect();
+    let kept = || {
+        let slots = answers.sessions().all();
+        let kept = slots.iter().map(|slot| slot.peek(|_| true).unwrap());
+        kept.collect::<Vec<bool>>()
+    };
+    assert_eq!(kept(), [false, true, true, true, true, true]);
+    std::fs::write(path("tree0/dir/file"), "changed").unwrap();
+    std::fs::write(path("tree5/dir/new"), "").unwrap();
+    let (first, paths) = monitor(&answers, &path("tree0"), &tokens[0]);
+    assert_eq!(paths, ["dir/file", ""]);
+    assert_eq!(kept(), [false, false, true, true, true, true]);
+    assert_eq!(monitor(&answers, &path("tree0"), &first).1, [""]);
+    let (_, paths) = monitor(&answers, &path("tree5"), &tokens[5]);
+    assert_eq!(paths, ["dir/new", ""]);
 }

@@ -4,6 +4,8 @@
 //! cache each folder that it went into. So all of these are watched before git hears where the journal ends, and a folder that is
 //! watched from now on is told of as one that changed.
 
+use std::sync::Arc;
+
 use bstr::ByteSlice;
 use sha2::{Digest, Sha256};
 use vigil_linux::stat::stat_path;
@@ -100,6 +102,12 @@ impl Session {
             repository,
             rests_on_tree,
         )))
+    }
+
+    /// The working tree, as it is watched: who holds it has it stay so.
+    pub fn watched_tree(&self) -> Option<Arc<WatchedTree>> {
+        let watched = self.watched.as_ref();
+        watched.and_then(|watched| watched.watched_tree()).cloned()
     }
 
     /// Whether all was looked at before: the next time begins with what changed since.
