@@ -18,7 +18,7 @@ use vigil_model::index::{
     ParseError, ParsedIndex, Promise, Take,
 };
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{Builder, InMemory, Tracked};
+use vigil_model::tracked::{Builder, InMemory, Moved, Tracked};
 
 use vigil_stamp::{self, Stamp};
 
@@ -137,6 +137,32 @@ pub fn load_tree(
         cache_tree: parsed.index.take_cache_tree(),
         file,
     }))
+}
+
+/// Reads the tracked files of the index at `path` as those of `earlier` and what is not the same, without ever having all entries
+/// in memory; `None` if it is not there, or is split or sparse. Places and errors are those of [`load`].
+pub fn load_following(
+    path: &Path,
+    git_dir: &Path,
+    shown_from: &Path,
+    earlier: &Tracked,
+) -> Result<Option<(LoadedTree, Moved)>, Error> {
+    let reader = Reader::new(path, git_dir, shown_from, earlier.hash_kind());
+    let Some(own) = reader.open_own()? else {
+        return Ok(None);
+    };
+    let (mut parsed, following, stat) = reader.read(path, &own, |_| earlier.following())?;
+    if parsed.link.is_some() || parsed.index.is_sparse() {
+        return Ok(None);
+    }
+    let file = reader.seen(&parsed, &stat);
+    let (tracked, moved) = following.finish();
+    let tree = LoadedTree {
+        tracked,
+        cache_tree: parsed.index.take_cache_tree(),
+        file,
+    };
+    Ok(Some((tree, moved)))
 }
 
 /// The entries of an index that may turn out to be split: such a one is told at its end, and mostly at its first entry, which

@@ -87,6 +87,24 @@ fn next_serial() -> u64 {
 }
 
 impl IndexState {
+    /// The tracked files of `file`, of which nothing else is known.
+    fn of(file: IndexFile, tracked: Tracked) -> Self {
+        Self {
+            file,
+            whole: OnceLock::new(),
+            tracked,
+            cache_tree: None,
+            written_sparse: None,
+            memory: None,
+            staged: None,
+            recorded_staged: None,
+            head_tree: None,
+            moved: None,
+            is_moved: true,
+            serial: next_serial(),
+        }
+    }
+
     /// The whole index, which is read now if it was not before.
     pub(super) fn whole(&self, repository: &Repository) -> Result<&Index, SessionError> {
         if self.whole.get().is_none() {
@@ -239,21 +257,38 @@ impl Session {
             });
         }
         let mut state = IndexState {
-            tracked: Tracked::empty(self.repository.hash),
-            cache_tree: None,
-            file: loaded.file,
-            whole: OnceLock::new(),
             written_sparse,
-            memory: None,
-            staged: None,
-            recorded_staged: None,
-            head_tree: None,
-            serial: next_serial(),
-            moved: None,
-            is_moved: true,
+            ..IndexState::of(loaded.file, Tracked::empty(self.repository.hash))
         };
         self.take_over(&mut state, &loaded.index, recorded);
         state.whole = OnceLock::from(loaded.index);
+        self.check_split(&state)?;
+        self.index = Some(state);
+        Ok(())
+    }
+
+    /// As [`Self::refresh_index`], for who needs the tracked files alone: the whole is read again once something needs it.
+    pub(super) fn refresh_tracked(&mut self) -> Result<(), SessionError> {
+        if self.holds_index(IndexFile::is_current) {
+            return Ok(());
+        }
+        let earlier = self.index.as_ref();
+        let earlier = earlier.filter(|state| state.written_sparse.is_none());
+        let following = match earlier {
+            Some(earlier) => self.read_index(|of| read_following(of, &earlier.tracked))?,
+            None => None,
+        };
+        let Some((loaded, moved)) = following else {
+            return self.refresh_index();
+        };
+        self.check_threads(&loaded.file)?;
+        let mut state = IndexState {
+            cache_tree: Some(loaded.cache_tree),
+            ..IndexState::of(loaded.file, loaded.tracked)
+        };
+        if let Some(earlier) = self.index.take() {
+            self.carry_over(&mut state, earlier, moved);
+        }
         self.check_split(&state)?;
         self.index = Some(state);
         Ok(())
@@ -322,42 +357,54 @@ impl Session {
             next.tracked = Tracked::of(index);
             return;
         }
-        let mut follows = None;
-        let base = match (earlier, recorded, &self.state) {
+        let (tracked, memory, before) = match (earlier, recorded, &self.state) {
             (Some(earlier), ..) => {
-                follows = Some((
-                    earlier.serial,
-                    earlier.tracked.clone(),
-                    earlier.file.written_at(),
-                ));
-                Some((earlier.tracked, earlier.memory, earlier.moved))
+                let (tracked, moved) = earlier.tracked.moved_to(index);
+                next.tracked = tracked;
+                self.carry_over(next, earlier, moved);
+                return;
             }
             (None, Some(recorded), Some(state)) => {
                 let memory = state.memory(&recorded.tracked);
-                Some((recorded.tracked, Some(memory), Some(Moved::default())))
+                (recorded.tracked, memory, Moved::default())
             }
-            _ => None,
+            _ => {
+                next.tracked = Tracked::of(index);
+                next.memory = self.state.is_some().then(|| ScanMemory::new(next.dirs()));
+                return;
+            }
         };
-        let Some((tracked, memory, before)) = base else {
-            next.tracked = Tracked::of(index);
-            next.memory = self.state.is_some().then(|| ScanMemory::new(next.dirs()));
-            return;
-        };
-        let (tracked, mut moved) = tracked.moved_to(index);
+        let (tracked, moved) = tracked.moved_to(index);
         next.tracked = tracked;
-        // Which names there are matters everywhere where their case does not.
-        let is_usable = !self.settings.ignore_case || moved.other_names.is_empty();
-        if let (Some((serial, before, written_at)), Some(watched)) = (follows, &mut self.watched)
-            && is_usable
+        self.remember(next, Some(memory), Some(before), moved);
+    }
+
+    /// Has what was remembered of `earlier` go on, from which `next` differs by `moved`.
+    fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, moved: Moved) {
+        if let Some(watched) = &mut self.watched
+            && is_usable(self.settings.ignore_case, &moved)
             // What an older index leaves in doubt, a younger one did not.
-            && next.file.written_at() >= written_at
+            && next.file.written_at() >= earlier.file.written_at()
         {
-            watched.index_moved((serial, &before), (next.serial, &next.tracked), &moved);
+            let before = (earlier.serial, &earlier.tracked);
+            watched.index_moved(before, (next.serial, &next.tracked), &moved);
         }
-        let memory = memory.filter(|_| is_usable);
+        self.remember(next, earlier.memory, earlier.moved, moved);
+    }
+
+    fn remember(
+        &self,
+        next: &mut IndexState,
+        memory: Option<ScanMemory>,
+        before: Option<Moved>,
+        moved: Moved,
+    ) {
+        if !is_usable(self.settings.ignore_case, &moved) {
+            return;
+        }
         next.memory = memory.map(|memory| memory.carried_over(next.dirs(), &moved));
-        next.moved = before.filter(|_| is_usable).map(|mut before| {
-            before.add(std::mem::take(&mut moved));
+        next.moved = before.map(|mut before| {
+            before.add(moved);
             before
         });
     }
@@ -482,6 +529,24 @@ fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError
         repository.require_work_tree()?,
         repository.hash,
     )?)
+}
+
+fn read_following(
+    repository: &Repository,
+    earlier: &Tracked,
+) -> Result<Option<(LoadedTree, Moved)>, SessionError> {
+    Ok(index_file::load_following(
+        &repository.index_path,
+        &repository.git_dir,
+        repository.require_work_tree()?,
+        earlier,
+    )?)
+}
+
+/// Whether what is known of an index says something of one that differs by `moved`: which names there are matters everywhere where
+/// their case does not.
+fn is_usable(ignore_case: bool, moved: &Moved) -> bool {
+    !ignore_case || moved.other_names.is_empty()
 }
 
 fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError> {

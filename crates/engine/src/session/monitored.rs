@@ -123,7 +123,7 @@ impl Session {
     }
 
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
-        self.refresh_index()?;
+        self.refresh_tracked()?;
         let Ok(attribute_tree) = self.attribute_tree() else {
             // git ends where it asks for attributes, if it does.
             return Ok(None);

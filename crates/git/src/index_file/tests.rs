@@ -62,6 +62,44 @@ fn some_files(repo: &Repo) {
 }
 
 #[test]
+fn an_index_that_follows_another_is_read_as_what_differs() {
+    let repo = Repo::new();
+    let follow = |earlier: &Tracked| {
+        load_following(&repo.index_path(), &repo.git_dir(), &repo.top(), earlier).unwrap()
+    };
+    assert!(follow(&Tracked::empty(Kind::Sha1)).is_none());
+    some_files(&repo);
+    let mut earlier = Tracked::empty(Kind::Sha1);
+    let steps: [&[&str]; 5] = [
+        &["update-index", "--index-version", "4"],
+        &["rm", "-q", "--cached", "deep/er/file", "z"],
+        &["update-index", "--skip-worktree", "a"],
+        &["read-tree", "--empty"],
+        &["add", "."],
+    ];
+    for step in steps {
+        repo.git(step.iter().copied());
+        let (tree, moved) = follow(&earlier).unwrap();
+        let loaded = load_from(&repo).unwrap();
+        let (tracked, expected) = earlier.moved_to(&loaded.index);
+        assert_eq!(moved, expected, "{step:?}");
+        assert!(!moved.is_empty(), "{step:?}");
+        let all = |tracked: &Tracked| {
+            let entries = (0..tracked.sums().entries).map(|number| tracked.entry(number).unwrap());
+            entries.collect::<Vec<_>>()
+        };
+        assert_eq!(all(&tree.tracked), all(&tracked), "{step:?}");
+        assert_eq!(tree.file.own, loaded.file.own);
+        assert_eq!(tree.cache_tree.as_ref(), loaded.index.cache_tree());
+        let (_, moved) = follow(&tree.tracked).unwrap();
+        assert!(moved.is_empty(), "{step:?}");
+        earlier = tree.tracked;
+    }
+    repo.git(["update-index", "--split-index"]);
+    assert!(follow(&earlier).is_none());
+}
+
+#[test]
 fn every_version_is_read_as_git_reads_it() {
     let repo = Repo::new();
     some_files(&repo);

@@ -10,7 +10,7 @@ use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::{Builder, Put};
 use super::memory::Store;
 use super::tree::{Directory, Tracked};
-use crate::index::Index;
+use crate::index::{Entry, Index, Take};
 
 /// After so many differences on top of each other, all blocks are brought into one place.
 const DEPTH_MAX: u32 = 4;
@@ -54,7 +54,19 @@ impl Moved {
 impl Tracked {
     /// The tree of `index`, with the blocks of this one where they are the same, and what is not.
     pub fn moved_to(&self, index: &Index) -> (Self, Moved) {
-        let mut difference = Difference {
+        Builder::build(index, self.difference()).finish()
+    }
+
+    /// Begins with the tree of a new index, entry by entry, as [`Self::moved_to`].
+    pub fn following(&self) -> Following<'_> {
+        Following(Builder::new(
+            self.hash_kind().len_in_bytes(),
+            self.difference(),
+        ))
+    }
+
+    fn difference(&self) -> Difference<'_> {
+        Difference {
             base: self,
             directories: Store::default(),
             files: Store::default(),
@@ -62,9 +74,23 @@ impl Tracked {
             next_directory: self.directories().max(1),
             next_files: self.blocks().files_keys(),
             segments: (DirNumber::MAX, HashMap::new()),
-        };
-        Builder::build(index, &mut difference);
-        difference.finish()
+        }
+    }
+}
+
+/// The tree of a new index whose entries come one after the other, as a difference from that of an older one.
+pub struct Following<'t>(Builder<Difference<'t>>);
+
+impl Following<'_> {
+    /// There are no more entries.
+    pub fn finish(self) -> (Tracked, Moved) {
+        self.0.finish().finish()
+    }
+}
+
+impl Take for Following<'_> {
+    fn take(&mut self, path: &BStr, entry: &Entry) {
+        self.0.push(path, entry);
     }
 }
 
@@ -80,7 +106,7 @@ struct Difference<'b> {
     segments: (DirNumber, HashMap<Vec<u8>, u32>),
 }
 
-impl Put for &mut Difference<'_> {
+impl Put for Difference<'_> {
     fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber {
         let known = (parent < self.base.directories())
             .then(|| self.base.directory_if_any(parent)?.find_subdir(name))
