@@ -186,10 +186,9 @@ impl Answers {
         })
     }
 
-    /// Whether what is asked is answered without a look at everything, or others are being answered just now.
+    /// Whether what is asked is answered without a look at everything.
     fn has_looked(&self, question: &MonitorQuestion) -> bool {
-        let slot = self.known(question);
-        slot.is_some_and(|slot| slot.peek(Session::has_looked).unwrap_or(false))
+        self.known(question).is_some_and(|slot| slot.has_looked())
     }
 
     /// The place for what is asked, if there is one.

@@ -9,7 +9,7 @@ mod tests;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,8 @@ pub(crate) struct Slot {
     audited: Mutex<Audited>,
     /// What git can be told while others are being answered.
     pub(crate) everything: Mutex<Option<Everything>>,
+    /// Whether the session that is kept began with a look at everything: what is asked now is about what changed since.
+    has_looked: AtomicBool,
     /// The folder that its repository has in common with others, once there was an answer.
     common_dir: OnceLock<PathBuf>,
     /// What stays watched while no session is kept.
@@ -272,6 +274,7 @@ impl Slot {
             let (mut session, still) = match known {
                 Some(known) => known,
                 None => {
+                    self.has_looked.store(false, Ordering::Relaxed);
                     let mut session = Box::new(open()?);
                     let still = session.still();
                     (session, still)
@@ -299,6 +302,8 @@ impl Slot {
         }
         self.common_dir
             .get_or_init(|| session.repository().common_dir.clone());
+        self.has_looked
+            .store(session.has_looked(), Ordering::Relaxed);
         *self.at_rest.lock() = None;
         self.ahead.lock().answered(session.heard());
         kept.session = Some(session);
@@ -314,6 +319,7 @@ impl Slot {
         if let Some(session) = kept.session.take() {
             *self.at_rest.lock() = session.watched_tree();
             *self.everything.lock() = None;
+            self.has_looked.store(false, Ordering::Relaxed);
             self.ahead.lock().rest();
             drop(session);
             return true;
@@ -380,11 +386,15 @@ impl Slot {
         self.answer(&mut kept, gone, |session, _| Ok(look(session)))
     }
 
-    /// What `look` finds in the session that is kept, false where none is; `None` while it is being asked about.
-    pub(crate) fn peek(&self, look: impl FnOnce(&Session) -> bool) -> Option<bool> {
-        let kept = self.kept.try_lock()?;
-        let session = kept.session.as_deref();
-        Some(session.is_some_and(look))
+    /// Whether what is asked is answered without a look at everything, even while others are being answered.
+    pub(crate) fn has_looked(&self) -> bool {
+        self.has_looked.load(Ordering::Relaxed)
+    }
+
+    /// Whether a session is kept; `None` while it is being asked about.
+    #[cfg(test)]
+    pub(crate) fn is_kept(&self) -> Option<bool> {
+        Some(self.kept.try_lock()?.session.is_some())
     }
 
     /// What is watched for it, unless it is being asked about.

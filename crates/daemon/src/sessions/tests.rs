@@ -218,7 +218,7 @@ fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
     let tokens: Vec<Vec<u8>> = tokens.collect();
     let kept = || {
         let slots = answers.sessions().all();
-        let kept = slots.iter().map(|slot| slot.peek(|_| true).unwrap());
+        let kept = slots.iter().map(|slot| slot.is_kept().unwrap());
         kept.collect::<Vec<bool>>()
     };
     assert_eq!(kept(), [false, true, true, true, true, true]);
