@@ -15,6 +15,8 @@ pub enum Kind {
     Plain,
     /// What was asked for is wrong.
     Input,
+    /// What was asked for is not of the language it is to be in.
+    Parse,
     /// The state of the repository does not allow it.
     State,
     /// The configuration is wrong.
@@ -80,7 +82,7 @@ impl Abort {
     /// The exit code of the command; `detailed` is `ui.detailed-exit-code`.
     pub fn exit_code(&self, detailed: bool) -> u8 {
         match self.kind {
-            Kind::Input if detailed => 10,
+            Kind::Input | Kind::Parse if detailed => 10,
             Kind::State if detailed => 20,
             Kind::Config if detailed => 30,
             Kind::Storage if detailed => 50,

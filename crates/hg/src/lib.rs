@@ -5,8 +5,10 @@
 //! Mercurial's words, where it has some.
 
 pub mod abort;
+pub mod ancestry;
 pub mod bytes;
 pub mod config;
+pub mod copies;
 pub mod dirstate;
 mod fields;
 pub mod node;

@@ -3,7 +3,7 @@
 mod manifest;
 mod names;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -29,12 +29,19 @@ pub struct Changeset {
     pub manifest: Node,
     /// The branch that it is on.
     pub branch: BString,
+    /// Whether it closes that.
+    pub is_closing: bool,
 }
 
 impl Store {
     /// The store in `folder`, whose files are named by `names`.
     pub fn new(folder: PathBuf, names: Names) -> Self {
         Self { folder, names }
+    }
+
+    /// The folder in which they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Opens the changelog.
@@ -84,12 +91,15 @@ impl Store {
             .unwrap_or_default()
             .splitn(3, |byte| *byte == b' ');
         let extra = date.nth(2).unwrap_or_default();
-        let branch = extra
-            .split(|byte| *byte == 0)
-            .find_map(|item| item.strip_prefix(b"branch:"));
+        let item = |name: &str| {
+            let mut items = extra.split(|byte| *byte == 0);
+            items.find_map(|item| item.strip_prefix(name.as_bytes()))
+        };
+        let branch = item("branch:").map(unescaped);
         Ok(Changeset {
             manifest,
-            branch: branch.map_or("default".into(), unescaped),
+            branch: branch.unwrap_or("default".into()),
+            is_closing: item("close:").is_some_and(|value| !value.is_empty()),
         })
     }
 
@@ -106,7 +116,15 @@ impl Store {
             let message = bytes!("unknown changeset '", node.hex(), "'");
             Abort::of(Kind::Storage, message)
         })?;
-        let changeset = Self::changeset(&mut changelog, number)?;
+        self.manifest_at(&mut changelog, number)
+    }
+
+    /// The manifest of the changeset `number` of `changelog`.
+    ///
+    /// # Errors
+    /// It is not there, or damaged.
+    pub fn manifest_at(&self, changelog: &mut Revlog, number: u32) -> Result<Manifest, Abort> {
+        let changeset = Self::changeset(changelog, number)?;
         if changeset.manifest.is_null() {
             return Ok(Manifest::default());
         }
@@ -148,27 +166,43 @@ impl Store {
         Ok(without_metadata(&text) == contents)
     }
 
-    /// What the version `node` of the file `path` is a copy of, by its own record.
+    /// The contents of the version `node` of the file `path`.
     ///
     /// # Errors
     /// The version is not there, or damaged.
-    pub fn copy_source(&self, path: &BStr, node: &Node) -> Result<Option<BString>, Abort> {
+    pub fn contents(&self, path: &BStr, node: &Node) -> Result<Vec<u8>, Abort> {
         let mut versions = self.file(path)?;
         let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
-        let revision = versions
+        let text = versions.text(number)?;
+        Ok(without_metadata(&text).to_vec())
+    }
+
+    /// What the version `number` among `versions` of a file is a copy of, by its own record: a version of another file.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn copied_from(
+        versions: &mut Revlog,
+        number: u32,
+    ) -> Result<Option<(BString, Node)>, Abort> {
+        // Whoever has a first parent is no copy.
+        if versions
             .revision(number)
-            .ok_or_else(|| no_version(path, node))?;
-        if revision.p1 != NO_REVISION {
+            .is_none_or(|revision| revision.p1 != NO_REVISION)
+        {
             return Ok(None);
         }
         let text = versions.text(number)?;
         let metadata = text
             .strip_prefix(METADATA_MARK)
             .and_then(|rest| Some(rest.split_at(rest.find(METADATA_MARK)?).0));
-        let mut lines = metadata.unwrap_or_default().split(|byte| *byte == b'\n');
-        Ok(lines
-            .find_map(|line| line.strip_prefix(b"copy: "))
-            .map(BString::from))
+        let lines = metadata.unwrap_or_default().split(|byte| *byte == b'\n');
+        let value = |name: &str| {
+            let mut lines = lines.clone();
+            lines.find_map(|line| line.strip_prefix(name.as_bytes()))
+        };
+        let source = value("copy: ").zip(value("copyrev: ").and_then(Node::from_hex));
+        Ok(source.map(|(path, node)| (path.into(), node)))
     }
 }
 
@@ -187,7 +221,8 @@ fn without_metadata(text: &[u8]) -> &[u8] {
     }
 }
 
-fn no_version(path: &BStr, node: &Node) -> Abort {
+/// What is said of a version that is not there.
+pub(crate) fn no_version(path: &BStr, node: &Node) -> Abort {
     Abort::of(
         Kind::Storage,
         bytes!("data/", path, "@", node.hex(), ": no match found"),

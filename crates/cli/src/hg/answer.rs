@@ -5,37 +5,24 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::hg_status::{self, Bad, HgQuestion, HgStatus, IgnoreUse};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Layers, Surroundings};
-use vigil_hg::dirstate::{self, Dirstate};
-use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
+use vigil_hg::dirstate;
+use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
+use vigil_hg::revision::Revisions;
 use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
 use super::color::Colors;
+use super::kinds::{CLEAN, IGNORED, UNKNOWN};
+use super::look::{Pair, Subject};
 use super::paths::Shown;
 use super::settings::{self, Settings};
 use super::show::Output;
 use super::terse::terse;
 use crate::reply::{Reply, bytes};
 
-/// Modified, added, removed, deleted, unknown, ignored and clean files.
-pub(super) type Lists = [Vec<BString>; 7];
-/// The letter and the name of each kind, in the order of [`Lists`].
-pub(super) const KINDS: [(char, &str); 7] = [
-    ('M', "modified"),
-    ('A', "added"),
-    ('R', "removed"),
-    ('!', "deleted"),
-    ('?', "unknown"),
-    ('I', "ignored"),
-    ('C', "clean"),
-];
-const UNKNOWN: usize = 4;
-const IGNORED: usize = 5;
-const CLEAN: usize = 6;
 /// The letters of `--terse`, in the same order.
 const TERSE_LETTERS: &[u8; 7] = b"marduic";
 
@@ -133,23 +120,51 @@ impl Run<'_> {
         }
         let read = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?;
         let shown = shown(arguments, settings.quiet);
-        let (status, dirstate) =
-            self.look(&config, &repository, read.dirstate, &shown, &settings)?;
+        if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
+        {
+            let said = "cannot use --terse with --rev";
+            return Err(Abort::of(Kind::Input, said));
+        }
+        let dirstate = read.dirstate;
+        let mut revisions = match arguments.names_changesets() {
+            true => Some(Revisions::new(&repository, dirstate.parents())?),
+            false => None,
+        };
+        let pair = match (&mut revisions, &arguments.change) {
+            (None, _) => Pair::OfWorkingCopy,
+            (Some(revisions), Some(change)) => {
+                Pair::new(revisions.change(change.as_bstr())?, revisions)
+            }
+            (Some(revisions), None) => Pair::new(revisions.pair(&arguments.revisions)?, revisions),
+        };
         let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
-        let mut lists = [
-            status.modified,
-            status.added,
-            status.removed,
-            status.deleted,
-            status.unknown,
-            status.ignored,
-            status.clean,
-        ];
-        if !settings.terse.is_empty() {
+        let matcher = Matcher::new(&MatcherQuestion {
+            root: &root,
+            cwd: &self.surroundings.cwd,
+            patterns: &arguments.patterns,
+            include: &arguments.include,
+            exclude: &arguments.exclude,
+            is_of_working_copy: pair.ends_in_working_copy(),
+        })?;
+        let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
+        let is_terse = !settings.terse.is_empty();
+        let subject = Subject {
+            repository: &repository,
+            config: &config,
+            surroundings: self.surroundings,
+            dirstate: &dirstate,
+            revisions: revisions.as_ref(),
+            matcher: Arc::new(matcher),
+            clean: is_terse || is_shown(CLEAN),
+            unknown: is_terse || is_shown(UNKNOWN),
+            ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
+        };
+        let mut lists = subject.lists(pair, &mut self.warnings)?;
+        if is_terse {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
         }
         let copies = match settings.copies {
-            true => copies(&dirstate),
+            true => subject.copies(pair)?,
             false => BTreeMap::new(),
         };
         let output = Output {
@@ -187,102 +202,17 @@ impl Run<'_> {
             let said = "cannot specify both --rev and --change";
             return Err(Abort::of(Kind::Input, said));
         }
-        if !arguments.revisions.is_empty() || arguments.change.is_some() {
-            return Err(Abort::unsupported("the options --rev and --change"));
-        }
         let is_there = |name: &str| stat_path(&repository.root.join(name)).is_ok();
         if is_there(".hgsub") || is_there(".hgsubstate") {
             return Err(Abort::unsupported("a repository with subrepositories"));
         }
+        let names = arguments.revisions.iter().chain(&arguments.change);
+        if let Some(beyond) = settings::beyond_names(config, names) {
+            return Err(Abort::unsupported(beyond));
+        }
         if self.surroundings.get("HG_PENDING").is_some() {
             return Err(Abort::unsupported("a pending transaction (HG_PENDING)"));
         }
-        Ok(())
-    }
-
-    fn look(
-        &mut self,
-        config: &Config,
-        repository: &Repository,
-        dirstate: Dirstate,
-        shown: &[bool; 7],
-        settings: &Settings,
-    ) -> Result<(HgStatus, Dirstate), Abort> {
-        let matcher = Matcher::new(&MatcherQuestion {
-            root: &repository.root,
-            cwd: &self.surroundings.cwd,
-            patterns: &self.arguments.patterns,
-            include: &self.arguments.include,
-            exclude: &self.arguments.exclude,
-        })?;
-        let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
-        let is_terse = !settings.terse.is_empty();
-        let unknown = is_terse || is_shown(UNKNOWN);
-        let ignored = is_shown(IGNORED) || settings.terse.contains(&b'i');
-        let files = match unknown || ignored {
-            true => repository.ignore_files(config, self.surroundings),
-            false => Vec::new(),
-        };
-        let read = Ignore::read(&repository.root, &files);
-        let (ignore, failure) = match read.ignore {
-            Ok(ignore) => (ignore, None),
-            Err(abort) => (Ignore::nothing(), Some(abort)),
-        };
-        let mut status = hg_status::status(HgQuestion {
-            repository,
-            dirstate: &dirstate,
-            ignore,
-            matcher: Arc::new(matcher),
-            clean: is_terse || is_shown(CLEAN),
-            unknown,
-            ignored,
-        })?;
-        let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
-        let all: Vec<&Bad> = named.into_iter().chain(met).collect();
-        if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
-            self.say_bad(config, &all, &repository.root)?;
-        }
-        if status.ignore_use.is_some() {
-            self.warn(read.warnings);
-            if let Some(abort) = failure {
-                return Err(abort);
-            }
-        }
-        if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
-            self.say_bad(config, &all, &repository.root)?;
-        }
-        if let Some(abort) = status.ignore_failure.take() {
-            return Err(abort);
-        }
-        Ok((status, dirstate))
-    }
-
-    /// Says what could not be looked at.
-    fn say_bad(
-        &mut self,
-        config: &Config,
-        bad: &[&Bad],
-        root: &std::path::Path,
-    ) -> Result<(), Abort> {
-        let is_relative = match config.get("ui", "relative-paths") {
-            None => true,
-            Some(value) if value == "legacy" => true,
-            Some(_) => config.boolean("ui", "relative-paths", true)?,
-        };
-        let paths = Shown::new(root, &self.surroundings.cwd, is_relative);
-        let lines: Vec<BString> = bad
-            .iter()
-            .map(|bad| {
-                // What was met is already named from the working directory, and then once more.
-                let path = match bad.was_met {
-                    true => paths.relative(bad.path.as_bstr()),
-                    false => bad.path.clone(),
-                };
-                let shown = paths.path(path.as_bstr());
-                BString::from(bytes!(shown, ": ", bad.reason))
-            })
-            .collect();
-        self.warn(lines);
         Ok(())
     }
 }
@@ -337,22 +267,6 @@ fn terse_kinds(letters: &BString) -> Result<Vec<usize>, Abort> {
                 let said = bytes!("'", [*letter], "' not recognized");
                 Abort::of(Kind::Input, said)
             })
-        })
-        .collect()
-}
-
-/// What tracked files are recorded as copies of.
-fn copies(dirstate: &Dirstate) -> BTreeMap<BString, BString> {
-    let [p1, _] = dirstate.parents();
-    if p1.is_null() {
-        return BTreeMap::new();
-    }
-    let files = dirstate.iter().enumerate();
-    let tracked = files.filter(|(_, (_, entry))| entry.is_tracked());
-    tracked
-        .filter_map(|(at, (path, _))| {
-            let source = dirstate.copy_source(at)?;
-            Some((path.to_owned(), source.to_owned()))
         })
         .collect()
 }

@@ -99,6 +99,11 @@ const OPTIONS: [(u8, &str, Takes); 38] = [
 ];
 
 impl Arguments {
+    /// Whether it says which changesets are compared.
+    pub(super) fn names_changesets(&self) -> bool {
+        !self.revisions.is_empty() || self.change.as_ref().is_some_and(|name| !name.is_empty())
+    }
+
     /// Reads a command line, of which the first word that is no option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Wrong> {
         let mut parsed = Self::default();

@@ -2,8 +2,11 @@
 
 mod answer;
 mod arguments;
+mod between;
 mod color;
 mod fallback;
+mod kinds;
+mod look;
 mod paths;
 mod settings;
 mod show;
@@ -99,6 +102,7 @@ fn complain(abort: &Abort, detailed: bool) -> Reply {
     let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
         (_, true) => "",
         (Kind::Config, false) => "config error: ",
+        (Kind::Parse, false) => "hg: parse error: ",
         _ => "abort: ",
     };
     let mut said = bytes!(begins, abort.message, "\n");

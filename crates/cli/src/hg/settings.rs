@@ -1,6 +1,6 @@
 //! What the configuration says of how a status is shown.
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, boolean};
@@ -129,6 +129,29 @@ const HARMLESS: [&str; 54] = [
     "topic",
     "transplant",
 ];
+
+/// What in the configuration changes what `names` of changesets mean.
+pub(super) fn beyond_names<'n>(
+    config: &Config,
+    names: impl Iterator<Item = &'n BString>,
+) -> Option<BString> {
+    let mut names = names.peekable();
+    names.peek()?;
+    if config.has("experimental", "revisions.disambiguatewithin") {
+        let said = "the setting experimental.revisions.disambiguatewithin";
+        return Some(said.into());
+    }
+    let names: Vec<&BString> = names.collect();
+    let is_used = |alias: &[u8]| {
+        let end = alias.iter().position(|byte| matches!(byte, b'(' | b' '));
+        let word = alias.get(..end.unwrap_or(alias.len())).unwrap_or(alias);
+        names.iter().any(|name| name.find(word).is_some())
+    };
+    let alias = config
+        .section("revsetalias")
+        .find(|item| is_used(&item.name));
+    alias.map(|item| bytes!("revsetalias.", item.name))
+}
 
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(super) fn beyond(config: &Config) -> Option<BString> {

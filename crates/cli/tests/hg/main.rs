@@ -4,5 +4,6 @@
 
 mod named;
 mod random;
+mod revisions;
 mod sandbox;
 mod stored;

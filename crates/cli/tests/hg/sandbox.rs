@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use vigil_testkit::hg::sandbox::{HgSandbox, is_there};
+use vigil_testkit::hg::server::Server;
 use vigil_testkit::sandbox::default_parent;
 
 /// The programs of Mercurial that are there: what `VIGIL_TESTS_HG` lists, with colons between, or `hg`.
@@ -87,6 +88,19 @@ impl Working {
     /// Both say the same.
     pub(crate) fn same(&self, arguments: &[&str]) {
         self.same_in("", arguments);
+    }
+
+    /// A process of Mercurial that answers in the top.
+    pub(crate) fn server(&self) -> Server {
+        Server::start(&self.0).unwrap()
+    }
+
+    /// Both say the same, where one process of Mercurial answers many questions.
+    pub(crate) fn same_by(&self, server: &mut Server, arguments: &[&str]) {
+        let said = server.run(arguments).unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let expected = (text(&said.stdout), text(&said.stderr), Some(said.code));
+        assert_eq!(self.vigil(arguments), expected, "{arguments:?}");
     }
 
     /// Both say the same in a folder.

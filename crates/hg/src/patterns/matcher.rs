@@ -8,7 +8,7 @@ use vigil_stamp::file;
 use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
-use super::place::canonical;
+use super::place::{canonical, canonical_by_name};
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
 
@@ -25,6 +25,8 @@ pub struct MatcherQuestion<'q> {
     pub include: &'q [BString],
     /// What is not asked for (`-X`).
     pub exclude: &'q [BString],
+    /// Whether paths must not lead through links or into other repositories, as those of the working copy.
+    pub is_of_working_copy: bool,
 }
 
 /// Which paths are asked for.
@@ -142,7 +144,10 @@ fn normal(
         let (kind, text) = Kind::split(text, default);
         match kind {
             Kind::RelPath | Kind::Glob => {
-                let text = canonical(question.root, question.cwd, text)?;
+                let text = match question.is_of_working_copy {
+                    true => canonical(question.root, question.cwd, text)?,
+                    false => canonical_by_name(question.root, question.cwd, text)?,
+                };
                 patterns.push(of(kind, text));
             }
             Kind::RelGlob | Kind::Path | Kind::FilePath | Kind::RootFilesIn | Kind::RootGlob => {

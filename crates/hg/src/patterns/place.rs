@@ -13,6 +13,26 @@ use crate::bytes::{bytes, joined, normal_path, of_path, path_of, shown};
 /// # Errors
 /// It is outside, or where nothing may be asked for.
 pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
+    let below = below(root, cwd, name)?;
+    match outside_of_reach(root, below.as_bstr()) {
+        Some(error) => Err(error),
+        None => Ok(below),
+    }
+}
+
+/// The same, whatever is in the working copy now.
+///
+/// # Errors
+/// It is outside, or in Mercurial's own folder.
+pub(super) fn canonical_by_name(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
+    let below = below(root, cwd, name)?;
+    match wrong_name(below.as_bstr()) {
+        Some(error) => Err(error),
+        None => Ok(below),
+    }
+}
+
+fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     let top = of_path(root);
     let whole = match name.starts_with(b"/") {
         true => normal_path(name),
@@ -25,14 +45,14 @@ pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort>
         None => None,
     };
     let below = below.or_else(|| by_identity(root, &whole));
-    let Some(below) = below else {
+    below.ok_or_else(|| {
         let said = bytes!(name, " not under root '", top, "'");
         let error = Abort::of(Kind::Input, said);
         // Perhaps it was meant from the top.
         let relative = of_path(cwd).strip_prefix(top).unwrap_or_default();
         let from_top = name.starts_with(b"/") || relative.is_empty();
         let exists = !from_top && canonical(root, root, name).is_ok();
-        return Err(match exists {
+        match exists {
             true => {
                 let up = joined(
                     relative
@@ -44,12 +64,8 @@ pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort>
                 error.with_hint(bytes!("consider using '--cwd ", up, "'"))
             }
             false => error,
-        });
-    };
-    match outside_of_reach(root, below.as_bstr()) {
-        Some(error) => Err(error),
-        None => Ok(below),
-    }
+        }
+    })
 }
 
 /// The path from `root` where some directory on the way is the root by another name.
@@ -72,6 +88,11 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
 /// Why nothing is said of `path`, if that is so: it leads into Mercurial's own folder, through a link, or into another
 /// repository.
 pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
+    wrong_name(path).or_else(|| behind(root, path))
+}
+
+/// What is wrong with a path by its text alone.
+fn wrong_name(path: &BStr) -> Option<Abort> {
     if path.is_empty() {
         return None;
     }
@@ -95,6 +116,11 @@ pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
             shown(&above)
         ));
     }
+    None
+}
+
+fn behind(root: &Path, path: &BStr) -> Option<Abort> {
+    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     for len in 1..parts.len() {
         let above = joined(parts.iter().take(len).copied(), b"/");
         let there = root.join(path_of(&above));

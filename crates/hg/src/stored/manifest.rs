@@ -18,6 +18,19 @@ pub enum Flag {
     Link,
 }
 
+impl Flag {
+    /// That with which a file of this mode would be committed.
+    pub fn of_mode(mode: u32) -> Self {
+        const TYPE: u32 = 0o170_000;
+        const LINK: u32 = 0o120_000;
+        match (mode & TYPE == LINK, mode & 0o100 != 0) {
+            (true, _) => Self::Link,
+            (false, true) => Self::Executable,
+            (false, false) => Self::Plain,
+        }
+    }
+}
+
 /// One file of a changeset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManifestEntry {
@@ -60,6 +73,19 @@ impl Manifest {
 
     /// The file at `path`.
     pub fn get(&self, path: &BStr) -> Option<ManifestEntry> {
+        let (found, entry) = self.first_from(path)?;
+        (found == path).then_some(entry)
+    }
+
+    /// Whether files are below `path`.
+    pub fn has_directory(&self, path: &BStr) -> bool {
+        let start = [path.as_bytes(), b"/"].concat();
+        let first = self.first_from(start.as_bstr());
+        first.is_some_and(|(found, _)| found.starts_with(&start))
+    }
+
+    /// The first file whose path is not before `path`.
+    fn first_from(&self, path: &BStr) -> Option<(&BStr, ManifestEntry)> {
         let (mut low, mut high) = (0, self.text.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -72,12 +98,13 @@ impl Manifest {
             let len = rest.find_byte(b'\n')?;
             let (found, entry) = line(rest.get(..len)?)?;
             match found.cmp(path) {
-                Ordering::Equal => return Some(entry),
+                Ordering::Equal => return Some((found, entry)),
                 Ordering::Less => low = start.saturating_add(len).saturating_add(1),
                 Ordering::Greater => high = start,
             }
         }
-        None
+        let rest = self.text.get(low..)?;
+        line(rest.get(..rest.find_byte(b'\n')?)?)
     }
 }
 

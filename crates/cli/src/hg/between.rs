@@ -1,0 +1,158 @@
+//! Changesets compared with each other, or with the working copy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use bstr::{BStr, BString};
+use vigil_engine::hg_status::HgStatus;
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::path_of;
+use vigil_hg::node::Node;
+use vigil_hg::stored::{Flag, Manifest, Store};
+use vigil_linux::stat::lstat_path;
+
+use super::kinds::Lists;
+
+/// The working copy.
+pub(super) struct Working<'w> {
+    pub(super) root: &'w Path,
+    pub(super) store: &'w Store,
+    /// How it differs from its first parent.
+    pub(super) status: &'w HgStatus,
+}
+
+/// What is compared.
+pub(super) struct Sides<'s> {
+    /// The files of what comes before; those of its first parent, if it is the working copy.
+    pub(super) base: &'s Manifest,
+    pub(super) base_is_working_copy: bool,
+    /// The files of what comes after, likewise.
+    pub(super) other: &'s Manifest,
+    pub(super) other_is_working_copy: bool,
+    pub(super) working: &'s Working<'s>,
+    /// Which files are asked for.
+    pub(super) is_match: &'s dyn Fn(&BStr) -> bool,
+    /// Whether those are that are the same.
+    pub(super) clean: bool,
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// A version that is stored.
+    Version(Node),
+    /// What is in the working copy, not as in its first parent.
+    Modified,
+    /// What is in the working copy, and not in its first parent.
+    Added,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct File {
+    held: Held,
+    flag: Flag,
+}
+
+type Files<'f> = BTreeMap<&'f BStr, File>;
+
+/// Says how the sides differ. What only the working copy can have is taken from its status.
+pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
+    let working = sides.working;
+    let files = |manifest, is_working_copy| match is_working_copy {
+        true => working.files(manifest),
+        false => files_of(manifest),
+    };
+    let base = files(sides.base, sides.base_is_working_copy);
+    let other = files(sides.other, sides.other_is_working_copy);
+    let status = working.status;
+    let deleted: BTreeSet<&BString> = status.deleted.iter().collect();
+    let is_deleted = |path: &BStr| deleted.contains(&path.to_owned());
+    let mut lists = Lists::default();
+    let [modified, added, removed, gone, unknown, ignored, clean] = &mut lists;
+    for (path, before) in &base {
+        let after = other.get(path);
+        if after == Some(before) && !sides.clean || !(sides.is_match)(path) || is_deleted(path) {
+            continue;
+        }
+        let list = match after {
+            None => &mut *removed,
+            Some(after) if after == before => &mut *clean,
+            Some(after) if after.flag != before.flag => &mut *modified,
+            Some(after) => match (after.held, before.held) {
+                (Held::Modified | Held::Added, Held::Version(node)) => {
+                    match working.is_same(path, &node)? {
+                        true if !sides.clean => continue,
+                        true => &mut *clean,
+                        false => &mut *modified,
+                    }
+                }
+                _ => &mut *modified,
+            },
+        };
+        list.push((*path).to_owned());
+    }
+    for path in other.keys() {
+        if !base.contains_key(path) && (sides.is_match)(path) && !is_deleted(path) {
+            added.push((*path).to_owned());
+        }
+    }
+    let is_of_base = |path: &&BString| base.contains_key(AsRef::<BStr>::as_ref(*path));
+    let others = |paths: &[BString]| -> Vec<BString> {
+        let paths = paths.iter();
+        match removed.is_empty() {
+            true => paths.cloned().collect(),
+            // Those are told as removed.
+            false => paths.filter(|path| !is_of_base(path)).cloned().collect(),
+        }
+    };
+    *unknown = others(&status.unknown);
+    *ignored = others(&status.ignored);
+    gone.clone_from(&status.deleted);
+    Ok(lists)
+}
+
+fn files_of(manifest: &Manifest) -> Files<'_> {
+    let file = |node, flag| File {
+        held: Held::Version(node),
+        flag,
+    };
+    let files = manifest.iter();
+    files
+        .map(|(path, entry)| (path, file(entry.node, entry.flag)))
+        .collect()
+}
+
+impl<'w> Working<'w> {
+    /// The files of the working copy, whose first parent has those of `parent`.
+    fn files<'f>(&'f self, parent: &'f Manifest) -> Files<'f> {
+        let mut files = files_of(parent);
+        let status = self.status;
+        let added = status.added.iter().map(|path| (path, Held::Added));
+        let modified = status.modified.iter().map(|path| (path, Held::Modified));
+        for (path, held) in added.chain(modified) {
+            let path: &BStr = path.as_ref();
+            let known = files.get(path).map(|file| file.flag).unwrap_or_default();
+            let seen = lstat_path(&self.root.join(path_of(path)));
+            let flag = seen.map_or(known, |seen| Flag::of_mode(seen.mode));
+            files.insert(path, File { held, flag });
+        }
+        for path in status.deleted.iter().chain(&status.removed) {
+            let path: &BStr = path.as_ref();
+            files.remove(path);
+        }
+        files
+    }
+
+    /// Whether the file has the contents of this version.
+    fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
+        let there = self.root.join(path_of(path));
+        let is_link = lstat_path(&there).is_ok_and(|seen| seen.is_symlink());
+        let contents = match is_link {
+            true => std::fs::read_link(&there)
+                .map(|target| target.into_os_string().into_encoded_bytes()),
+            false => vigil_stamp::file::read(&there),
+        };
+        let contents = contents.map_err(|error| Abort::io(&there, &error))?;
+        self.store.has_contents(path, version, &contents)
+    }
+}

@@ -1,0 +1,221 @@
+//! What a repository says of the files that are asked for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_status::{self, Bad, HgQuestion, HgStatus, IgnoreUse};
+use vigil_hg::abort::Abort;
+use vigil_hg::config::{Config, Surroundings};
+use vigil_hg::copies::{self, Tracer};
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_hg::repository::Repository;
+use vigil_hg::revision::{Revisions, Target};
+
+use super::between::{self, Working};
+use super::kinds::Lists;
+use super::paths::Shown;
+use crate::reply::bytes;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pair {
+    /// The working copy with its first parent.
+    OfWorkingCopy,
+    /// One with another.
+    Of([Target; 2]),
+}
+
+impl Pair {
+    /// `revisions` tell what is the first parent.
+    pub(super) fn new([from, to]: [Target; 2], revisions: &Revisions<'_>) -> Self {
+        match to == Target::WorkingCopy && from == revisions.parent() {
+            true => Self::OfWorkingCopy,
+            false => Self::Of([from, to]),
+        }
+    }
+
+    pub(super) fn ends_in_working_copy(self) -> bool {
+        matches!(
+            self,
+            Self::OfWorkingCopy | Self::Of([_, Target::WorkingCopy])
+        )
+    }
+}
+
+/// A repository, and what is asked of it.
+pub(super) struct Subject<'s> {
+    pub(super) repository: &'s Repository,
+    pub(super) config: &'s Config,
+    pub(super) surroundings: &'s Surroundings<'s>,
+    pub(super) dirstate: &'s Dirstate,
+    /// Its changesets, where some are named.
+    pub(super) revisions: Option<&'s Revisions<'s>>,
+    pub(super) matcher: Arc<Matcher>,
+    pub(super) clean: bool,
+    pub(super) unknown: bool,
+    pub(super) ignored: bool,
+}
+
+impl Subject<'_> {
+    /// The files of each kind; what is odd is said in `warnings`.
+    pub(super) fn lists(&self, pair: Pair, warnings: &mut Vec<u8>) -> Result<Lists, Abort> {
+        let ([from, to], Some(revisions)) = (match pair {
+            Pair::Of(targets) => (targets, self.revisions),
+            Pair::OfWorkingCopy => {
+                return Ok(lists_of(self.look(None, warnings)?));
+            }
+        }) else {
+            return Err(Abort::plain("changesets are compared that are not known"));
+        };
+        let reverses = from == Target::WorkingCopy && to != Target::WorkingCopy;
+        let (from, to) = if reverses { (to, from) } else { (from, to) };
+        if reverses && from == revisions.parent() {
+            return Ok(reversed(lists_of(self.look(None, warnings)?)));
+        }
+        let base = revisions.manifest(from)?;
+        let other = revisions.manifest(to)?;
+        let is_match = |path: &BStr| self.matcher.is_match(path);
+        let status = match to {
+            Target::WorkingCopy => {
+                let is_known = |path: &BStr| base.get(path).is_some() || base.has_directory(path);
+                self.look(Some(&is_known), warnings)?
+            }
+            _ => HgStatus::default(),
+        };
+        let store = self.repository.store();
+        let working = Working {
+            root: &self.repository.root,
+            store: &store,
+            status: &status,
+        };
+        let lists = between::compare(&between::Sides {
+            base: &base,
+            base_is_working_copy: from == Target::WorkingCopy,
+            other: &other,
+            other_is_working_copy: to == Target::WorkingCopy,
+            working: &working,
+            is_match: &is_match,
+            clean: self.clean,
+        })?;
+        Ok(match reverses {
+            true => reversed(lists),
+            false => lists,
+        })
+    }
+
+    /// What files are copies of.
+    pub(super) fn copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
+        let is_match = |path: &BStr| self.matcher.is_match(path);
+        match (pair, self.revisions) {
+            (Pair::Of([from, to]), Some(revisions)) => {
+                for name in ["copytrace", "copies.read-from"] {
+                    if self.config.has("experimental", name) {
+                        let said = bytes!("the setting experimental.", name);
+                        return Err(Abort::unsupported(said));
+                    }
+                }
+                let store = self.repository.store();
+                Tracer::new(store, revisions, self.dirstate).between(from, to, &is_match)
+            }
+            _ if self.dirstate.parents()[0].is_null() => Ok(BTreeMap::new()),
+            _ => Ok(copies::recorded(self.dirstate, &is_match)),
+        }
+    }
+
+    /// Looks at the working copy. Of what cannot be looked at nothing is said where `is_known` holds.
+    fn look(
+        &self,
+        is_known: Option<&dyn Fn(&BStr) -> bool>,
+        warnings: &mut Vec<u8>,
+    ) -> Result<HgStatus, Abort> {
+        let repository = self.repository;
+        let files = match self.unknown || self.ignored {
+            true => repository.ignore_files(self.config, self.surroundings),
+            false => Vec::new(),
+        };
+        let read = Ignore::read(&repository.root, &files);
+        let (ignore, failure) = match read.ignore {
+            Ok(ignore) => (ignore, None),
+            Err(abort) => (Ignore::nothing(), Some(abort)),
+        };
+        let mut status = hg_status::status(HgQuestion {
+            repository,
+            dirstate: self.dirstate,
+            ignore,
+            matcher: self.matcher.clone(),
+            clean: self.clean,
+            unknown: self.unknown,
+            ignored: self.ignored,
+        })?;
+        let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
+        let all = named.into_iter().chain(met);
+        let all: Vec<&Bad> = all
+            .filter(|bad| is_known.is_none_or(|is_known| !is_known(bad.path.as_bstr())))
+            .collect();
+        let bad = self.of_bad(&all, is_known.is_some())?;
+        if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
+            say(warnings, &bad);
+        }
+        if status.ignore_use.is_some() {
+            say(warnings, &read.warnings);
+            if let Some(abort) = failure {
+                return Err(abort);
+            }
+        }
+        if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
+            say(warnings, &bad);
+        }
+        if let Some(abort) = status.ignore_failure.take() {
+            return Err(abort);
+        }
+        Ok(status)
+    }
+
+    /// What is said of what could not be looked at.
+    fn of_bad(&self, bad: &[&Bad], is_always_relative: bool) -> Result<Vec<BString>, Abort> {
+        let is_relative = match self.config.get("ui", "relative-paths") {
+            _ if is_always_relative => true,
+            None => true,
+            Some(value) if value == "legacy" => true,
+            Some(_) => self.config.boolean("ui", "relative-paths", true)?,
+        };
+        let paths = Shown::new(&self.repository.root, &self.surroundings.cwd, is_relative);
+        let line = |bad: &&Bad| {
+            // What was met is already named from the working directory, and then once more.
+            let path = match bad.was_met {
+                true => paths.relative(bad.path.as_bstr()),
+                false => bad.path.clone(),
+            };
+            let shown = paths.path(path.as_bstr());
+            BString::from(bytes!(shown, ": ", bad.reason))
+        };
+        Ok(bad.iter().map(line).collect())
+    }
+}
+
+fn lists_of(status: HgStatus) -> Lists {
+    [
+        status.modified,
+        status.added,
+        status.removed,
+        status.deleted,
+        status.unknown,
+        status.ignored,
+        status.clean,
+    ]
+}
+
+/// The lists of the opposite question. What only a working copy has is not in them.
+fn reversed([modified, added, removed, _, _, _, clean]: Lists) -> Lists {
+    let none = Vec::new;
+    [modified, removed, added, none(), none(), none(), clean]
+}
+
+fn say(warnings: &mut Vec<u8>, lines: &[BString]) {
+    for line in lines {
+        warnings.extend_from_slice(line.as_bytes());
+        warnings.push(b'\n');
+    }
+}

@@ -1,0 +1,266 @@
+//! Changesets by their names, compared with each other and with the working copy.
+
+use std::os::unix::fs::symlink;
+
+use super::sandbox::{FORMATS, Working, programs};
+
+/// Two branches that are merged, copies on both, tags, bookmarks.
+fn history(working: &Working) {
+    for name in ["a", "b", "c", "d/e", "d/f", "x"] {
+        working.write(name, format!("{name}\n{}", "text\n".repeat(20)));
+    }
+    working.commit("0");
+    working.write("a", "changed\n");
+    working.hg(&["copy", "b", "copied"]);
+    working.hg(&["move", "c", "moved"]);
+    working.commit("1");
+    working.hg(&["tag", "-d", "0 0", "-r", "0", "v1"]);
+    working.hg(&["tag", "--local", "-r", "1", "here-only"]);
+    working.hg(&["bookmark", "-r", "1", "mark"]);
+    working.hg(&["bookmark", "-i", "-r", "0", "odd-mark"]);
+    working.hg(&["update", "-q", "0"]);
+    working.hg(&["branch", "-q", "side"]);
+    working.hg(&["move", "d/e", "d/g"]);
+    working.hg(&["copy", "a", "from-a"]);
+    working.write("b", "other\n");
+    working.commit("3");
+    working.hg(&["move", "d/g", "d/h"]);
+    working.hg(&["remove", "x"]);
+    working.commit("4");
+    working.hg(&["merge", "-q", "-r", "2"]);
+    working.commit("5");
+    working.hg(&["tag", "-d", "0 0", "-f", "-r", "1", "v1"]);
+    working.hg(&["tag", "-d", "0 0", "-r", "1", "gone"]);
+    working.hg(&["tag", "-d", "0 0", "--remove", "gone"]);
+    working.hg(&["commit", "-q", "--close-branch", "-m", "9", "-d", "0 0"]);
+    working.hg(&["update", "-q", "2"]);
+    working.hg(&["tag", "-d", "0 0", "-f", "-r", "2", "v1"]);
+}
+
+/// A working copy that differs from its parent.
+fn changes(working: &Working) {
+    working.write("a", "a\ntext\n");
+    working.write("b", "other\n");
+    working.hg(&["copy", "d/f", "d/new"]);
+    working.hg(&["remove", "d/e"]);
+    working.write("unknown", "u\n");
+    working.write("from-a", "u\n");
+    working.write("d/h", "h\n");
+    working.hg(&["add", "d/h"]);
+    std::fs::remove_file(working.path("moved")).unwrap();
+    std::fs::remove_file(working.path("x")).unwrap();
+    symlink("a", working.path("x")).unwrap();
+}
+
+#[test]
+fn changesets_are_found_by_their_names() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.same(&["status", "--rev", "tip", "--rev", "null"]);
+        working.same(&["status", "--rev", "0"]);
+        history(&working);
+        let mut server = working.server();
+        let node = working.hg(&["log", "-r", "1", "-T", "{node}"]).stdout;
+        let node = String::from_utf8(node).unwrap();
+        for name in [
+            &node,
+            &node[..12],
+            &node[..4],
+            &format!("x{}", &node[..6]),
+            ".",
+            "null",
+            "tip",
+            "wdir()",
+            "3",
+            "-1",
+            "-9",
+            "-99",
+            "99",
+            "v1",
+            "gone",
+            "here-only",
+            "here-only:mark",
+            "mark",
+            "odd-mark",
+            "odd-mark^",
+            "no-mark",
+            "mark-nothing",
+            "default",
+            "side",
+            "nothing",
+            "",
+            "p1()",
+            "p2()",
+            "p1(4)",
+            "p2(5)",
+            "p2(4)",
+            "5^2",
+            "5^0",
+            "5^3",
+            "4~2",
+            "4~x",
+            "0^",
+            "0~1",
+            "wdir()^",
+            "wdir()~2",
+            "side~1^",
+            "'side'",
+            "(side)",
+            "side^^^^^^",
+            "0:3",
+            "3:0",
+            ":3",
+            "3:",
+            ":",
+            "0::4",
+            "4::0",
+            "1::3",
+            "3::3",
+            "3:3",
+            "3..4",
+            "v1:side",
+            "null:1",
+            "1:null",
+            "wdir():1",
+            "1:wdir()",
+            "-3:-1",
+            "0:0^",
+            "00000",
+            "fffff",
+            "ffffffffffffffffffffffffffffffffffffffff",
+        ] {
+            working.same_by(&mut server, &["status", "--rev", name, "-A"]);
+            working.same_by(&mut server, &["status", "--change", name, "-C"]);
+        }
+        for (one, other) in [
+            ("0", "4"),
+            ("4", "4"),
+            ("0^", "4"),
+            ("4", "p2()"),
+            ("p2()", "p2()"),
+            ("wdir()", "wdir()"),
+            ("nothing", "0"),
+        ] {
+            working.same(&["status", "--rev", one, "--rev", other]);
+        }
+        working.same(&["status", "--rev", "1", "--rev", "2", "--rev", "1"]);
+        working.hg(&["tag", "--local", "-r", "1", "odd name"]);
+        working.same(&["status", "--change", "odd name"]);
+        working.same(&["status", "--rev", "odd name:2"]);
+        working.same(&["status", "--rev", "odd name", "--rev", "2"]);
+        let (_, stderr, code) = working.vigil(&["status", "--rev", "odd name"]);
+        assert_eq!(code, Some(255));
+        assert!(stderr.contains("set of revisions 'odd name'"), "{stderr}");
+        working.same(&["status", "--rev", "1", "--change", "1"]);
+        working.same(&["status", "--rev", "1", "--terse", "u"]);
+        working.same(&[
+            "status",
+            "--rev",
+            "1",
+            "--config",
+            "commands.status.terse=u",
+        ]);
+        working.same(&["status", "--change", "1", "--terse", "mardu", "-A"]);
+        for detailed in ["nothing", "5^3", "0^", ""] {
+            let option = "ui.detailed-exit-code=yes";
+            working.same(&["status", "--rev", detailed, "--config", option]);
+        }
+    }
+}
+
+#[test]
+fn changesets_and_the_working_copy_are_compared() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            history(&working);
+            changes(&working);
+            let names = ["null", "0", "1", "2", "4", "5", "tip", "wdir()"];
+            let mut server = working.server();
+            for from in names {
+                working.same_by(&mut server, &["status", "-A", "--rev", from]);
+                working.same_by(&mut server, &["status", "-m", "--rev", from, "d", "a"]);
+                for to in names {
+                    let question = ["status", "-A", "--rev", from, "--rev", to];
+                    working.same_by(&mut server, &question);
+                }
+            }
+            for more in [
+                &["-0", "-C", "--rev", "0"][..],
+                &["-T", "json", "-C", "--rev", "5"],
+                &["--rev", "1", "nowhere", "d/e", "copied"],
+                &["--rev", "1", "--rev", "4", "nowhere", "d", "c"],
+                &["-C", "--rev", "5", "-X", "d"],
+                &["-C", "--rev", "5", "--rev", "1", "-I", "glob:*e*"],
+                &["--rev", "0", "--rev", "1", "path:x/y"],
+                &["--rev", "0", "--rev", "1", ".hg/hgrc"],
+                &["--rev", "0", "--rev", "1", "../outside"],
+                &["--rev", "1", "x/y"],
+                &["-n", "--change", "4"],
+            ] {
+                working.same_by(&mut server, &[&["status"], more].concat());
+            }
+            working.same_in("d", &["status", "--rev", "4", "nowhere", ".."]);
+            working.same_in("d", &["status", "-A", "--rev", "4", "--rev", "0", "."]);
+        }
+    }
+}
+
+#[test]
+fn a_merge_in_progress_is_compared_with_others() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        history(&working);
+        working.hg(&["update", "-q", "-C", "4"]);
+        working.hg(&["merge", "-q", "-r", "1"]);
+        for from in ["0", "1", "p2()", ".", "wdir()^2", "tip"] {
+            working.same(&["status", "-AC", "--rev", from]);
+            working.same(&["status", "-AC", "--rev", "wdir()", "--rev", from]);
+        }
+    }
+}
+
+#[test]
+fn names_are_ambiguous_or_hidden() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        for n in 0..30 {
+            working.write("a", format!("{n}"));
+            working.commit(&format!("{n}"));
+        }
+        let mut server = working.server();
+        for digit in "0123456789abcdef".chars() {
+            for name in [
+                digit.to_string(),
+                format!("{digit}{digit}"),
+                format!("{digit}^"),
+            ] {
+                working.same_by(&mut server, &["status", "--change", &name]);
+            }
+        }
+        std::fs::remove_dir_all(working.path(".hg/cache")).unwrap();
+        working.same(&["status", "--change", "default"]);
+        let hides = ["--config", "experimental.evolution=all"];
+        let node = working.hg(&["log", "-r", "29", "-T", "{node}"]).stdout;
+        let node = String::from_utf8(node).unwrap();
+        working.hg(&["update", "-q", "28"]);
+        working.hg(&[&["debugobsolete", &node], &hides[..]].concat());
+        let (_, stderr, code) = working.vigil(&["status", "--rev", "tip"]);
+        assert_eq!(code, Some(255));
+        assert!(stderr.contains("some are hidden"), "{stderr}");
+        working.same(&["status", "--rev", "."]);
+    }
+}
+
+#[test]
+fn aliases_of_revisions_are_left_to_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("a", "1");
+        working.commit("0");
+        let alias = "revsetalias.there=0";
+        let (_, stderr, _) = working.vigil(&["status", "--rev", "there", "--config", alias]);
+        assert!(stderr.contains("revsetalias"), "{stderr}");
+        working.same(&["status", "--rev", "0", "--config", alias]);
+    }
+}

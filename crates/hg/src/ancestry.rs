@@ -1,0 +1,91 @@
+//! Which changesets come before which.
+
+use crate::revlog::Revlog;
+
+/// From one changeset, or from both: bits of a mark.
+const FIRST: u8 = 1;
+const SECOND: u8 = 2;
+const BOTH: u8 = FIRST | SECOND;
+/// Something above it is before both.
+const IS_COVERED: u8 = 4;
+
+/// The parents of the changeset `number`. A parent that does not come before its child is none.
+pub fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
+    let Some(revision) = changelog.revision(number) else {
+        return [None, None];
+    };
+    [revision.p1, revision.p2].map(|parent| {
+        let parent = u32::try_from(parent).ok();
+        parent.filter(|parent| *parent < number)
+    })
+}
+
+/// Whether `ancestor` is `number` or comes before it.
+pub fn is_ancestor(changelog: &Revlog, ancestor: u32, number: u32) -> bool {
+    common_heads(changelog, ancestor, number).contains(&ancestor)
+}
+
+/// The changesets that come before both, or are one of them, and after which there is none.
+pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
+    let top = first.max(second);
+    let mut marks = vec![0u8; (top as usize).saturating_add(1)];
+    for (number, mark) in [(first, FIRST), (second, SECOND)] {
+        if let Some(known) = marks.get_mut(number as usize) {
+            *known |= mark;
+        }
+    }
+    // How many marked changesets are left that are not covered: without one there is nothing more to find.
+    let mut open = if first == second { 1u32 } else { 2 };
+    let mut heads = Vec::new();
+    for number in (0..=top).rev() {
+        let mut mark = marks.get(number as usize).copied().unwrap_or_default();
+        if open == 0 {
+            break;
+        }
+        if mark == 0 {
+            continue;
+        }
+        if mark & IS_COVERED == 0 {
+            open = open.saturating_sub(1);
+        }
+        if mark == BOTH {
+            heads.push(number);
+            mark |= IS_COVERED;
+        }
+        for parent in parents(changelog, number).into_iter().flatten() {
+            let Some(known) = marks.get_mut(parent as usize) else {
+                continue;
+            };
+            let was_open = *known != 0 && *known & IS_COVERED == 0;
+            *known |= mark;
+            let is_open = *known & IS_COVERED == 0;
+            match (was_open, is_open) {
+                (false, true) => open = open.saturating_add(1),
+                (true, false) => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    heads
+}
+
+/// The best of the changesets that come before both: of several, the one with the longest way to the first changeset, and of
+/// those the one with the least node.
+pub fn best_common(changelog: &Revlog, first: u32, second: u32) -> Option<u32> {
+    let heads = common_heads(changelog, first, second);
+    if heads.len() < 2 {
+        return heads.first().copied();
+    }
+    let top = heads.iter().copied().max()?;
+    let mut depths: Vec<u32> = Vec::with_capacity((top as usize).saturating_add(1));
+    for number in 0..=top {
+        let above = parents(changelog, number).into_iter().flatten();
+        let depth = above.filter_map(|parent| depths.get(parent as usize)).max();
+        depths.push(depth.map_or(1, |depth| depth.saturating_add(1)));
+    }
+    let depth = |number: &u32| depths.get(*number as usize).copied().unwrap_or_default();
+    let deepest = heads.iter().map(depth).max()?;
+    let node = |number: &u32| changelog.revision(*number).map(|revision| revision.node);
+    let deepest = heads.iter().filter(|number| depth(number) == deepest);
+    deepest.min_by_key(|number| node(number)).copied()
+}

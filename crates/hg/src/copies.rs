@@ -1,0 +1,285 @@
+//! Which files of one changeset are copies of which of another: what the versions of a file say of where they come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::abort::Abort;
+use crate::ancestry;
+use crate::dirstate::Dirstate;
+use crate::node::Node;
+use crate::revision::{Revisions, Target};
+use crate::revlog::{NO_REVISION, Revlog};
+use crate::stored::{Manifest, Store};
+
+/// What is a copy, and of what.
+pub type Copies = BTreeMap<BString, BString>;
+
+/// How many files' versions are kept open at once.
+const OPEN_MAX: usize = 64;
+
+/// Looks for copies in a repository.
+#[derive(Debug)]
+pub struct Tracer<'t> {
+    store: Store,
+    revisions: &'t Revisions<'t>,
+    /// What is recorded of the working copy.
+    dirstate: &'t Dirstate,
+    open: BTreeMap<BString, Revlog>,
+}
+
+/// Which files are asked for.
+type Filter<'f> = dyn Fn(&BStr) -> bool + 'f;
+
+impl<'t> Tracer<'t> {
+    /// One in the repository of `revisions`, whose working copy has this `dirstate`.
+    pub fn new(store: Store, revisions: &'t Revisions<'t>, dirstate: &'t Dirstate) -> Self {
+        Self {
+            store,
+            revisions,
+            dirstate,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// The files of `to` that were copied from files of `from`, and match; on the way back, what was renamed.
+    ///
+    /// # Errors
+    /// The store cannot be read, or is damaged.
+    pub fn between(
+        &mut self,
+        from: Target,
+        to: Target,
+        matches: &Filter<'_>,
+    ) -> Result<Copies, Abort> {
+        if from == to || from == Target::Null || to == Target::Null {
+            return Ok(Copies::new());
+        }
+        let parent = self.revisions.parent();
+        if to == Target::WorkingCopy && from == parent {
+            return Ok(recorded(self.dirstate, matches));
+        }
+        let committed = |target| match target {
+            Target::WorkingCopy => parent,
+            other => other,
+        };
+        let common = self.best_common(committed(from), committed(to));
+        let mut copies = if common == from {
+            self.forward(from, to, from, matches)?
+        } else if common == to {
+            let copies = self.forward(to, from, to, &|_| true)?;
+            self.reversed(copies, from, matches)?
+        } else {
+            let base = match common {
+                Target::Null => Target::Null,
+                _ => from,
+            };
+            let mut of_from = self.forward(common, from, common, &|_| true)?;
+            let mut of_to = self.forward(common, to, base, matches)?;
+            of_from.retain(|path, source| {
+                let is_same = of_to.get(path) == Some(source);
+                if is_same {
+                    of_to.remove(path);
+                }
+                !is_same
+            });
+            chained(self.reversed(of_from, from, matches)?, of_to)
+        };
+        let (source_files, files) = (self.files(from)?, self.files(to)?);
+        copies.retain(|path, source| {
+            path != source && source_files.has(source.as_bstr()) && files.has(path.as_bstr())
+        });
+        Ok(copies)
+    }
+
+    fn best_common(&self, one: Target, other: Target) -> Target {
+        match (one, other) {
+            (Target::Changeset(one), Target::Changeset(other)) => {
+                let best = ancestry::best_common(self.revisions.changelog(), one, other);
+                best.map_or(Target::Null, Target::Changeset)
+            }
+            _ => Target::Null,
+        }
+    }
+
+    fn manifest(&self, target: Target) -> Result<Manifest, Abort> {
+        self.revisions.manifest(target)
+    }
+
+    fn files(&self, target: Target) -> Result<Files<'t>, Abort> {
+        match target {
+            Target::WorkingCopy => Ok(Files::Recorded(self.dirstate)),
+            other => Ok(Files::Committed(self.manifest(other)?)),
+        }
+    }
+
+    /// What in `to` was copied since `from`, which comes before it; a version that `base` has ends the search as well.
+    fn forward(
+        &mut self,
+        from: Target,
+        to: Target,
+        base: Target,
+        matches: &Filter<'_>,
+    ) -> Result<Copies, Abort> {
+        let committed = match to {
+            Target::WorkingCopy => self.revisions.parent(),
+            other => other,
+        };
+        let copies = self.committed_forward(from, committed, base, matches)?;
+        Ok(match to {
+            Target::WorkingCopy => chained(copies, recorded(self.dirstate, matches)),
+            _ => copies,
+        })
+    }
+
+    fn committed_forward(
+        &mut self,
+        from: Target,
+        to: Target,
+        base: Target,
+        matches: &Filter<'_>,
+    ) -> Result<Copies, Abort> {
+        // Nothing comes from what has no files.
+        if from == to || from == Target::Null && base == Target::Null {
+            return Ok(Copies::new());
+        }
+        let (before, after) = (self.manifest(from)?, self.manifest(to)?);
+        let base = match base == from {
+            true => None,
+            false => Some(self.manifest(base)?),
+        };
+        let mut copies = Copies::new();
+        for (path, entry) in after.iter() {
+            if before.get(path).is_some() || !matches(path) {
+                continue;
+            }
+            let is_there = |path: &BStr, node: &Node| {
+                let has = |manifest: &Manifest| {
+                    manifest.get(path).is_some_and(|entry| entry.node == *node)
+                };
+                has(&before) || base.as_ref().is_some_and(has)
+            };
+            if let Some(source) = self.origin(path, &entry.node, &is_there)? {
+                copies.insert(path.to_owned(), source);
+            }
+        }
+        Ok(copies)
+    }
+
+    /// The path of the newest version before this one that `is_there`.
+    fn origin(
+        &mut self,
+        path: &BStr,
+        node: &Node,
+        is_there: &dyn Fn(&BStr, &Node) -> bool,
+    ) -> Result<Option<BString>, Abort> {
+        let mut pending: BTreeMap<(i32, Node), BString> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        let mut at = (path.to_owned(), *node);
+        loop {
+            for (path, node) in self.versions_before(at.0.as_bstr(), &at.1)? {
+                let link = self.link(path.as_bstr(), &node)?;
+                if seen.insert((link, node, path.clone())) {
+                    pending.insert((link, node), path);
+                }
+            }
+            let Some(((_, node), path)) = pending.pop_last() else {
+                return Ok(None);
+            };
+            if is_there(path.as_bstr(), &node) {
+                return Ok(Some(path));
+            }
+            at = (path, node);
+        }
+    }
+
+    fn versions(&mut self, path: &BStr) -> Result<&mut Revlog, Abort> {
+        if self.open.len() >= OPEN_MAX && !self.open.contains_key(path) {
+            self.open.clear();
+        }
+        match self.open.entry(path.to_owned()) {
+            std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
+            std::collections::btree_map::Entry::Vacant(place) => {
+                Ok(place.insert(self.store.file(path)?))
+            }
+        }
+    }
+
+    fn version(&mut self, path: &BStr, node: &Node) -> Result<(&mut Revlog, u32), Abort> {
+        let versions = self.versions(path)?;
+        let number = versions.find(node);
+        let number = number.ok_or_else(|| crate::stored::no_version(path, node))?;
+        Ok((versions, number))
+    }
+
+    fn link(&mut self, path: &BStr, node: &Node) -> Result<i32, Abort> {
+        let (versions, number) = self.version(path, node)?;
+        let link = versions.revision(number).map(|revision| revision.link);
+        Ok(link.unwrap_or(NO_REVISION))
+    }
+
+    /// The parents of a version; the first one of a copy is what it was copied from.
+    fn versions_before(&mut self, path: &BStr, node: &Node) -> Result<Vec<(BString, Node)>, Abort> {
+        let (versions, number) = self.version(path, node)?;
+        let parents = ancestry::parents(versions, number).into_iter().flatten();
+        let node_of = |number| versions.revision(number).map(|revision| revision.node);
+        let nodes: Vec<Node> = parents.filter_map(node_of).collect();
+        let source = Store::copied_from(versions, number)?;
+        let parents = nodes.into_iter().map(|node| (path.to_owned(), node));
+        Ok(source.into_iter().chain(parents).collect())
+    }
+
+    /// Copies the other way round, where the source is gone from `target`.
+    fn reversed(
+        &self,
+        copies: Copies,
+        target: Target,
+        matches: &Filter<'_>,
+    ) -> Result<Copies, Abort> {
+        let files = self.files(target)?;
+        let renamed = copies
+            .into_iter()
+            .filter(|(_, source)| matches(source.as_bstr()) && !files.has(source.as_bstr()));
+        Ok(renamed.map(|(path, source)| (source, path)).collect())
+    }
+}
+
+/// The files of a changeset, or of the working copy.
+enum Files<'d> {
+    Committed(Manifest),
+    Recorded(&'d Dirstate),
+}
+
+impl Files<'_> {
+    fn has(&self, path: &BStr) -> bool {
+        match self {
+            Self::Committed(manifest) => manifest.get(path).is_some(),
+            Self::Recorded(dirstate) => {
+                let entry = dirstate.position(path).and_then(|at| dirstate.get(at));
+                entry.is_some_and(|(_, entry)| entry.is_tracked())
+            }
+        }
+    }
+}
+
+/// What tracked files are recorded as copies of.
+pub fn recorded(dirstate: &Dirstate, matches: &Filter<'_>) -> Copies {
+    let files = dirstate.iter().enumerate();
+    let tracked = files.filter(|(_, (path, entry))| entry.is_tracked() && matches(path));
+    tracked
+        .filter_map(|(at, (path, _))| {
+            let source = dirstate.copy_source(at)?;
+            Some((path.to_owned(), source.to_owned()))
+        })
+        .collect()
+}
+
+/// Copies of copies.
+fn chained(first: Copies, then: Copies) -> Copies {
+    let mut all = first.clone();
+    for (path, source) in then {
+        let source = first.get(&source).cloned().unwrap_or(source);
+        all.insert(path, source);
+    }
+    all
+}

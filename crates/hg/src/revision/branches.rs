@@ -1,0 +1,83 @@
+//! Branches as names: each stands for its newest head that is open.
+
+use bstr::{BStr, ByteSlice};
+use vigil_stamp::file;
+
+use super::Revisions;
+use crate::abort::Abort;
+use crate::ancestry;
+use crate::node::Node;
+use crate::stored::Store;
+
+/// What is remembered of branches, for views of the repository in which nothing may be hidden.
+const CACHES: [&str; 4] = [
+    "branch2-visible",
+    "branch2-served",
+    "branch2",
+    "branch2-base",
+];
+
+impl Revisions<'_> {
+    /// The changeset for which a branch stands, if there is one of that name.
+    pub(super) fn branch(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
+        for cache in CACHES {
+            let path = self.repository.shared.join("cache").join(cache);
+            let text = file::read(&path).unwrap_or_default();
+            if let Some(found) = self.of_cache(&text, name) {
+                return Ok(found);
+            }
+        }
+        self.of_changesets(name)
+    }
+
+    /// What a cache says; `None` where it is not of this history.
+    fn of_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let (node, number) = lines.next()?.split_once_str(" ")?;
+        let last = u32::try_from(self.changelog.len().checked_sub(1)?).ok()?;
+        let is_of_this = number.to_str().ok()?.parse() == Ok(last)
+            && Node::from_hex(node)? == self.changelog.revision(last)?.node;
+        if !is_of_this {
+            return None;
+        }
+        let mut best: Option<(bool, u32)> = None;
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (node, rest) = line.split_once_str(" ")?;
+            let (state, branch) = rest.split_once_str(" ")?;
+            if branch == name.as_bytes() {
+                let number = self.changelog.find(&Node::from_hex(node)?)?;
+                best = best.max(Some((state == b"o", number)));
+            }
+        }
+        Some(best.map(|(_, number)| number))
+    }
+
+    fn of_changesets(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
+        let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
+        // What comes before a changeset of the branch is none of its heads.
+        let mut is_below = vec![false; len as usize];
+        let mut closed = None;
+        for number in (0..len).rev() {
+            let covered = is_below.get(number as usize).copied().unwrap_or_default();
+            let changeset = Store::changeset(&mut self.changelog, number)?;
+            let is_of_branch = changeset.branch == name.as_bytes();
+            if is_of_branch && !covered {
+                if !changeset.is_closing {
+                    return Ok(Some(number));
+                }
+                closed = closed.or(Some(number));
+            }
+            if is_of_branch || covered {
+                for parent in ancestry::parents(&self.changelog, number)
+                    .into_iter()
+                    .flatten()
+                {
+                    if let Some(is_below) = is_below.get_mut(parent as usize) {
+                        *is_below = true;
+                    }
+                }
+            }
+        }
+        Ok(closed)
+    }
+}

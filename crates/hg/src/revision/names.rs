@@ -1,0 +1,147 @@
+//! Names of changesets in the order in which Mercurial looks for them.
+
+use bstr::{BStr, ByteSlice};
+use vigil_stamp::file;
+
+use super::{Revisions, Target};
+use crate::abort::Abort;
+use crate::bytes::trim;
+use crate::node::Node;
+use crate::repository::Repository;
+
+/// Phases from this on are hidden.
+const HIDDEN_PHASE: u32 = 32;
+
+/// What a name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Nothing,
+    One(Target),
+    /// The nodes of several changesets begin so.
+    Several,
+}
+
+impl Revisions<'_> {
+    /// What a name means, if anything.
+    pub(super) fn symbol(&mut self, name: &BStr) -> Result<Meaning, Abort> {
+        match name.as_bytes() {
+            b"." => return Ok(Meaning::One(self.parent())),
+            b"null" => return Ok(Meaning::One(Target::Null)),
+            _ if self.has_hidden => {
+                let said = "names of changesets where some are hidden";
+                return Err(Abort::unsupported(said));
+            }
+            b"tip" => return Ok(Meaning::One(self.tip())),
+            _ => {}
+        }
+        if let Some(number) = number(name, self.changelog.len()) {
+            return Ok(Meaning::One(Target::Changeset(number)));
+        }
+        if let Some(node) = Node::from_hex(name) {
+            if node == Node::WORKING_COPY {
+                return Ok(Meaning::One(Target::WorkingCopy));
+            }
+            if let Some(target) = self.of_node(&node) {
+                return Ok(Meaning::One(target));
+            }
+        }
+        if let Some(target) = self.bookmark(name) {
+            return Ok(Meaning::One(target));
+        }
+        if let Some(node) = self.tag(name)? {
+            // One of a changeset that is not here hides no branch, but Mercurial looks for nothing but digits then.
+            return match self.of_node(&node) {
+                Some(target) => Ok(Meaning::One(target)),
+                None => Ok(self.beginning(name)),
+            };
+        }
+        if let Some(number) = self.branch(name)? {
+            return Ok(Meaning::One(Target::Changeset(number)));
+        }
+        Ok(self.beginning(name))
+    }
+
+    fn of_node(&self, node: &Node) -> Option<Target> {
+        match node.is_null() {
+            true => Some(Target::Null),
+            false => self.changelog.find(node).map(Target::Changeset),
+        }
+    }
+
+    fn bookmark(&self, name: &BStr) -> Option<Target> {
+        let repository = self.repository;
+        let shares = file::read(&repository.dot_hg.join("shared"));
+        let shares = shares.is_ok_and(|text| {
+            text.split(|byte| *byte == b'\n')
+                .any(|line| line == b"bookmarks")
+        });
+        let path = match repository.requirements.has("bookmarksinstore") {
+            true => repository.shared.join("store/bookmarks"),
+            false if shares => repository.shared.join("bookmarks"),
+            false => repository.dot_hg.join("bookmarks"),
+        };
+        let text = file::read(&path).ok()?;
+        let lines = text.split(|byte| *byte == b'\n');
+        let node = |line| {
+            let (digits, rest) = trim(line).split_at_checked(2 * Node::LEN)?;
+            (rest.strip_prefix(b" ")? == name.as_bytes()).then(|| Node::from_hex(digits))?
+        };
+        lines
+            .filter_map(node)
+            .filter_map(|node| self.of_node(&node))
+            .last()
+    }
+
+    /// The changeset whose node begins with these digits.
+    fn beginning(&self, name: &BStr) -> Meaning {
+        let digits = name.strip_prefix(b"x").unwrap_or(name);
+        let is_beginning = !digits.is_empty()
+            && digits.len() <= 2 * Node::LEN
+            && digits.iter().all(u8::is_ascii_hexdigit);
+        if !is_beginning {
+            return Meaning::Nothing;
+        }
+        let digits = digits.to_ascii_lowercase();
+        let found = self.changelog.find_prefix(&digits, 2);
+        let is_all = |digit: u8| digits.iter().all(|other| *other == digit);
+        let (null, working) = (is_all(b'0'), is_all(b'f'));
+        match (found.as_slice(), null, working) {
+            ([only], false, false) => Meaning::One(Target::Changeset(*only)),
+            ([], true, _) => Meaning::One(Target::Null),
+            ([], _, true) => Meaning::One(Target::WorkingCopy),
+            ([], false, false) => Meaning::Nothing,
+            _ => Meaning::Several,
+        }
+    }
+}
+
+/// A number, counted from the end where it is negative.
+fn number(name: &BStr, len: usize) -> Option<u32> {
+    let text = name.to_str().ok()?;
+    let number: i64 = text.parse().ok()?;
+    if number.to_string() != text {
+        return None;
+    }
+    let len = i64::try_from(len).ok()?;
+    let number = if number < 0 {
+        number.checked_add(len)?
+    } else {
+        number
+    };
+    (0..len)
+        .contains(&number)
+        .then(|| u32::try_from(number).ok())?
+}
+
+/// Whether some changesets may be hidden: obsolete ones, or those that are only there for a shelf.
+pub(super) fn has_hidden(repository: &Repository) -> bool {
+    let folder = repository.store().folder().to_path_buf();
+    let has_obsolete = file::read(&folder.join("obsstore")).is_ok_and(|text| !text.is_empty());
+    let roots = file::read(&folder.join("phaseroots")).unwrap_or_default();
+    let phase = |line: &[u8]| {
+        let (phase, _) = line.split_once_str(" ")?;
+        phase.to_str().ok()?.parse::<u32>().ok()
+    };
+    let mut lines = roots.split(|byte| *byte == b'\n');
+    has_obsolete || lines.any(|line| phase(line).is_some_and(|phase| phase >= HIDDEN_PHASE))
+}
