@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Layers, Surroundings};
 use vigil_hg::dirstate;
@@ -20,6 +20,7 @@ use super::look::{Pair, Subject};
 use super::paths::Shown;
 use super::settings::{self, Settings};
 use super::show::Output;
+use super::template::Template;
 use super::terse::terse;
 use crate::reply::{Reply, bytes};
 
@@ -125,6 +126,16 @@ impl Run<'_> {
             let said = "cannot use --terse with --rev";
             return Err(Abort::of(Kind::Input, said));
         }
+        let text = arguments.template.as_ref().map(|text| text.as_bstr());
+        let is_json = text == Some(BStr::new("json"));
+        let template = match text.filter(|text| !text.is_empty() && !is_json) {
+            Some(text) => {
+                let mut templates = config.section("templates");
+                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
+                Some(Template::read(text, &self.surroundings.cwd, is_configured)?)
+            }
+            None => None,
+        };
         let dirstate = read.dirstate;
         let mut revisions = match arguments.names_changesets() {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
@@ -176,17 +187,10 @@ impl Run<'_> {
             has_letters: !arguments.no_status,
             ends_with_nul: arguments.print0,
         };
-        match arguments
-            .template
-            .as_ref()
-            .map(|template| template.as_slice())
-        {
-            None | Some(b"") => Ok(output.lines()),
-            Some(b"json") => Ok(output.json()),
-            Some(other) => {
-                let what = bytes!("the template '", other, "'");
-                Err(Abort::unsupported(what))
-            }
+        match (&template, is_json) {
+            (Some(template), _) => output.templated(template),
+            (None, true) => Ok(output.json()),
+            (None, false) => Ok(output.lines()),
         }
     }
 

@@ -81,9 +81,12 @@ impl<'c> Colors<'c> {
         }
     }
 
-    /// What tells a terminal of the colours of `label`, if it has some.
+    /// What tells a terminal of the colours of `label`, if it has some. It may be several with spaces between.
     pub(super) fn effects(&self, label: &str) -> Option<Vec<&'static str>> {
-        let effects = self.config.map(|config| effects(config, label));
+        let each = |config| move |label| effects(config, label);
+        let effects: Option<Vec<_>> = self
+            .config
+            .map(|config| label.split_whitespace().flat_map(each(config)).collect());
         effects.filter(|effects| !effects.is_empty())
     }
 

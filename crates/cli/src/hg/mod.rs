@@ -10,6 +10,7 @@ mod look;
 mod paths;
 mod settings;
 mod show;
+mod template;
 mod terse;
 
 use bstr::{BString, ByteSlice};

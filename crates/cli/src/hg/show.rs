@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_hg::abort::Abort;
+
 use super::color::Colors;
 use super::kinds::{KINDS, Lists};
 use super::paths::Shown;
+use super::template::{Around, Item, Template};
 
 /// What is shown, and how.
 pub(super) struct Output<'o> {
@@ -46,6 +49,29 @@ impl<'o> Output<'o> {
             }
         }
         out
+    }
+
+    /// What a template says of each file.
+    ///
+    /// # Errors
+    /// A name cannot be shown so.
+    pub(super) fn templated(&self, template: &Template) -> Result<Vec<u8>, Abort> {
+        let mut out = Vec::new();
+        let around = Around {
+            paths: self.paths,
+            colors: self.colors,
+        };
+        for (index, ((letter, _), path)) in self.files().enumerate() {
+            let source = self.copies.get(path.as_bytes().as_bstr());
+            let item = Item {
+                path,
+                letter: *letter,
+                source: source.map(|source| source.as_bstr()),
+                index,
+            };
+            template.show(&mut out, &item, around)?;
+        }
+        Ok(out)
     }
 
     /// A list of objects.

@@ -7,3 +7,4 @@ mod random;
 mod revisions;
 mod sandbox;
 mod stored;
+mod templates;

@@ -206,7 +206,7 @@ fn what_cannot_be_answered_is_named() {
         symlink("d", working.path("to")).unwrap();
         for (arguments, what) in [
             (&["status", "set:added()"][..], "file sets"),
-            (&["status", "-T", "{path}"], "template"),
+            (&["status", "-T", "{node}"], "template"),
             (
                 &["status", "--config", "extensions.largefiles="],
                 "largefiles",

@@ -1,0 +1,169 @@
+//! Templates (`-T`): text with what is said of each file in braces. The part of Mercurial's language that a status needs.
+
+mod filters;
+mod parse;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::abort::Abort;
+
+use super::color::Colors;
+use super::paths::Shown;
+use crate::reply::bytes;
+use filters::Filter;
+
+/// A template that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Template(Vec<Part>);
+
+/// What can be said of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keyword {
+    Path,
+    Status,
+    Source,
+    ItemType,
+    Index,
+}
+
+/// A part of a template: each says a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(BString),
+    Keyword(Keyword),
+    All(Vec<Self>),
+    Filtered(Box<Self>, Filter),
+    If(Box<Self>, Box<Self>, Box<Self>),
+    IfEqual(Box<Self>, Box<Self>, Box<Self>, Box<Self>),
+    Separate(Box<Self>, Vec<Self>),
+    Label(Box<Self>, Box<Self>),
+    RelativePath(Box<Self>),
+}
+
+/// One file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item<'i> {
+    pub(super) path: &'i BStr,
+    pub(super) letter: char,
+    pub(super) source: Option<&'i BStr>,
+    /// How many come before it.
+    pub(super) index: usize,
+}
+
+/// What a template needs beside the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'a> {
+    pub(super) paths: &'a Shown,
+    pub(super) colors: &'a Colors<'a>,
+}
+
+/// Styles that come with Mercurial, and what it does by such names.
+const STYLES: [&str; 12] = [
+    "bisect",
+    "cbor",
+    "changelog",
+    "compact",
+    "debug",
+    "default",
+    "list",
+    "phases",
+    "pickle",
+    "show",
+    "status",
+    "xml",
+];
+
+impl Template {
+    /// Reads what the option says. `is_configured` tells whether the configuration has a template of that name.
+    ///
+    /// # Errors
+    /// It is one that only Mercurial knows.
+    pub(super) fn read(
+        text: &BStr,
+        cwd: &std::path::Path,
+        is_configured: impl FnOnce(&BStr) -> bool,
+    ) -> Result<Self, Abort> {
+        let refused = || Abort::unsupported(bytes!("the template '", text, "'"));
+        if text.find_byte(b'{').is_none() {
+            let is_style = STYLES.iter().any(|style| text == style)
+                || text.starts_with(b"map-cmdline.")
+                || text.starts_with(b"json(")
+                || text.starts_with(b"cbor(");
+            let may_be_path = text.find_byteset(b"/\\").is_some()
+                && cwd.join(vigil_hg::bytes::path_of(text)).is_file();
+            if is_style || may_be_path || is_configured(text) {
+                return Err(refused());
+            }
+        }
+        let parts = parse::template(text);
+        parts.map(Self).ok_or_else(refused)
+    }
+
+    /// What is said of one file.
+    ///
+    /// # Errors
+    /// A name cannot be shown so.
+    pub(super) fn show(
+        &self,
+        out: &mut Vec<u8>,
+        item: &Item<'_>,
+        around: Around<'_>,
+    ) -> Result<(), Abort> {
+        for part in &self.0 {
+            out.extend_from_slice(&part.text(item, around)?);
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    fn text(&self, item: &Item<'_>, around: Around<'_>) -> Result<BString, Abort> {
+        let text = |part: &Self| part.text(item, around);
+        Ok(match self {
+            Self::Text(text) => text.clone(),
+            Self::Keyword(keyword) => match keyword {
+                Keyword::Path => item.path.to_owned(),
+                Keyword::Status => item.letter.to_string().into(),
+                Keyword::Source => item.source.unwrap_or_default().to_owned(),
+                Keyword::ItemType => "file".into(),
+                Keyword::Index => item.index.to_string().into(),
+            },
+            Self::All(parts) => {
+                let mut all = BString::default();
+                for part in parts {
+                    all.extend_from_slice(&text(part)?);
+                }
+                all
+            }
+            Self::Filtered(part, filter) => filter.apply(text(part)?.as_bstr())?,
+            Self::If(condition, then, otherwise) => match text(condition)?.is_empty() {
+                false => text(then)?,
+                true => text(otherwise)?,
+            },
+            Self::IfEqual(one, other, then, otherwise) => match text(one)? == text(other)? {
+                true => text(then)?,
+                false => text(otherwise)?,
+            },
+            Self::Separate(separator, parts) => {
+                let separator = text(separator)?;
+                let mut all = BString::default();
+                for part in parts {
+                    let more = text(part)?;
+                    if !all.is_empty() && !more.is_empty() {
+                        all.extend_from_slice(&separator);
+                    }
+                    all.extend_from_slice(&more);
+                }
+                all
+            }
+            Self::Label(label, part) => {
+                let label = text(label)?;
+                let mut all = Vec::new();
+                let painted = text(part)?;
+                let label = label.to_str_lossy();
+                around.colors.paint(&mut all, &painted, &label);
+                all.into()
+            }
+            Self::RelativePath(part) => around.paths.relative(text(part)?.as_bstr()),
+        })
+    }
+}

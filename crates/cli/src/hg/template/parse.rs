@@ -1,0 +1,261 @@
+//! Reads templates.
+
+use bstr::{BString, ByteSlice};
+use vigil_hg::bytes::is_space;
+
+use super::filters::Filter;
+use super::{Keyword, Part};
+
+/// No template nests deeper than this.
+const DEPTH_MAX: u32 = 32;
+
+/// The parts of a template; `None` where it is more than is understood here, or is none.
+pub(super) fn template(text: &[u8]) -> Option<Vec<Part>> {
+    let mut parser = Parser {
+        rest: text,
+        depth: 0,
+    };
+    parser.parts(None)
+}
+
+struct Parser<'t> {
+    rest: &'t [u8],
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.rest.first() == Some(&byte);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    fn skip_space(&mut self) {
+        while self.rest.first().is_some_and(|byte| is_space(*byte)) {
+            self.next();
+        }
+    }
+
+    /// Text and expressions up to the end, or to a quote, which is taken.
+    fn parts(&mut self, quote: Option<u8>) -> Option<Vec<Part>> {
+        self.depth = self
+            .depth
+            .checked_add(1)
+            .filter(|depth| *depth <= DEPTH_MAX)?;
+        let mut parts = Vec::new();
+        let mut text = Vec::new();
+        loop {
+            match self.next() {
+                None if quote.is_none() => break,
+                None => return None,
+                byte if byte == quote => break,
+                Some(b'{') => {
+                    push_text(&mut parts, &mut text);
+                    let expression = self.expression()?;
+                    self.skip_space();
+                    if !self.take(b'}') {
+                        return None;
+                    }
+                    parts.push(expression);
+                }
+                Some(b'\\') => self.escape(&mut text)?,
+                Some(byte) => text.push(byte),
+            }
+        }
+        push_text(&mut parts, &mut text);
+        self.depth = self.depth.saturating_sub(1);
+        Some(parts)
+    }
+
+    /// What follows a backslash, as Python reads it.
+    fn escape(&mut self, text: &mut Vec<u8>) -> Option<()> {
+        let byte = self.next()?;
+        let plain = match byte {
+            b'\n' => return Some(()),
+            b'\\' | b'\'' | b'"' | b'{' => byte,
+            b'a' => 0x07,
+            b'b' => 0x08,
+            b'f' => 0x0c,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 0x0b,
+            b'x' => {
+                let high = vigil_hg::node::digit(self.next()?)?.checked_rem(16)?;
+                let low = vigil_hg::node::digit(self.next()?)?.checked_rem(16)?;
+                high << 4 | low
+            }
+            b'0'..=b'7' => {
+                let mut value = u32::from(byte & 7);
+                for _ in 0..2 {
+                    match self.rest.first() {
+                        Some(digit @ b'0'..=b'7') => {
+                            value = value << 3 | u32::from(digit & 7);
+                            self.next();
+                        }
+                        _ => break,
+                    }
+                }
+                u8::try_from(value).ok()?
+            }
+            other => {
+                text.push(b'\\');
+                other
+            }
+        };
+        text.push(plain);
+        Some(())
+    }
+
+    fn expression(&mut self) -> Option<Part> {
+        self.depth = self
+            .depth
+            .checked_add(1)
+            .filter(|depth| *depth <= DEPTH_MAX)?;
+        let mut part = self.operand()?;
+        loop {
+            self.skip_space();
+            if !self.take(b'|') {
+                break;
+            }
+            self.skip_space();
+            let filter = Filter::of_name(self.word())?;
+            self.skip_space();
+            // A number is no text to all filters.
+            if self.rest.first() == Some(&b'(') || part == Part::Keyword(Keyword::Index) {
+                return None;
+            }
+            part = Part::Filtered(Box::new(part), filter);
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Some(part)
+    }
+
+    fn word(&mut self) -> &[u8] {
+        let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let len = self.rest.iter().take_while(is_letter).count();
+        let (word, rest) = self.rest.split_at_checked(len).unwrap_or_default();
+        self.rest = rest;
+        word
+    }
+
+    fn operand(&mut self) -> Option<Part> {
+        self.skip_space();
+        if self.take(b'(') {
+            let part = self.expression()?;
+            self.skip_space();
+            return self.take(b')').then_some(part);
+        }
+        if let Some(quote @ (b'\'' | b'"')) = self.rest.first().copied() {
+            self.next();
+            return self.parts(Some(quote)).map(Part::All);
+        }
+        let word = BString::from(self.word());
+        self.skip_space();
+        if self.take(b'(') {
+            let arguments = self.arguments()?;
+            return function(&word, arguments);
+        }
+        keyword(&word)
+    }
+
+    fn arguments(&mut self) -> Option<Vec<Part>> {
+        let mut arguments = Vec::new();
+        loop {
+            self.skip_space();
+            if arguments.is_empty() && self.take(b')') {
+                return Some(arguments);
+            }
+            arguments.push(self.expression()?);
+            self.skip_space();
+            match self.next()? {
+                b',' => {}
+                b')' => return Some(arguments),
+                _ => return None,
+            }
+        }
+    }
+}
+
+fn push_text(parts: &mut Vec<Part>, text: &mut Vec<u8>) {
+    if !text.is_empty() {
+        parts.push(Part::Text(std::mem::take(text).into()));
+    }
+}
+
+fn keyword(word: &[u8]) -> Option<Part> {
+    Some(Part::Keyword(match word {
+        b"path" => Keyword::Path,
+        b"status" => Keyword::Status,
+        b"source" => Keyword::Source,
+        b"itemtype" => Keyword::ItemType,
+        b"index" => Keyword::Index,
+        _ => return None,
+    }))
+}
+
+fn function(name: &BString, arguments: Vec<Part>) -> Option<Part> {
+    let nothing = || Part::Text(BString::default());
+    let mut rest = arguments.into_iter();
+    let mut next = || rest.next().map(Box::new);
+    let part = match name.as_bytes() {
+        b"if" => {
+            let (condition, then) = (next()?, next()?);
+            // A number is true, even 0.
+            if *condition == Part::Keyword(Keyword::Index) {
+                return None;
+            }
+            let otherwise = next().unwrap_or_else(|| Box::new(nothing()));
+            Part::If(condition, then, otherwise)
+        }
+        b"ifeq" => {
+            let (one, other, then) = (next()?, next()?, next()?);
+            let otherwise = next().unwrap_or_else(|| Box::new(nothing()));
+            Part::IfEqual(one, other, then, otherwise)
+        }
+        b"separate" => {
+            let separator = next()?;
+            return Some(Part::Separate(separator, rest.collect()));
+        }
+        b"label" => Part::Label(next()?, next()?),
+        b"relpath" => Part::RelativePath(next()?),
+        _ => return None,
+    };
+    rest.next().is_none().then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_understood_is_none() {
+        for text in [
+            "{node}",
+            "{path|nope}",
+            "{path",
+            "{path %}",
+            "{}",
+            "{if(path)}",
+            "{if(path,'a','b','c')}",
+            "{'a}",
+            "{path|count}",
+            "\\x4",
+            "a\\",
+            "{index|upper}",
+            "{path + 1}",
+            &"{(".repeat(100_000),
+            &"{'".repeat(100_000),
+        ] {
+            assert_eq!(template(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Templates, by each kind of file.
+
+use std::os::unix::ffi::OsStringExt;
+
+use super::sandbox::{Working, programs};
+
+const TEMPLATES: [&str; 54] = [
+    "{path}\\n",
+    "{status} {path}\\n",
+    "{path}\\0{source}\\0",
+    "{if(source, '{source} -> ')}{path}\\n",
+    "{if(source, 'a', path|upper)}|",
+    "{if(ifeq(status, \"A\", '1'), \"A!\", \"-\")}",
+    "{ifeq(status, 'M', 'mod', 'other')} {path}\\n",
+    "{ifeq(source, \"\", 'none')}|",
+    "{separate(', ', status, '', source, path)}\\n",
+    "{separate('')}|",
+    "{itemtype}{index}",
+    "constant",
+    "constant\\n\\t\\x41\\0415\\q\\\\",
+    "\\{path}",
+    "{path}\\\\n",
+    "{'\\{path} {path}'}",
+    "{\"{status}{path}\"}\\n",
+    "{'\\x41\\n'}",
+    "{\"a\\\"b\"}\\n",
+    "{('x')}",
+    "a\\}b{path}}\\n",
+    "{ path | upper | lower }\\n",
+    "{path|addbreaks}",
+    "{path|basename}\\n",
+    "{path|dirname}\\n",
+    "{path|stripdir}\\n",
+    "{path|escape}\\n",
+    "{path|firstline}\\n",
+    "{path|json}\\n",
+    "{source|json}\\n",
+    "{path|lower}\\n",
+    "{path|upper}\\n",
+    "{source|nonempty}\\n",
+    "{path|short}\\n",
+    "{path|stringify}\\n",
+    "{path|strip}|",
+    "{path|urlescape}\\n",
+    "{path|utf8}\\n",
+    "{path|xmlescape}\\n",
+    "{'/a/b/'|basename} {'/a/b/'|dirname} {'//a'|dirname} {'a//b'|stripdir}",
+    "{'\\x01\\x00\\x7f\u{e9}<>&\"'|xmlescape}{'\\x01\\x00\\x7f\"'|escape}",
+    "{\"\\x01\\x7f\u{e9}\u{1f600}<>&'/\"|json}",
+    "{'\u{c4}\u{df}\\n'|lower}{'\u{e4}\u{df}'|upper}",
+    "{label('status.added', '{path}\\n')}",
+    "{label('status.clean ui.error', path)}",
+    "{label('nothing', path)}",
+    "{label('', path)}",
+    "{relpath(path)}\\n",
+    "{''|nonempty}",
+    "{if('', 't', 'f')}",
+    "{if(path, 't')}",
+    "json",
+    "",
+    "'{path}'",
+];
+
+#[test]
+fn each_file_is_shown_by_a_template() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in ["a", "d/e", "d/Sp \u{e9}", "q'<&>", "-x"] {
+            working.write(name, "1\n");
+        }
+        working.commit("0");
+        working.write("d/unknown", "");
+        working.write("in\nline", "");
+        std::fs::write(
+            working
+                .path("d")
+                .join(std::ffi::OsString::from_vec(b"\xff\xfe<\xc3".to_vec())),
+            "",
+        )
+        .unwrap();
+        working.hg(&["copy", "d/e", "d/copy"]);
+        working.hg(&["move", "a", "b"]);
+        let mut server = working.server();
+        for template in TEMPLATES {
+            let is_of_text = template.contains("utf8");
+            let path = if is_of_text { "d/e" } else { "." };
+            working.same_by(&mut server, &["status", "-AC", "-T", template, path]);
+        }
+        for template in [
+            "{label('status.added', '{path}\\n')}",
+            "{label('status.clean ui.error', path)}",
+            "{label('x', path)}",
+        ] {
+            working.same_by(
+                &mut server,
+                &["status", "-A", "--color=always", "-T", template],
+            );
+        }
+        working.same_in("d", &["status", "-A", "-T", "{relpath(path)} {path}\\n"]);
+        working.same(&["status", "-n", "-0", "-T", "{status} {path}\\n"]);
+        working.same(&["status", "--change", "0", "-T", "{status} {path}\\n"]);
+        for template in [
+            "status",
+            "debug",
+            "{node}",
+            "{path|count}",
+            "{path",
+            "json(path)",
+            "mine",
+        ] {
+            let config = "templates.mine={path}";
+            let (_, stderr, code) = working.vigil(&["status", "-T", template, "--config", config]);
+            assert_eq!(code, Some(255), "{template}");
+            assert!(stderr.contains("the template"), "{stderr}");
+        }
+    }
+}
