@@ -131,7 +131,9 @@ impl Subject<'_> {
         warnings: &mut Vec<u8>,
     ) -> Result<HgStatus, Abort> {
         let repository = self.repository;
-        let files = match self.unknown || self.ignored {
+        // Whatever is asked for by name is looked up in the patterns.
+        let names = !self.matcher.named().is_empty();
+        let files = match self.unknown || self.ignored || names {
             true => repository.ignore_files(self.config, self.surroundings),
             false => Vec::new(),
         };

@@ -27,10 +27,16 @@ impl Settings {
         is_plain: bool,
     ) -> Result<Self, Abort> {
         let flag = |section, name| config.boolean(section, name, false);
-        let debug = arguments.debug || flag("ui", "debug")?;
-        let mut verbose = debug || arguments.verbose || flag("ui", "verbose")?;
-        let mut quiet = !debug && (arguments.quiet || flag("ui", "quiet")?);
-        // What the command line says wins; where both are said, neither counts.
+        // One of these on the command line speaks for all three.
+        let is_said = arguments.debug || arguments.verbose || arguments.quiet;
+        let either = |said: bool, name| match is_said {
+            true => Ok(said),
+            false => flag("ui", name),
+        };
+        let debug = either(arguments.debug, "debug")?;
+        let mut verbose = debug || either(arguments.verbose, "verbose")?;
+        let mut quiet = !debug && either(arguments.quiet, "quiet")?;
+        // Where both are said, neither counts.
         if verbose && quiet {
             (verbose, quiet) = (false, false);
         }

@@ -149,6 +149,43 @@ fn ignore_files_are_read_as_mercurial_does() {
 }
 
 #[test]
+fn what_is_said_twice_or_against_each_other_is_so() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.commit("0");
+        working.write("new", "");
+        std::fs::remove_file(working.path("a")).unwrap();
+        for arguments in [
+            &["status", "gone", "rootglob:gone/*"][..],
+            &["status", "relpath:gone", "gone", "a", "a"],
+            &["status", "-q", "--config", "ui.verbose=yes"],
+            &["status", "-v", "--config", "ui.quiet=yes"],
+            &["status", "-qv"],
+            &[
+                "status",
+                "--config",
+                "ui.verbose=yes",
+                "--config",
+                "ui.quiet=yes",
+            ],
+            &["status", "--debug", "-q"],
+        ] {
+            working.same(arguments);
+        }
+        // Patterns are read for what is named, even where nothing ignored or unknown is asked for.
+        working.write(".hgignore", "*bad\n");
+        for arguments in [
+            &["status", "-q", "new"][..],
+            &["status", "-q", "a"],
+            &["status", "-q"],
+        ] {
+            working.same(arguments);
+        }
+    }
+}
+
+#[test]
 fn other_repositories_and_odd_files_are_passed_over() {
     for hg in programs() {
         for is_v2 in FORMATS {

@@ -106,12 +106,11 @@ impl Matcher {
         has(&self.patterns) && has(&self.include)
     }
 
-    /// The files and directories that are asked for by name, in order.
+    /// The files and directories that are asked for by name, in order; one that is asked for twice is named twice.
     pub fn named(&self) -> Vec<&BStr> {
         let files = self.patterns.iter().flat_map(|part| &part.files);
         let mut files: Vec<&BStr> = files.map(|file| file.as_bstr()).collect();
         files.sort_unstable();
-        files.dedup();
         match files.iter().any(|file| file.is_empty()) {
             true => Vec::new(),
             false => files,

@@ -89,6 +89,12 @@ impl<'p> Player<'p> {
         }
     }
 
+    /// The number of a changeset that is likely to be there.
+    pub(super) fn number(&mut self) -> String {
+        let limit = u64::from(self.commits.max(1));
+        self.rng.below(limit).to_string()
+    }
+
     fn place(&self, path: &[u8]) -> PathBuf {
         self.top.join(OsStr::from_bytes(path))
     }
@@ -309,7 +315,7 @@ impl<'p> Player<'p> {
             all.extend(paths.iter().map(|path| (*path).clone()));
             all
         };
-        let arguments = match self.rng.below(30) {
+        let arguments = match self.rng.below(34) {
             0..4 => with(&["add"], &[&one]),
             4 => words(&["add"]),
             5 => words(&["addremove", "-q"]),
@@ -326,13 +332,11 @@ impl<'p> Player<'p> {
                 words(&["commit", "-m", &message, "-d", "0 0"])
             }
             20 | 21 => {
-                let limit = u64::from(self.commits.max(1));
-                let revision = self.rng.below(limit).to_string();
+                let revision = self.number();
                 words(&["update", "-r", &revision])
             }
             22 => {
-                let limit = u64::from(self.commits.max(1));
-                let revision = self.rng.below(limit).to_string();
+                let revision = self.number();
                 words(&["update", "-C", "-r", &revision])
             }
             23 => words(&["merge", "--tool", ":merge3"]),
@@ -347,6 +351,17 @@ impl<'p> Player<'p> {
             ]),
             27 => words(&["status"]),
             28 => words(&["debugrebuilddirstate"]),
+            29 | 30 => {
+                let (kind, name) = (self.rng.below(3), self.rng.pick(&["one", "two", "0b"]));
+                let revision = self.number();
+                match kind {
+                    0 => words(&["bookmark", "-f", "-r", &revision, name]),
+                    1 => words(&["tag", "-l", "-f", "-r", &revision, name]),
+                    _ => words(&["tag", "-f", "-d", "0 0", "-r", &revision, name]),
+                }
+            }
+            31 => words(&["tag", "-d", "0 0", "--remove", "one"]),
+            32 => words(&["branch", "-f", self.rng.pick(&["side", "default"])]),
             _ => {
                 let nested = self
                     .rng

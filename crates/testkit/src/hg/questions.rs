@@ -22,9 +22,27 @@ pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
             words.push(option.as_bytes().to_vec());
         }
     }
+    if player.rng.chance(20) {
+        changesets(player, &mut words);
+    }
     if player.rng.chance(8) {
         words.push(b"-T".to_vec());
         words.push(b"json".to_vec());
+    } else if player.rng.chance(8) {
+        let template: &str = player.rng.pick(&TEMPLATES);
+        words.push(b"-T".to_vec());
+        words.push(template.as_bytes().to_vec());
+    }
+    for (option, percent) in [
+        ("-S", 5),
+        ("-v", 5),
+        ("--no-copies", 4),
+        ("-y", 3),
+        ("--no-mod", 3),
+    ] {
+        if player.rng.chance(percent) {
+            words.push(option.as_bytes().to_vec());
+        }
     }
     if player.rng.chance(8) {
         words.push(b"--terse".to_vec());
@@ -42,6 +60,10 @@ pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
             "ui.ignore=more",
             "ui.quiet=yes",
             "ui.color=always",
+            "ui.verbose=yes",
+            "ui.detailed-exit-code=yes",
+            "commands.status.verbose=yes",
+            "color.status.added=bold",
         ]);
         words.push(config.as_bytes().to_vec());
     }
@@ -70,6 +92,55 @@ pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
         }
     }
     words
+}
+
+const TEMPLATES: [&str; 8] = [
+    "{status} {path}\\n",
+    "{path}\\0",
+    "{path|json} {source|json}\\n",
+    "{if(source, '{source} -> ')}{path|urlescape}\\n",
+    "{ifeq(status, 'M', path|upper, path|basename)}|",
+    "{label('status.added', path|xmlescape)}\\n",
+    "{separate(' ', status, source, relpath(path))}\\n",
+    "x",
+];
+
+/// Which changesets are compared.
+fn changesets(player: &mut Player<'_>, words: &mut Vec<Vec<u8>>) {
+    if player.rng.chance(30) {
+        words.push(b"--change".to_vec());
+        words.push(changeset(player));
+        return;
+    }
+    let count = player.rng.pick(&[1, 1, 1, 2, 2, 3]);
+    for _ in 0..count {
+        words.push(b"--rev".to_vec());
+        let mut name = changeset(player);
+        if player.rng.chance(10) {
+            name.push(b':');
+            name.extend(changeset(player));
+        }
+        words.push(name);
+    }
+}
+
+/// A name of a changeset, which may be none.
+fn changeset(player: &mut Player<'_>) -> Vec<u8> {
+    let mut name = match player.rng.chance(50) {
+        true => player.number().into_bytes(),
+        false => {
+            let known: &str = player.rng.pick(&[
+                ".", "null", "tip", "wdir()", "p1()", "p2()", "-1", "-2", "a", "0", "one", "two",
+                "side", "default", "0b",
+            ]);
+            known.as_bytes().to_vec()
+        }
+    };
+    if player.rng.chance(20) {
+        let more: &str = player.rng.pick(&["^", "~2", "^2", "^0", "~1^"]);
+        name.extend_from_slice(more.as_bytes());
+    }
+    name
 }
 
 /// A pattern of any kind.
