@@ -146,12 +146,11 @@ pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
         true => answer.nested(ignored.directories()),
         false => Vec::new(),
     };
-    let found_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
     answer.tracked(&findings, &nested);
     if let Some(failure) = system.failure() {
         return Err(failure);
     }
-    answer.others(findings, question.unknown, question.ignored, &nested);
+    let found_others = answer.others(findings, question.unknown, question.ignored, &nested);
     answer.named();
     answer.status.ignore_failure = ignored.patterns.take_later().failure;
     answer.status.ignore_use = answer.ignore_use(question.unknown, question.ignored, found_others);
@@ -345,7 +344,14 @@ impl Answer<'_> {
         }
     }
 
-    fn others(&mut self, findings: Findings, unknown: bool, ignored: bool, nested: &[BString]) {
+    /// Takes what is not recorded, and says whether there is any.
+    fn others(
+        &mut self,
+        findings: Findings,
+        unknown: bool,
+        ignored: bool,
+        nested: &[BString],
+    ) -> bool {
         // A repository in the working copy is no file of it.
         let named = self.matcher.named();
         // The walk begins at what is named, whatever else the patterns match.
@@ -362,11 +368,14 @@ impl Answer<'_> {
                 && !nested.iter().any(|directory| path.starts_with(directory))
         };
         let files = |paths: Vec<BString>| paths.into_iter().filter(is_file).collect();
+        let (all_unknown, all_ignored): (Vec<_>, Vec<_>) =
+            (files(findings.untracked), files(findings.ignored));
+        let is_any = !all_unknown.is_empty() || !all_ignored.is_empty();
         if unknown {
-            self.status.unknown = files(findings.untracked);
+            self.status.unknown = all_unknown;
         }
         if ignored {
-            self.status.ignored = files(findings.ignored);
+            self.status.ignored = all_ignored;
         }
         let met = findings.unlisted.into_iter().map(|unseen| Bad {
             path: unseen.path,
@@ -376,6 +385,7 @@ impl Answer<'_> {
         self.status.bad.extend(met);
         self.status.bad.sort_by(|a, b| a.path.cmp(&b.path));
         self.status.bad.dedup();
+        is_any
     }
 
     fn ignore_use(&self, unknown: bool, ignored: bool, found_others: bool) -> Option<IgnoreUse> {

@@ -108,6 +108,14 @@ impl Matcher {
 
     /// The files and directories that are asked for by name, in order; one that is asked for twice is named twice.
     pub fn named(&self) -> Vec<&BStr> {
+        // Where nothing can be asked for, no name is looked for either.
+        if self
+            .include
+            .as_ref()
+            .is_some_and(|part| part.roots.is_empty())
+        {
+            return Vec::new();
+        }
         let files = self.patterns.iter().flat_map(|part| &part.files);
         let mut files: Vec<&BStr> = files.map(|file| file.as_bstr()).collect();
         files.sort_unstable();

@@ -150,6 +150,7 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "re:(?i)A",
         "rootfilesin:d",
         "rootfilesin:.",
+        "rootglob:d/*",
         "d",
         "d/e",
         ".",
@@ -163,7 +164,6 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "relglob:*.o",
         "relpath:d/e",
         "relre:e/",
-        "rootglob:d/*",
         "rootglob:**/a",
         "nowhere",
         "glob:{a,b}",
@@ -174,7 +174,7 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "nested",
     ];
     /// How many are read in another way by versions before 7.
-    const NEW_PATTERNS: usize = 4;
+    const NEW_PATTERNS: usize = 5;
     match player.rng.chance(40) {
         true => player.path(),
         false => {

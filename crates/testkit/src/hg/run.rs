@@ -171,7 +171,7 @@ fn play(
             let mut alone = sandbox.command(sandbox.hg_program(), &top);
             alone.args(words.iter().map(|word| OsStr::from_bytes(word)));
             let alone = of_output(&alone.output()?);
-            if answer == alone {
+            if answer == alone || has_crashed(&alone) {
                 lock(totals).doubtful += 1;
                 continue;
             }
@@ -235,6 +235,12 @@ fn renew_ignore_file(top: &std::path::Path) {
 fn is_left(answer: &Said) -> bool {
     let said = String::from_utf8_lossy(&answer.stderr);
     answer.code == 255 && said.contains("vigil does not answer this")
+}
+
+/// Whether Mercurial itself did not survive the question.
+fn has_crashed(answer: &Said) -> bool {
+    let said = String::from_utf8_lossy(&answer.stderr);
+    answer.code == 1 && said.contains("** unknown exception encountered")
 }
 
 fn of_output(output: &std::process::Output) -> Said {
