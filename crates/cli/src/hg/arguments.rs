@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::options::{Known, OPTIONS, short_help};
 use crate::reply::{Reply, bytes};
 
 /// The options of the command line.
@@ -35,68 +36,27 @@ pub(super) struct Arguments {
     /// Options that only Mercurial can do something about.
     pub(super) only_mercurial: Option<&'static str>,
     pub(super) patterns: Vec<BString>,
+    /// One of the options that may not be abbreviated, and is.
+    abbreviated: Option<&'static str>,
 }
 
 /// Why arguments could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     said: BString,
+    /// Whether the help follows.
+    help: bool,
 }
 
 impl Wrong {
     pub(super) fn into_reply(self) -> Reply {
-        Reply::complained(bytes!(self.said, "\n"), 255)
+        let mut reply = Reply::complained(bytes!(self.said, "\n"), 255);
+        if self.help {
+            reply.stdout = short_help().into();
+        }
+        reply
     }
 }
-
-/// How an option is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
-    Nothing,
-    Value,
-}
-
-/// Each option by its letter, if it has one, and its name.
-const OPTIONS: [(u8, &str, Takes); 38] = [
-    (b'A', "all", Takes::Nothing),
-    (b'm', "modified", Takes::Nothing),
-    (b'a', "added", Takes::Nothing),
-    (b'r', "removed", Takes::Nothing),
-    (b'd', "deleted", Takes::Nothing),
-    (b'c', "clean", Takes::Nothing),
-    (b'u', "unknown", Takes::Nothing),
-    (b'i', "ignored", Takes::Nothing),
-    (b'n', "no-status", Takes::Nothing),
-    (b't', "terse", Takes::Value),
-    (b'C', "copies", Takes::Nothing),
-    (b'0', "print0", Takes::Nothing),
-    (0, "rev", Takes::Value),
-    (0, "change", Takes::Value),
-    (b'I', "include", Takes::Value),
-    (b'X', "exclude", Takes::Value),
-    (b'S', "subrepos", Takes::Nothing),
-    (b'T', "template", Takes::Value),
-    (b'R', "repository", Takes::Value),
-    (0, "cwd", Takes::Value),
-    (b'y', "noninteractive", Takes::Nothing),
-    (b'q', "quiet", Takes::Nothing),
-    (b'v', "verbose", Takes::Nothing),
-    (0, "color", Takes::Value),
-    (0, "config", Takes::Value),
-    (0, "config-file", Takes::Value),
-    (0, "debug", Takes::Nothing),
-    (0, "debugger", Takes::Nothing),
-    (0, "encoding", Takes::Value),
-    (0, "encodingmode", Takes::Value),
-    (0, "traceback", Takes::Nothing),
-    (0, "time", Takes::Nothing),
-    (0, "profile", Takes::Nothing),
-    (0, "version", Takes::Nothing),
-    (b'h', "help", Takes::Nothing),
-    (0, "hidden", Takes::Nothing),
-    (0, "pager", Takes::Value),
-    (0, "style", Takes::Value),
-];
 
 impl Arguments {
     /// Whether it says which changesets are compared.
@@ -133,7 +93,13 @@ impl Arguments {
                     "' is no command of Mercurial that vigil answers"
                 ),
             };
-            return Err(Wrong { said: said.into() });
+            return Err(Wrong {
+                said: said.into(),
+                help: false,
+            });
+        }
+        if let Some(name) = parsed.abbreviated {
+            return Err(may_not_be_abbreviated(name));
         }
         parsed.patterns = words.collect();
         Ok(parsed)
@@ -151,33 +117,52 @@ impl Arguments {
             }
             None => (text.as_bytes(), None),
         };
-        let (name, takes, says_no) = match beginning_with(name) {
-            Found::One(name, takes) => (name, takes, false),
-            Found::Many => return Err(wrong("--", name, "not a unique prefix")),
-            Found::None => match name.strip_prefix(b"no-").map(beginning_with) {
-                Some(Found::One(name, Takes::Nothing)) => (name, Takes::Nothing, true),
-                _ => return Err(wrong("--", name, "not recognized")),
-            },
+        let (known, says_no) = match beginning_with(name) {
+            Found::One(known, says_no) => (known, says_no),
+            Found::Many => {
+                let ambiguous = wrong("--", name, "not a unique prefix");
+                return Err(not_in_full(name).unwrap_or(ambiguous));
+            }
+            Found::None => return Err(wrong("--", name, "not recognized")),
         };
-        match (takes, value) {
-            (Takes::Nothing, Some(_)) => {
-                Err(wrong("--", name.as_bytes(), "must not have an argument"))
+        if name != known.name.as_bytes() && name != b"repo" {
+            self.only_in_full(known.name);
+        }
+        match (known.value, value) {
+            (None, Some(_)) => {
+                let name = known.name.as_bytes();
+                Err(wrong("--", name, "must not have an argument"))
             }
-            (Takes::Nothing, None) => {
-                self.set(name, !says_no);
+            (None, None) => {
+                self.set(known.name, !says_no);
                 Ok(())
             }
-            (Takes::Value, Some(value)) => {
-                self.set_value(name, value.into());
+            (Some(_), Some(value)) => {
+                self.set_value(known.name, value.into());
                 Ok(())
             }
-            (Takes::Value, None) => {
-                let value = rest.next();
-                let value =
-                    value.ok_or_else(|| wrong("--", name.as_bytes(), "requires argument"))?;
-                self.set_value(name, value.clone());
+            (Some(_), None) => {
+                let name = known.name.as_bytes();
+                let missing = || {
+                    let missing = wrong("--", name, "requires argument");
+                    not_in_full(name).unwrap_or(missing)
+                };
+                let value = rest.next().ok_or_else(missing)?;
+                self.set_value(known.name, value.clone());
                 Ok(())
             }
+        }
+    }
+
+    /// Notes that an option was abbreviated that Mercurial looks for before it reads the others.
+    fn only_in_full(&mut self, name: &'static str) {
+        const EARLY: [&str; 5] = ["config", "config-file", "cwd", "repository", "debugger"];
+        let rank = |name: &str| EARLY.iter().position(|known| *known == name);
+        let is_known_before = self
+            .abbreviated
+            .is_some_and(|known| rank(known) <= rank(name));
+        if rank(name).is_some() && !is_known_before {
+            self.abbreviated = Some(name);
         }
     }
 
@@ -189,11 +174,14 @@ impl Arguments {
         let mut left = letters;
         while let Some((letter, after)) = left.split_first() {
             left = after;
-            let option = OPTIONS.iter().find(|(known, _, _)| known == letter);
+            let option = OPTIONS.iter().find(|known| known.letter == *letter);
             match option {
                 None => return Err(wrong("-", &[*letter], "not recognized")),
-                Some((_, name, Takes::Nothing)) => self.set(name, true),
-                Some((_, name, Takes::Value)) => {
+                Some(known) if known.value.is_none() => self.set(known.name, true),
+                Some(known) => {
+                    if known.name == "repository" && left.len().saturating_add(1) != letters.len() {
+                        self.only_in_full("repository");
+                    }
                     let value = match after.is_empty() {
                         false => BString::from(after),
                         true => rest
@@ -201,7 +189,7 @@ impl Arguments {
                             .ok_or_else(|| wrong("-", &[*letter], "requires argument"))?
                             .clone(),
                     };
-                    self.set_value(name, value);
+                    self.set_value(known.name, value);
                     return Ok(());
                 }
             }
@@ -267,25 +255,53 @@ impl Arguments {
 
 enum Found {
     None,
-    One(&'static str, Takes),
+    /// An option, and whether its opposite is meant.
+    One(&'static Known, bool),
     Many,
 }
 
+/// The option whose name, or the name of whose opposite, begins with `text`.
 fn beginning_with(text: &[u8]) -> Found {
-    let is_so = |(_, name, _): &&(u8, &'static str, Takes)| name.as_bytes().starts_with(text);
-    if let Some((_, name, takes)) = OPTIONS.iter().find(|(_, name, _)| name.as_bytes() == text) {
-        return Found::One(name, *takes);
+    static KNOWN: [Known; 38] = OPTIONS;
+    let names = || {
+        KNOWN.iter().flat_map(|known| {
+            let opposite = known.opposite().map(|name| (name, known, true));
+            std::iter::once((known.name.to_owned(), known, false)).chain(opposite)
+        })
+    };
+    if let Some((_, known, says_no)) = names().find(|(name, _, _)| name.as_bytes() == text) {
+        return Found::One(known, says_no);
     }
-    let mut found = OPTIONS.iter().filter(is_so);
+    let mut found = names().filter(|(name, _, _)| name.as_bytes().starts_with(text));
     match (found.next(), found.next()) {
-        (Some((_, name, takes)), None) => Found::One(name, *takes),
+        (Some((_, known, says_no)), None) => Found::One(known, says_no),
         (None, _) => Found::None,
         _ => Found::Many,
+    }
+}
+
+/// What is said of a beginning of `--config` that other options begin with, too.
+fn not_in_full(name: &[u8]) -> Option<Wrong> {
+    let is_so = |known: &&Known| known.is_global() && known.name.as_bytes().starts_with(name);
+    let is_config = !name.is_empty() && b"config".starts_with(name);
+    let is_ambiguous = OPTIONS.iter().filter(is_so).count() != 1;
+    (is_config && is_ambiguous).then(|| may_not_be_abbreviated("config"))
+}
+
+fn may_not_be_abbreviated(name: &str) -> Wrong {
+    let said = match name {
+        "repository" => "option -R has to be separated from other options (e.g. not -qR) and --repository may only be abbreviated as --repo".to_owned(),
+        other => format!("option --{other} may not be abbreviated"),
+    };
+    Wrong {
+        said: bytes!("abort: ", said).into(),
+        help: false,
     }
 }
 
 fn wrong(dashes: &str, name: &[u8], what: &str) -> Wrong {
     Wrong {
         said: bytes!("hg status: option ", dashes, name, " ", what).into(),
+        help: true,
     }
 }

@@ -7,6 +7,7 @@ mod color;
 mod fallback;
 mod kinds;
 mod look;
+mod options;
 mod paths;
 mod settings;
 mod show;
@@ -18,36 +19,27 @@ use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Surroundings;
 
-use crate::command::{Command, Options};
-use crate::options::{Entry, Value};
+use crate::command::{Command, NO_OPTIONS, Subcommand};
+use crate::options::Value;
 use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
+use options::{OfStatus, SYNOPSIS};
 
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "hg",
     summary: "Show what changed in Mercurial's working copies, as 'hg status'",
-    options: &OfHg,
-    arguments: Some(Value::Path),
-    subcommands: &[],
+    options: NO_OPTIONS,
+    arguments: None,
+    subcommands: &[Subcommand {
+        name: "status",
+        summary: "show changed files in the working directory",
+        options: &OfStatus,
+        arguments: Some(Value::Path),
+    }],
     prose: include_str!("../../pages/hg.txt"),
 };
-
-const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
-
-/// Its options are Mercurial's, which are read in Mercurial's way.
-struct OfHg;
-
-impl Options for OfHg {
-    fn synopsis(&self) -> &'static str {
-        SYNOPSIS
-    }
-
-    fn entries(&self) -> Vec<Entry<()>> {
-        Vec::new()
-    }
-}
 
 /// Runs `vigil hg` with `arguments`.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {

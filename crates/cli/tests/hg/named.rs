@@ -149,6 +149,45 @@ fn ignore_files_are_read_as_mercurial_does() {
 }
 
 #[test]
+fn wrong_options_are_answered_with_the_help() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for arguments in [
+            &["status", "--from", "0"][..],
+            &["status", "--re", "0"],
+            &["status", "--rev"],
+            &["status", "-Z"],
+            &["status", "-mZ"],
+            &["status", "--all=x"],
+            &["status", "--al=x"],
+            &["status", "-t"],
+            &["status", "--no-rev", "x"],
+            &["status", "--no-all"],
+            &["status", "--="],
+            &["status", "--no-"],
+            &["status", "--no-no-status"],
+            &["status", "-n", "--stat"],
+            &["status", "--s"],
+            &["status", "--no-c"],
+            &["status", "--no-st"],
+            &["status", "-R"],
+            &["status", "--cwd"],
+            &["status", "--deb"],
+            &["status", "--cw", "."],
+            &["status", "--repositor", "."],
+            &["status", "--repo", "."],
+            &["status", "-qR", "."],
+            &["status", "-qR."],
+            &["status", "-R."],
+            &["--conf", "ui.quiet=1", "status"],
+            &["status", "--rep", ".", "--cw", "."],
+        ] {
+            working.same(arguments);
+        }
+    }
+}
+
+#[test]
 fn what_is_said_twice_or_against_each_other_is_so() {
     for hg in programs() {
         let working = Working::new(&hg, true);

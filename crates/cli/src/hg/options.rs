@@ -1,0 +1,252 @@
+//! The options of `hg status`, and those of all of Mercurial's commands.
+
+use crate::command::Options;
+use crate::options::{Argument, Entry, Value};
+
+/// What follows `usage: `.
+pub(super) const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
+
+/// Whose an option is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// That of `hg status`.
+    Status,
+    /// The same, but its help does not list it.
+    Unlisted,
+    /// That of all commands.
+    Global,
+    /// That of all commands, and nothing is done about it here.
+    Mercurial,
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Its letter; 0 if it has none.
+    pub(super) letter: u8,
+    pub(super) name: &'static str,
+    /// What its value is called, if it has one.
+    pub(super) value: Option<&'static str>,
+    help: &'static str,
+    whose: Whose,
+    /// Whether it may be given more than once.
+    is_often: bool,
+}
+
+/// All of them.
+pub(super) const OPTIONS: [Known; 38] = [
+    Known::of_status(b'A', "all", None, "show status of all files"),
+    Known::of_status(b'm', "modified", None, "show only modified files"),
+    Known::of_status(b'a', "added", None, "show only added files"),
+    Known::of_status(b'r', "removed", None, "show only removed files"),
+    Known::of_status(b'd', "deleted", None, "show only missing files"),
+    Known::of_status(b'c', "clean", None, "show only files without changes"),
+    Known::of_status(
+        b'u',
+        "unknown",
+        None,
+        "show only unknown (not tracked) files",
+    ),
+    Known::of_status(b'i', "ignored", None, "show only ignored files"),
+    Known::of_status(b'n', "no-status", None, "hide status prefix"),
+    Known::unlisted(
+        b't',
+        "terse",
+        Some("VALUE"),
+        "show directories in the place of what is in them, where all of that is of one kind",
+    ),
+    Known::of_status(b'C', "copies", None, "show source of copied files"),
+    Known::of_status(
+        b'0',
+        "print0",
+        None,
+        "end filenames with NUL, for use with xargs",
+    ),
+    Known::of_status(0, "rev", Some("REV"), "show difference from revision").often(),
+    Known::of_status(
+        0,
+        "change",
+        Some("REV"),
+        "list the changed files of a revision",
+    ),
+    Known::of_status(
+        b'I',
+        "include",
+        Some("PATTERN"),
+        "include names matching the given patterns",
+    )
+    .often(),
+    Known::of_status(
+        b'X',
+        "exclude",
+        Some("PATTERN"),
+        "exclude names matching the given patterns",
+    )
+    .often(),
+    Known::of_status(b'S', "subrepos", None, "recurse into subrepositories"),
+    Known::of_status(b'T', "template", Some("TEMPLATE"), "display with template"),
+    Known::global(
+        b'R',
+        "repository",
+        Some("REPO"),
+        "the top of the working copy",
+    ),
+    Known::global(0, "cwd", Some("DIR"), "change working directory"),
+    Known::global(b'y', "noninteractive", None, "do not prompt"),
+    Known::global(b'q', "quiet", None, "suppress output"),
+    Known::global(b'v', "verbose", None, "enable additional output"),
+    Known::global(
+        0,
+        "color",
+        Some("TYPE"),
+        "when to colorize (boolean, always, auto, never)",
+    ),
+    Known::global(
+        0,
+        "config",
+        Some("CONFIG"),
+        "set a configuration option ('section.name=value')",
+    )
+    .often(),
+    Known::of_mercurial(0, "config-file", Some("HGRC")).often(),
+    Known::global(0, "debug", None, "enable debugging output"),
+    Known::of_mercurial(0, "debugger", None),
+    Known::global(
+        0,
+        "encoding",
+        Some("ENCODE"),
+        "set the character set encoding",
+    ),
+    Known::global(
+        0,
+        "encodingmode",
+        Some("MODE"),
+        "set the character set encoding mode",
+    ),
+    Known::of_mercurial(0, "traceback", None),
+    Known::of_mercurial(0, "time", None),
+    Known::of_mercurial(0, "profile", None),
+    Known::of_mercurial(0, "version", None),
+    Known::of_mercurial(b'h', "help", None),
+    Known::of_mercurial(0, "hidden", None),
+    Known::global(0, "pager", Some("TYPE"), "when to paginate"),
+    Known::unlisted(0, "style", Some("STYLE"), "display using template map file"),
+];
+
+type Name = Option<&'static str>;
+
+impl Known {
+    const fn new(
+        letter: u8,
+        name: &'static str,
+        value: Name,
+        help: &'static str,
+        whose: Whose,
+    ) -> Self {
+        Self {
+            letter,
+            name,
+            value,
+            help,
+            whose,
+            is_often: false,
+        }
+    }
+
+    const fn of_status(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
+        Self::new(letter, name, value, help, Whose::Status)
+    }
+
+    const fn unlisted(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
+        Self::new(letter, name, value, help, Whose::Unlisted)
+    }
+
+    const fn global(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
+        Self::new(letter, name, value, help, Whose::Global)
+    }
+
+    const fn of_mercurial(letter: u8, name: &'static str, value: Name) -> Self {
+        Self::new(letter, name, value, "", Whose::Mercurial)
+    }
+
+    const fn often(self) -> Self {
+        Self {
+            is_often: true,
+            ..self
+        }
+    }
+
+    /// Whether all of Mercurial's commands have it.
+    pub(super) fn is_global(&self) -> bool {
+        matches!(self.whose, Whose::Global | Whose::Mercurial)
+    }
+
+    /// The name that says the opposite.
+    pub(super) fn opposite(&self) -> Option<String> {
+        let opposite = match self.name.strip_prefix("no-") {
+            Some(stem) => stem.to_owned(),
+            None => format!("no-{}", self.name),
+        };
+        self.value.is_none().then_some(opposite)
+    }
+
+    /// Its names and that of its value, as Mercurial's help has them.
+    fn names(&self) -> String {
+        let mut names = match self.letter {
+            0 => format!("    --{}", self.name),
+            letter => format!(" -{} --{}", char::from(letter), self.name),
+        };
+        if let Some(value) = self.value {
+            names.push(' ');
+            names.push_str(value);
+        }
+        if self.is_often {
+            names.push_str(" [+]");
+        }
+        names
+    }
+}
+
+/// What Mercurial says of the command where its options are wrong.
+pub(super) fn short_help() -> String {
+    let listed = || {
+        OPTIONS
+            .iter()
+            .filter(|option| option.whose == Whose::Status)
+    };
+    let width = listed()
+        .map(|option| option.names().len())
+        .max()
+        .unwrap_or(0);
+    let line = |option: &Known| format!("{:width$} {}\n", option.names(), option.help);
+    let lines: String = listed().map(line).collect();
+    format!(
+        "hg status [OPTION]... [FILE]...\n\nshow changed files in the working directory\n\noptions ([+] can be repeated):\n\n{lines}\n(use 'hg status -h' to show more help)\n"
+    )
+}
+
+/// Options as completions and the manual page list them.
+pub(super) struct OfStatus;
+
+impl Options for OfStatus {
+    fn synopsis(&self) -> &'static str {
+        SYNOPSIS
+    }
+
+    fn entries(&self) -> Vec<Entry<()>> {
+        let is_here = |option: &&Known| option.whose != Whose::Mercurial;
+        let entry = |option: &Known| Entry {
+            short: (option.letter != 0).then_some(option.letter),
+            argument: option.value.map_or(Argument::None, Argument::Required),
+            value: match option.name {
+                "repository" | "cwd" => Value::Folder,
+                "color" => Value::Words(&["always", "auto", "never"]),
+                "template" => Value::Words(&["json"]),
+                _ => Value::Any,
+            },
+            negatable: option.value.is_none(),
+            ..Entry::flag((), option.name, option.help)
+        };
+        OPTIONS.iter().filter(is_here).map(entry).collect()
+    }
+}
