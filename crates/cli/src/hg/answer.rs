@@ -186,6 +186,7 @@ impl Run<'_> {
             colors: &colors,
             has_letters: !arguments.no_status,
             ends_with_nul: arguments.print0,
+            is_utf8: settings::is_utf8(self.surroundings, arguments),
         };
         match (&template, is_json) {
             (Some(template), _) => output.templated(template),
@@ -211,6 +212,11 @@ impl Run<'_> {
             return Err(Abort::unsupported("a repository with subrepositories"));
         }
         let names = arguments.revisions.iter().chain(&arguments.change);
+        let is_utf8 = settings::is_utf8(self.surroundings, arguments);
+        if !is_utf8 && !names.clone().all(|name| name.is_ascii()) {
+            let said = "names of changesets in another encoding than UTF-8";
+            return Err(Abort::unsupported(said));
+        }
         if let Some(beyond) = settings::beyond_names(config, names) {
             return Err(Abort::unsupported(beyond));
         }

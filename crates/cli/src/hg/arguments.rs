@@ -2,6 +2,8 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_hg::config::boolean;
+
 use super::options::{Known, OPTIONS, short_help};
 use crate::reply::{Reply, bytes};
 
@@ -30,6 +32,7 @@ pub(super) struct Arguments {
     pub(super) cwd: Vec<BString>,
     pub(super) config: Vec<BString>,
     pub(super) color: Option<BString>,
+    pub(super) encoding: Option<BString>,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
     pub(super) debug: bool,
@@ -240,12 +243,10 @@ impl Arguments {
             "cwd" => self.cwd.push(value),
             "config" => self.config.push(value),
             "color" => self.color = Some(value),
-            "pager"
-                if matches!(
-                    value.as_slice(),
-                    b"auto" | b"no" | b"off" | b"false" | b"never"
-                ) => {}
-            "encoding" | "encodingmode" => {}
+            // Nothing is paged here; only who asks for that in so many words is told.
+            "pager" if boolean(&value) != Some(true) => {}
+            "encoding" => self.encoding = Some(value),
+            "encodingmode" => {}
             other => {
                 self.only_mercurial.get_or_insert(other);
             }

@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, boolean};
+use vigil_hg::config::{Config, Surroundings, boolean};
 
 use super::arguments::Arguments;
 
@@ -62,6 +62,25 @@ impl Settings {
             detailed_exit_code: flag("ui", "detailed-exit-code")?,
         })
     }
+}
+
+/// Whether names and letters are those of UTF-8. Another encoding changes the case of letters, and names of changesets.
+pub(super) fn is_utf8(surroundings: &Surroundings<'_>, arguments: &Arguments) -> bool {
+    let of_locale = || {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+        let mut said = names.filter_map(|name| surroundings.get(name));
+        let locale = said.find(|value| !value.is_empty())?;
+        // Python takes a locale that says nothing for UTF-8.
+        let (_, encoding) = locale.split_once_str(".")?;
+        Some(BString::from(encoding))
+    };
+    let said = arguments.encoding.clone();
+    let of_mercurial = || surroundings.get("HGENCODING");
+    let said = said.or_else(of_mercurial).filter(|said| !said.is_empty());
+    said.or_else(of_locale).is_none_or(|name| {
+        let name = name.to_ascii_lowercase();
+        matches!(name.as_slice(), b"utf-8" | b"utf8")
+    })
 }
 
 fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {

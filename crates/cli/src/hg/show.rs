@@ -21,6 +21,8 @@ pub(super) struct Output<'o> {
     pub(super) colors: &'o Colors<'o>,
     pub(super) has_letters: bool,
     pub(super) ends_with_nul: bool,
+    /// Whether letters are those of UTF-8.
+    pub(super) is_utf8: bool,
 }
 
 impl<'o> Output<'o> {
@@ -60,6 +62,7 @@ impl<'o> Output<'o> {
         let around = Around {
             paths: self.paths,
             colors: self.colors,
+            is_utf8: self.is_utf8,
         };
         for (index, ((letter, _), path)) in self.files().enumerate() {
             let source = self.copies.get(path.as_bytes().as_bstr());

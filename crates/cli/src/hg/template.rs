@@ -54,6 +54,8 @@ pub(super) struct Item<'i> {
 pub(super) struct Around<'a> {
     pub(super) paths: &'a Shown,
     pub(super) colors: &'a Colors<'a>,
+    /// Whether letters are those of UTF-8.
+    pub(super) is_utf8: bool,
 }
 
 /// Styles that come with Mercurial, and what it does by such names.
@@ -134,7 +136,14 @@ impl Part {
                 }
                 all
             }
-            Self::Filtered(part, filter) => filter.apply(text(part)?.as_bstr())?,
+            Self::Filtered(part, filter) => {
+                let text = text(part)?;
+                if filter.is_of_letters() && !around.is_utf8 && !text.is_ascii() {
+                    let said = "letters in another encoding than UTF-8";
+                    return Err(Abort::unsupported(said));
+                }
+                filter.apply(text.as_bstr())?
+            }
             Self::If(condition, then, otherwise) => match text(condition)?.is_empty() {
                 false => text(then)?,
                 true => text(otherwise)?,

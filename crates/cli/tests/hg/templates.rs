@@ -115,3 +115,31 @@ fn each_file_is_shown_by_a_template() {
         }
     }
 }
+
+#[test]
+fn letters_of_other_encodings_are_left_to_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "");
+        for encoding in ["latin-1", "ascii", "utf8", "UTF-8"] {
+            working.same(&["status", "-T", "{path|upper}", "--encoding", encoding]);
+        }
+        working.write("\u{e9}", "");
+        for encoding in ["utf8", "UTF-8"] {
+            working.same(&["status", "-T", "{path|upper}", "--encoding", encoding]);
+        }
+        working.same(&["status", "-T", "{path|json}", "--encoding", "latin-1"]);
+        working.same(&["status", "--rev", "null", "--encoding", "latin-1"]);
+        for question in [
+            &["-T", "{path|upper}", "--encoding=latin-1"][..],
+            &["--rev", "\u{e9}", "--encoding=ascii"],
+        ] {
+            let (_, stderr, code) = working.vigil(&[&["status"], question].concat());
+            assert_eq!(code, Some(255));
+            assert!(stderr.contains("another encoding than UTF-8"), "{stderr}");
+        }
+        for pager in ["no", "auto", "nothing"] {
+            working.same(&["status", "--pager", pager]);
+        }
+    }
+}

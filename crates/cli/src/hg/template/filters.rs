@@ -55,6 +55,11 @@ impl Filter {
         known.map(|(_, filter)| *filter)
     }
 
+    /// Whether the encoding of a text matters to it.
+    pub(super) fn is_of_letters(self) -> bool {
+        matches!(self, Self::Lower | Self::Upper | Self::Utf8)
+    }
+
     /// What becomes of `text`.
     ///
     /// # Errors
