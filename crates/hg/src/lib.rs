@@ -17,4 +17,5 @@ pub mod repository;
 pub mod revision;
 pub mod revlog;
 pub mod stored;
+pub mod subrepositories;
 pub mod verdict;

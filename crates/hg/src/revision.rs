@@ -79,6 +79,15 @@ impl<'r> Revisions<'r> {
         store.manifest_at(&mut store.changelog()?, number)
     }
 
+    /// What a node is that of, if anything here.
+    pub fn find(&self, node: &Node) -> Option<Target> {
+        match node {
+            node if node.is_null() => Some(Target::Null),
+            node if *node == Node::WORKING_COPY => Some(Target::WorkingCopy),
+            node => self.changelog.find(node).map(Target::Changeset),
+        }
+    }
+
     /// The first parent of the working copy.
     pub fn parent(&self) -> Target {
         self.parents[0]

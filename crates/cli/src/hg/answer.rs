@@ -17,6 +17,7 @@ use super::arguments::Arguments;
 use super::color::Colors;
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::look::{Pair, Subject};
+use super::nested;
 use super::paths::Shown;
 use super::settings::{self, Settings};
 use super::show::Output;
@@ -113,7 +114,7 @@ impl Run<'_> {
         let colors = Colors::new(&config, wanted, has_plain_colors, is_terminal, is_dumb);
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
-        self.refuse_what_is_beyond(&config, &repository)?;
+        self.refuse_what_is_beyond(&config)?;
         if settings.tells_state && unfinished(&repository) {
             return Err(Abort::unsupported(
                 "a verbose status of an unfinished operation",
@@ -137,11 +138,13 @@ impl Run<'_> {
             None => None,
         };
         let dirstate = read.dirstate;
-        let mut revisions = match arguments.names_changesets() {
+        let within = nested::of_working_copy(&repository, &dirstate)?;
+        let mut revisions = match arguments.names_changesets() || arguments.subrepos {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
             false => None,
         };
         let pair = match (&mut revisions, &arguments.change) {
+            _ if !arguments.names_changesets() => Pair::OfWorkingCopy,
             (None, _) => Pair::OfWorkingCopy,
             (Some(revisions), Some(change)) => {
                 Pair::new(revisions.change(change.as_bstr())?, revisions)
@@ -156,12 +159,24 @@ impl Run<'_> {
             include: &arguments.include,
             exclude: &arguments.exclude,
             is_of_working_copy: pair.ends_in_working_copy(),
-        })?;
+        });
+        let matcher = match matcher {
+            // A path may lead into a subrepository.
+            Err(_) if !within.is_empty() => {
+                return Err(Abort::unsupported(
+                    "such paths where there are subrepositories",
+                ));
+            }
+            other => other?,
+        };
+        nested::refuse_names(&within, &matcher.named())?;
+        let is_everything = matcher.is_everything();
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
         let subject = Subject {
             repository: &repository,
             config: &config,
+            options: &arguments.config,
             surroundings: self.surroundings,
             dirstate: &dirstate,
             revisions: revisions.as_ref(),
@@ -171,6 +186,14 @@ impl Run<'_> {
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
+        if arguments.subrepos {
+            let before: usize = lists.iter().map(Vec::len).sum();
+            nested::add(&mut lists, &subject, pair)?;
+            let has_more = lists.iter().map(Vec::len).sum::<usize>() != before;
+            if has_more && !is_everything {
+                return Err(Abort::unsupported("patterns with subrepositories"));
+            }
+        }
         if is_terse {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
         }
@@ -195,7 +218,7 @@ impl Run<'_> {
         }
     }
 
-    fn refuse_what_is_beyond(&self, config: &Config, repository: &Repository) -> Result<(), Abort> {
+    fn refuse_what_is_beyond(&self, config: &Config) -> Result<(), Abort> {
         let arguments = self.arguments;
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
@@ -206,10 +229,6 @@ impl Run<'_> {
         if !arguments.revisions.is_empty() && arguments.change.is_some() {
             let said = "cannot specify both --rev and --change";
             return Err(Abort::of(Kind::Input, said));
-        }
-        let is_there = |name: &str| stat_path(&repository.root.join(name)).is_ok();
-        if is_there(".hgsub") || is_there(".hgsubstate") {
-            return Err(Abort::unsupported("a repository with subrepositories"));
         }
         let names = arguments.revisions.iter().chain(&arguments.change);
         let is_utf8 = settings::is_utf8(self.surroundings, arguments);

@@ -48,6 +48,8 @@ impl Pair {
 pub(super) struct Subject<'s> {
     pub(super) repository: &'s Repository,
     pub(super) config: &'s Config,
+    /// What the command line says of the configuration.
+    pub(super) options: &'s [BString],
     pub(super) surroundings: &'s Surroundings<'s>,
     pub(super) dirstate: &'s Dirstate,
     /// Its changesets, where some are named.

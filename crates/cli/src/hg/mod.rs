@@ -7,6 +7,7 @@ mod color;
 mod fallback;
 mod kinds;
 mod look;
+mod nested;
 mod options;
 mod paths;
 mod settings;

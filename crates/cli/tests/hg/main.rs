@@ -7,4 +7,5 @@ mod random;
 mod revisions;
 mod sandbox;
 mod stored;
+mod subrepositories;
 mod templates;

@@ -37,20 +37,15 @@ impl Revisions<'_> {
         if let Some(number) = number(name, self.changelog.len()) {
             return Ok(Meaning::One(Target::Changeset(number)));
         }
-        if let Some(node) = Node::from_hex(name) {
-            if node == Node::WORKING_COPY {
-                return Ok(Meaning::One(Target::WorkingCopy));
-            }
-            if let Some(target) = self.of_node(&node) {
-                return Ok(Meaning::One(target));
-            }
+        if let Some(target) = Node::from_hex(name).and_then(|node| self.find(&node)) {
+            return Ok(Meaning::One(target));
         }
         if let Some(target) = self.bookmark(name) {
             return Ok(Meaning::One(target));
         }
         if let Some(node) = self.tag(name)? {
             // One of a changeset that is not here hides no branch, but Mercurial looks for nothing but digits then.
-            return match self.of_node(&node) {
+            return match self.find(&node) {
                 Some(target) => Ok(Meaning::One(target)),
                 None => Ok(self.beginning(name)),
             };
@@ -59,13 +54,6 @@ impl Revisions<'_> {
             return Ok(Meaning::One(Target::Changeset(number)));
         }
         Ok(self.beginning(name))
-    }
-
-    fn of_node(&self, node: &Node) -> Option<Target> {
-        match node.is_null() {
-            true => Some(Target::Null),
-            false => self.changelog.find(node).map(Target::Changeset),
-        }
     }
 
     fn bookmark(&self, name: &BStr) -> Option<Target> {
@@ -88,7 +76,7 @@ impl Revisions<'_> {
         };
         lines
             .filter_map(node)
-            .filter_map(|node| self.of_node(&node))
+            .filter_map(|node| self.find(&node))
             .last()
     }
 

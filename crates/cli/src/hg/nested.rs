@@ -1,0 +1,188 @@
+//! What a status says of subrepositories (`-S`), and what without it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::path_of;
+use vigil_hg::config::Layers;
+use vigil_hg::dirstate::{self, Dirstate};
+use vigil_hg::node::Node;
+use vigil_hg::patterns::{Matcher, outside_of_reach};
+use vigil_hg::repository::{self, Repository};
+use vigil_hg::revision::{Revisions, Target};
+use vigil_hg::subrepositories::Subrepositories;
+use vigil_linux::stat::lstat_path;
+
+use super::kinds::Lists;
+use super::look::{Pair, Subject};
+use super::settings;
+use crate::reply::bytes;
+
+/// Subrepositories of subrepositories, at most.
+const DEPTH_MAX: u32 = 16;
+
+/// The subrepositories of a working copy.
+///
+/// # Errors
+/// What is said of them is not understood, or one is not where it should be.
+pub(super) fn of_working_copy(
+    repository: &Repository,
+    dirstate: &Dirstate,
+) -> Result<Subrepositories, Abort> {
+    let is_tracked = |name: &str| {
+        let entry = dirstate
+            .position(name.into())
+            .and_then(|at| dirstate.get(at));
+        entry.is_some_and(|(_, entry)| entry.is_tracked())
+    };
+    if !is_tracked(".hgsub") {
+        return Ok(Subrepositories::default());
+    }
+    let places = vigil_stamp::file::read(&repository.root.join(".hgsub"));
+    let places = places.map_err(|_| Abort::unsupported("a .hgsub that cannot be read"))?;
+    let committed = match is_tracked(".hgsubstate") {
+        true => vigil_stamp::file::read(&repository.root.join(".hgsubstate")).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let all = Subrepositories::parse(&places, &committed)?;
+    for path in all.paths() {
+        let there = repository.root.join(path_of(path));
+        let is_gone = lstat_path(&there).is_err();
+        let is_repository = lstat_path(&there.join(".hg")).is_ok_and(|seen| seen.is_dir());
+        let is_odd = outside_of_reach(&repository.root, path).is_some();
+        if is_odd || !is_gone && !is_repository {
+            let said = bytes!("the subrepository '", path, "' as it is");
+            return Err(Abort::unsupported(said));
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses paths in subrepositories: what is asked for by name is looked for in each.
+pub(super) fn refuse_names(all: &Subrepositories, named: &[&BStr]) -> Result<(), Abort> {
+    let is_within = |name: &&&BStr| {
+        all.paths().any(|path| {
+            let rest = name.strip_prefix(path.as_bytes());
+            rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
+        })
+    };
+    match named.iter().find(is_within) {
+        Some(name) => {
+            let said = bytes!("the path '", name, "' in a subrepository");
+            Err(Abort::unsupported(said))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Adds what is to be said of the subrepositories of `subject`.
+pub(super) fn add(lists: &mut Lists, subject: &Subject<'_>, pair: Pair) -> Result<(), Abort> {
+    add_from(lists, subject, pair, 0)
+}
+
+fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) -> Result<(), Abort> {
+    let Some(revisions) = subject.revisions else {
+        return Ok(());
+    };
+    let [from, to] = match pair {
+        Pair::Of(targets) => targets,
+        Pair::OfWorkingCopy => [revisions.parent(), Target::WorkingCopy],
+    };
+    let before = committed_in(subject, revisions, from)?;
+    let after = committed_in(subject, revisions, to)?;
+    let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    for path in paths {
+        let base = match before.has(path) {
+            true => before.committed(path),
+            false => Some(Node::NULL),
+        };
+        // One that is gone in the end is compared with what is there.
+        let other = match to == Target::WorkingCopy || !after.has(path) {
+            true => Some(Node::WORKING_COPY),
+            false => after.committed(path),
+        };
+        let (Some(base), Some(other)) = (base, other) else {
+            let said = bytes!("the subrepository '", path, "', which is not committed yet");
+            return Err(Abort::unsupported(said));
+        };
+        let root = subject.repository.root.join(path_of(path));
+        let inner = of_one(subject, &root, [base, other], depth.saturating_add(1))?;
+        for (list, more) in lists.iter_mut().zip(inner) {
+            let whole = |file: BString| vigil_model::path::join(path, file.as_bstr());
+            list.extend(more.into_iter().map(whole));
+        }
+    }
+    for list in lists {
+        list.sort_unstable();
+    }
+    Ok(())
+}
+
+fn committed_in(
+    subject: &Subject<'_>,
+    revisions: &Revisions<'_>,
+    target: Target,
+) -> Result<Subrepositories, Abort> {
+    if target == Target::WorkingCopy {
+        return of_working_copy(subject.repository, subject.dirstate);
+    }
+    let manifest = revisions.manifest(target)?;
+    let store = subject.repository.store();
+    let text = |name: &str| match manifest.get(name.into()) {
+        Some(entry) => store.contents(name.into(), &entry.node).map(Some),
+        None => Ok(None),
+    };
+    match text(".hgsub")? {
+        Some(places) => Subrepositories::parse(&places, &text(".hgsubstate")?.unwrap_or_default()),
+        None => Ok(Subrepositories::default()),
+    }
+}
+
+/// What is to be said of one subrepository.
+fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Result<Lists, Abort> {
+    let refused = |what: &str| Abort::unsupported(bytes!("a subrepository ", what));
+    if depth > DEPTH_MAX {
+        return Err(refused("that is nested too deeply"));
+    }
+    // Mercurial makes one where there is none.
+    if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
+        return Err(refused("that is not there"));
+    }
+    let layers = Layers::of_user(above.surroundings, above.options)?;
+    let configuration = repository::configure(layers, root)?;
+    if let Some(beyond) = settings::beyond(&configuration.config) {
+        return Err(Abort::unsupported(beyond));
+    }
+    let repository = Repository::open(root)?;
+    let dirstate = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?.dirstate;
+    let revisions = Revisions::new(&repository, dirstate.parents())?;
+    let target = |node: Node| {
+        let target = revisions.find(&node);
+        target.ok_or_else(|| refused("whose committed changeset is not there"))
+    };
+    let [from, to] = nodes;
+    let pair = Pair::new([target(from)?, target(to)?], &revisions);
+    let subject = Subject {
+        repository: &repository,
+        config: &configuration.config,
+        options: above.options,
+        surroundings: above.surroundings,
+        dirstate: &dirstate,
+        revisions: Some(&revisions),
+        matcher: Arc::new(Matcher::default()),
+        clean: above.clean,
+        unknown: above.unknown,
+        ignored: above.ignored,
+    };
+    let mut warnings = Vec::new();
+    let mut lists = subject.lists(pair, &mut warnings)?;
+    if !warnings.is_empty() || !configuration.warnings.is_empty() {
+        return Err(refused("of which there is more to say"));
+    }
+    add_from(&mut lists, &subject, pair, depth)?;
+    Ok(lists)
+}

@@ -1,0 +1,126 @@
+//! Repositories in a working copy that belong to it: `.hgsub` says where they are, and `.hgsubstate` which changeset of each is
+//! committed (`hg help subrepos`).
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::abort::Abort;
+use crate::bytes::{bytes, is_space, lines_with_ends, trim, trim_end};
+use crate::node::Node;
+
+/// Where subrepositories are, and what is committed of each; nothing is of one that is new.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subrepositories(BTreeMap<BString, Option<Node>>);
+
+impl Subrepositories {
+    /// Reads the text of `.hgsub`, and that of `.hgsubstate`.
+    ///
+    /// # Errors
+    /// One of them is not understood, or a subrepository is none of Mercurial's.
+    pub fn parse(places: &[u8], committed: &[u8]) -> Result<Self, Abort> {
+        let mut nodes: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
+        for (at, line) in lines_with_ends(committed).enumerate() {
+            let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
+            let line = line.trim_start_with(|letter| u8::try_from(letter).is_ok_and(is_space));
+            if line.is_empty() {
+                continue;
+            }
+            let number = at.saturating_add(1).to_string();
+            let (node, path) = line.split_once_str(" ").ok_or_else(|| {
+                let said = "invalid subrepository revision specifier in '.hgsubstate' line ";
+                Abort::plain(bytes!(said, number))
+            })?;
+            nodes.insert(path, node);
+        }
+        let mut all = BTreeMap::new();
+        let mut is_at_top = true;
+        for line in lines_with_ends(places) {
+            let line = trim_end(line);
+            let refused = || Abort::unsupported(bytes!("the line '", line, "' of .hgsub"));
+            match line.first() {
+                None | Some(b'#' | b';') => continue,
+                Some(b'[') if line.ends_with(b"]") => {
+                    is_at_top = false;
+                    continue;
+                }
+                Some(first) if *first == b'%' || is_space(*first) => return Err(refused()),
+                _ => {}
+            }
+            let (path, source) = line.split_once_str("=").ok_or_else(refused)?;
+            let (path, source) = (trim(path), trim(source));
+            if !is_at_top {
+                continue;
+            }
+            if path.is_empty() || source.is_empty() {
+                return Err(refused());
+            }
+            if source.starts_with(b"[") && !source.starts_with(b"[hg]") {
+                let said = bytes!(
+                    "the subrepository '",
+                    path,
+                    "', which is none of Mercurial's"
+                );
+                return Err(Abort::unsupported(said));
+            }
+            let node = match nodes.get(path) {
+                None => None,
+                Some(node) => Some(Node::from_hex(node).ok_or_else(refused)?),
+            };
+            all.insert(path.into(), node);
+        }
+        Ok(Self(all))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The paths, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &BStr> {
+        self.0.keys().map(|path| path.as_bstr())
+    }
+
+    /// Whether one is at `path`.
+    pub fn has(&self, path: &BStr) -> bool {
+        self.0.contains_key(path.as_bytes().as_bstr())
+    }
+
+    /// What is committed of the one at `path`.
+    pub fn committed(&self, path: &BStr) -> Option<Node> {
+        self.0.get(path.as_bytes().as_bstr()).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_nodes_are_read() {
+        let node = Node([0xab; Node::LEN]);
+        let committed = format!("{node} d/sub\n\n  {node} other\n");
+        let places = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
+        assert!(Subrepositories::parse(places, committed.as_bytes()).is_err());
+        let places = b"# a comment\nd/sub = ../there\r\nnew=[hg]x\n[subpaths]\na = b\n";
+        let read = Subrepositories::parse(places, committed.as_bytes()).unwrap();
+        assert_eq!(read.paths().collect::<Vec<_>>(), ["d/sub", "new"]);
+        assert_eq!(read.committed("d/sub".into()), Some(node));
+        assert_eq!(read.committed("new".into()), None);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told() {
+        for (places, committed) in [
+            (&b"a = [git]x\n"[..], &b""[..]),
+            (b"%include x\n", b""),
+            (b"a\n", b""),
+            (b"a =\n", b""),
+            (b"a = b\n", b"nonsense\n"),
+            (b"a = b\n", b"123 a\n"),
+        ] {
+            assert!(Subrepositories::parse(places, committed).is_err());
+        }
+    }
+}
