@@ -11,7 +11,6 @@ use vigil_hg::dirstate;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
-use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
 use super::color::Colors;
@@ -23,6 +22,7 @@ use super::settings::{self, Settings};
 use super::show::Output;
 use super::template::Template;
 use super::terse::terse;
+use super::unfinished::Unfinished;
 use crate::reply::{Reply, bytes};
 
 /// The letters of `--terse`, in the same order.
@@ -115,11 +115,6 @@ impl Run<'_> {
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
         self.refuse_what_is_beyond(&config)?;
-        if settings.tells_state && unfinished(&repository) {
-            return Err(Abort::unsupported(
-                "a verbose status of an unfinished operation",
-            ));
-        }
         let read = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?;
         let shown = shown(arguments, settings.quiet);
         if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
@@ -138,6 +133,14 @@ impl Run<'_> {
             None => None,
         };
         let dirstate = read.dirstate;
+        let unfinished = match settings.tells_state {
+            true => Unfinished::of(&repository, &dirstate, &config)?,
+            false => Unfinished::default(),
+        };
+        if !unfinished.is_nothing() && (template.is_some() || is_json) {
+            let said = "an unfinished operation by a template";
+            return Err(Abort::unsupported(said));
+        }
         let within = nested::of_working_copy(&repository, &dirstate)?;
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
@@ -214,7 +217,11 @@ impl Run<'_> {
         match (&template, is_json) {
             (Some(template), _) => output.templated(template),
             (None, true) => Ok(output.json()),
-            (None, false) => Ok(output.lines()),
+            (None, false) => {
+                let mut lines = output.lines();
+                unfinished.say(&mut lines, &paths, &colors);
+                Ok(lines)
+            }
         }
     }
 
@@ -244,23 +251,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether an operation waits to be finished.
-fn unfinished(repository: &Repository) -> bool {
-    const FILES: [&str; 9] = [
-        "bisect.state",
-        "graftstate",
-        "histedit-state",
-        "merge/state",
-        "merge/state2",
-        "rebasestate",
-        "shelvedstate",
-        "transplant/journal",
-        "updatestate",
-    ];
-    let is_there = |name: &&str| stat_path(&repository.dot_hg.join(name)).is_ok();
-    FILES.iter().any(is_there)
 }
 
 /// Which kinds are shown.

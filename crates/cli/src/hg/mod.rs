@@ -14,6 +14,7 @@ mod settings;
 mod show;
 mod template;
 mod terse;
+mod unfinished;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;

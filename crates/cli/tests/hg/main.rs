@@ -9,3 +9,4 @@ mod sandbox;
 mod stored;
 mod subrepositories;
 mod templates;
+mod unfinished;

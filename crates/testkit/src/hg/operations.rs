@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, mknodat, utimensat};
@@ -139,6 +139,10 @@ impl<'p> Player<'p> {
         let path = self.path();
         let place = self.place(&path);
         let shown = String::from_utf8_lossy(&path).into_owned();
+        // Whoever opens a fifo waits for another to do so.
+        if fs::metadata(&place).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            fs::remove_file(&place)?;
+        }
         match self.rng.below(14) {
             0..5 => {
                 self.note(format!("write {shown:?}"));

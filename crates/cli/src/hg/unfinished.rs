@@ -1,0 +1,207 @@
+//! What a verbose status says of an operation that waits to be finished (`-v`, commands.status.verbose).
+
+use bstr::{BString, ByteSlice};
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::path_of;
+use vigil_hg::config::Config;
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::repository::Repository;
+use vigil_linux::stat::stat_path;
+use vigil_stamp::file;
+
+use super::color::Colors;
+use super::paths::Shown;
+use crate::reply::bytes;
+
+/// An operation, the file that is there until it is finished, and whether an extension brings it.
+struct Operation {
+    name: &'static str,
+    file: &'static str,
+    is_extension: bool,
+    /// How it goes on.
+    hint: &'static str,
+}
+
+/// Those that come first are told first.
+const OPERATIONS: [Operation; 6] = [
+    Operation {
+        name: "rebase",
+        file: "rebasestate",
+        is_extension: true,
+        hint: "To continue:    hg rebase --continue\nTo abort:       hg rebase --abort\nTo stop:        hg rebase --stop",
+    },
+    Operation {
+        name: "histedit",
+        file: "histedit-state",
+        is_extension: true,
+        hint: "To continue:    hg histedit --continue\nTo abort:       hg histedit --abort",
+    },
+    Operation {
+        name: "unshelve",
+        file: "shelvedstate",
+        is_extension: false,
+        hint: "To continue:    hg unshelve --continue\nTo abort:       hg unshelve --abort",
+    },
+    Operation {
+        name: "graft",
+        file: "graftstate",
+        is_extension: false,
+        hint: "To continue:    hg graft --continue\nTo abort:       hg graft --abort\nTo stop:        hg graft --stop",
+    },
+    Operation {
+        name: "bisect",
+        file: "bisect.state",
+        is_extension: false,
+        hint: "To mark the changeset good:    hg bisect --good\nTo mark the changeset bad:     hg bisect --bad\nTo abort:                      hg bisect --reset",
+    },
+    Operation {
+        name: "update",
+        file: "updatestate",
+        is_extension: false,
+        hint: "To continue:    hg update .",
+    },
+];
+const MERGE_HINT: &str = "To continue:    hg commit\nTo abort:       hg merge --abort";
+/// The types of records of a merge that are understood, or may be passed over.
+const RECORD_TYPES: &[u8] = b"LOFCDPR";
+
+/// What waits to be finished.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unfinished {
+    operation: Option<(&'static str, &'static str)>,
+    /// Files whose conflicts are not resolved, where files are merged.
+    conflicts: Option<Vec<BString>>,
+}
+
+impl Unfinished {
+    /// What is unfinished in `repository`.
+    ///
+    /// # Errors
+    /// What is recorded of it is not understood.
+    pub(super) fn of(
+        repository: &Repository,
+        dirstate: &Dirstate,
+        config: &Config,
+    ) -> Result<Self, Abort> {
+        let skipped = config.list("commands", "status.skipstates");
+        let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
+        let is_there = |name: &str| stat_path(&repository.dot_hg.join(name)).is_ok();
+        let is_loaded = |name: &str| {
+            let mut extensions = config.section("extensions");
+            extensions.any(|item| {
+                let short = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+                short == name.as_bytes() && !item.value.starts_with(b"!")
+            })
+        };
+        if is_loaded("transplant") && is_there("transplant/journal") {
+            return Err(Abort::unsupported("an unfinished transplant"));
+        }
+        let mut found = OPERATIONS.iter().filter(|operation| {
+            !is_skipped(operation.name)
+                && is_there(operation.file)
+                && (!operation.is_extension || is_loaded(operation.name))
+        });
+        let first = found.next();
+        if first.is_some_and(|first| first.is_extension)
+            && found.next().is_some_and(|second| second.is_extension)
+        {
+            return Err(Abort::unsupported(
+                "two unfinished operations of extensions",
+            ));
+        }
+        let [_, p2] = dirstate.parents();
+        let operation = match first {
+            Some(operation) => Some((operation.name, operation.hint)),
+            None if !p2.is_null() && !is_skipped("merge") => Some(("merge", MERGE_HINT)),
+            None => None,
+        };
+        Ok(Self {
+            operation,
+            conflicts: conflicts(repository)?,
+        })
+    }
+
+    /// Whether there is nothing to say.
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Says it.
+    pub(super) fn say(&self, out: &mut Vec<u8>, paths: &Shown, colors: &Colors<'_>) {
+        let mut say = |text: &[u8]| {
+            let mut lines = Vec::new();
+            for line in text.lines() {
+                lines.extend_from_slice(b"# ");
+                lines.extend_from_slice(line);
+                lines.push(b'\n');
+            }
+            lines.push(b'\n');
+            colors.paint(out, &lines, "status.morestatus");
+        };
+        if let Some((name, _)) = self.operation {
+            let said = format!("The repository is in an unfinished *{name}* state.");
+            say(said.as_bytes());
+        }
+        match self.conflicts.as_deref() {
+            None => {}
+            Some([]) => say(b"No unresolved merge conflicts."),
+            Some(conflicts) => {
+                let mut text = BString::from("Unresolved merge conflicts:\n\n");
+                for path in conflicts {
+                    let shown = paths.relative(path.as_bstr());
+                    text.extend_from_slice(&bytes!("    ", shown, "\n"));
+                }
+                text.extend_from_slice(b"\nTo mark files as resolved:  hg resolve --mark FILE");
+                say(&text);
+            }
+        }
+        if let Some((_, hint)) = self.operation {
+            say(hint.as_bytes());
+        }
+    }
+}
+
+/// The files of a merge whose conflicts are not resolved, in order; `None` where nothing is merged.
+fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
+    let refused = || Abort::unsupported("what is recorded of a merge as it is");
+    let folder = repository.dot_hg.join("merge");
+    let Ok(text) = file::read(&folder.join("state2")) else {
+        // Without it an older form counts.
+        return match stat_path(&folder.join(path_of(b"state"))) {
+            Ok(_) => Err(refused()),
+            Err(_) => Ok(None),
+        };
+    };
+    let mut is_active = false;
+    let mut unresolved = Vec::new();
+    let mut rest = text.as_slice();
+    while let Some((kind, after)) = rest.split_first() {
+        let (len, after) = after.split_first_chunk::<4>().ok_or_else(refused)?;
+        let len = usize::try_from(u32::from_be_bytes(*len)).unwrap_or(usize::MAX);
+        let (mut record, after) = after.split_at_checked(len).ok_or_else(refused)?;
+        rest = after;
+        let mut kind = *kind;
+        // The type of some is in the record itself.
+        if kind == b't' {
+            let (inner, data) = record.split_first().ok_or_else(refused)?;
+            (kind, record) = (*inner, data);
+        }
+        if kind.is_ascii_uppercase() && !RECORD_TYPES.contains(&kind) {
+            return Err(refused());
+        }
+        match kind {
+            b'L' => is_active = true,
+            b'F' | b'C' | b'D' | b'P' => {
+                is_active = true;
+                let mut parts = record.split(|byte| *byte == 0);
+                let path = parts.next().unwrap_or_default();
+                if matches!(parts.next(), Some(b"u" | b"pu")) {
+                    unresolved.push(BString::from(path));
+                }
+            }
+            _ => {}
+        }
+    }
+    unresolved.sort_unstable();
+    Ok(is_active.then_some(unresolved))
+}

@@ -1,0 +1,95 @@
+//! Operations that wait to be finished.
+
+use vigil_testkit::hg::server::Server;
+
+use super::sandbox::{Working, programs};
+
+fn all(working: &Working, server: &mut Server) {
+    for arguments in [
+        &["status", "-v"][..],
+        &["status", "-A", "-v"],
+        &["status", "-v", "-0"],
+        &["status", "-v", "-u", "--color", "always"],
+        &["status", "--config", "commands.status.verbose=yes"],
+        &[
+            "status",
+            "-v",
+            "--config",
+            "commands.status.skipstates=merge bisect",
+        ],
+        &[
+            "status",
+            "-v",
+            "--config",
+            "commands.status.skipstates=graft,update",
+        ],
+        &["status", "-v", "--change", "0"],
+    ] {
+        working.same_by(server, arguments);
+    }
+    working.same_by(server, &["status", "-v", "--cwd", "d"]);
+}
+
+#[test]
+fn a_verbose_status_tells_what_is_unfinished() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for (branch, text) in ["1\n", "2\n", "3\n"].into_iter().enumerate() {
+            if branch > 0 {
+                working.hg(&["update", "-q", "0"]);
+            }
+            working.write("a", text);
+            working.write("d/b", text);
+            working.commit(text);
+        }
+        let mut server = working.server();
+        let may_fail = |arguments: &[&str]| drop(working.0.hg(arguments).unwrap());
+        all(&working, &mut server);
+        may_fail(&["merge", "-q", "-r", "1", "--tool", ":fail"]);
+        all(&working, &mut server);
+        working.hg(&["resolve", "-q", "-m", "a"]);
+        all(&working, &mut server);
+        let (_, stderr, _) = working.vigil(&["status", "-v", "-T", "json"]);
+        assert!(stderr.contains("by a template"), "{stderr}");
+        working.hg(&["resolve", "-q", "-m", "d/b"]);
+        all(&working, &mut server);
+        working.hg(&["bisect", "-g", "0"]);
+        all(&working, &mut server);
+        working.hg(&["bisect", "-r"]);
+        working.hg(&["update", "-q", "-C", "2"]);
+        may_fail(&["graft", "-q", "1", "--tool", ":fail"]);
+        all(&working, &mut server);
+        working.hg(&["graft", "-q", "--abort"]);
+        may_fail(&[
+            "rebase",
+            "-q",
+            "-d",
+            "1",
+            "--tool",
+            ":fail",
+            "--config",
+            "extensions.rebase=",
+        ]);
+        all(&working, &mut server);
+        for extension in ["extensions.rebase=", "extensions.hgext.histedit="] {
+            working.same(&["status", "-v", "--config", extension]);
+        }
+        working.hg(&["rebase", "-q", "--abort", "--config", "extensions.rebase="]);
+        working.write("a", "4\n");
+        working.hg(&["shelve", "-q", "--config", "extensions.shelve="]);
+        working.hg(&["update", "-q", "1"]);
+        may_fail(&[
+            "unshelve",
+            "-q",
+            "--tool",
+            ":fail",
+            "--config",
+            "extensions.shelve=",
+        ]);
+        all(&working, &mut server);
+        for name in ["updatestate", "histedit-state"] {
+            working.write(&format!(".hg/{name}"), "");
+            working.same(&["status", "-v", "--config", "extensions.histedit="]);
+        }
+    }
+}
