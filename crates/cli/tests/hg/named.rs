@@ -225,6 +225,30 @@ fn what_is_said_twice_or_against_each_other_is_so() {
 }
 
 #[test]
+fn directories_keep_their_slash_from_wherever_they_are_shown() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in ["d/e/x", "d/f/g", "out/f"] {
+            working.write(name, "");
+        }
+        for folder in ["d", "d/e", "out"] {
+            for arguments in [
+                &["status", "-t", "u", "re:"][..],
+                &["status", "-t", "u", "-T", "{relpath(path)}\\n"],
+            ] {
+                working.same_in(folder, arguments);
+            }
+        }
+        // Flags must come first, which paths by name do not take from them.
+        if working.is_from_version_7() {
+            working.same(&["status", "filepath:d/e/x", "re:(?i)OUT"]);
+            working.same(&["status", "-I", "filepath:d/e/x", "-I", "re:(?i)OUT"]);
+        }
+        working.same(&["status", "path:d/e/x", "re:(?i)OUT"]);
+    }
+}
+
+#[test]
 fn other_repositories_and_odd_files_are_passed_over() {
     for hg in programs() {
         for is_v2 in FORMATS {

@@ -90,6 +90,14 @@ impl Working {
         self.same_in("", arguments);
     }
 
+    /// Whether Mercurial is of version 7 or newer.
+    pub(crate) fn is_from_version_7(&self) -> bool {
+        let version = self.hg(&["version", "-q", "-T", "{ver}"]).stdout;
+        let version = String::from_utf8(version).unwrap();
+        let major = version.split('.').next().unwrap();
+        major.parse::<u32>().unwrap() >= 7
+    }
+
     /// A process of Mercurial that answers in the top.
     pub(crate) fn server(&self) -> Server {
         Server::start(&self.0).unwrap()

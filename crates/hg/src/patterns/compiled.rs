@@ -24,6 +24,8 @@ pub struct Compiled {
     regex: Option<Regex>,
     /// Directories of whose files all match, where nothing else is asked for.
     directories: Option<BTreeSet<BString>>,
+    /// Paths that match as they are. They are no part of the expression, whose flags must come first.
+    files: BTreeSet<BString>,
     text: String,
 }
 
@@ -42,9 +44,22 @@ impl Compiled {
         {
             let directories = patterns.iter().map(|pattern| pattern.text.clone());
             return Ok(Self {
-                regex: None,
                 directories: Some(directories.collect()),
-                text: String::new(),
+                ..Self::default()
+            });
+        }
+        let (files, patterns): (Vec<_>, Vec<_>) = patterns
+            .iter()
+            .cloned()
+            .partition(|pattern| pattern.kind == Kind::FilePath);
+        let files: BTreeSet<BString> = files.into_iter().map(|pattern| pattern.text).collect();
+        let patterns = patterns.as_slice();
+        if patterns.is_empty() {
+            let text = format!("{files:?}");
+            return Ok(Self {
+                files,
+                text,
+                ..Self::default()
             });
         }
         let all: Vec<BString> = patterns
@@ -77,7 +92,8 @@ impl Compiled {
         Ok(Self {
             regex: Some(regex),
             directories: None,
-            text,
+            text: format!("{text} {files:?}"),
+            files,
         })
     }
 
@@ -90,9 +106,9 @@ impl Compiled {
             };
             return directories.iter().any(|known| known == directory);
         }
-        self.regex
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(path))
+        let regex = self.regex.as_ref();
+        self.files.contains(path.as_bytes().as_bstr())
+            || regex.is_some_and(|regex| regex.is_match(path))
     }
 
     /// What is the same where the patterns are.

@@ -146,10 +146,11 @@ pub fn shown_from(cwd: &BStr, path: &BStr) -> BString {
         return path.into();
     }
     let from: Vec<&[u8]> = cwd.split(|byte| *byte == b'/').collect();
-    let to: Vec<&[u8]> = path
-        .split(|byte| *byte == b'/')
-        .filter(|part| !part.is_empty())
-        .collect();
+    // A slash at the end stays there.
+    let to: Vec<&[u8]> = match path.is_empty() {
+        true => Vec::new(),
+        false => path.split(|byte| *byte == b'/').collect(),
+    };
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = from.iter().skip(common).map(|_| b"..".as_slice());
     let shown = joined(up.chain(to.iter().skip(common).copied()), b"/");
