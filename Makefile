@@ -22,7 +22,7 @@ COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
-.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
+.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -67,6 +67,11 @@ test-git: build
 # git's own test scripts of monitors, with vigil in the place of its builtin one.
 test-git-fsmonitor: build
 	tests/git/run --fsmonitor "$(GIT_SOURCE)" $(SCRIPTS)
+
+# Mercurial's own test scripts, with vigil as its `status`; from an unpacked release of Mercurial, and the program of that:
+#   make test-hg HG_SOURCE=/path/to/mercurial-7.2.4 HG_PROGRAM=/path/to/hg SCRIPTS="test-status.t test-status-rev.t"
+test-hg: build
+	tests/hg/run --hg "$(or $(HG_PROGRAM),hg)" "$(HG_SOURCE)" $(SCRIPTS)
 
 # Random operations with git as the client of the monitor, against git without one; WAY is hook or socket.
 random-fsmonitor: build

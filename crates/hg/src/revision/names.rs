@@ -74,10 +74,9 @@ impl Revisions<'_> {
             let (digits, rest) = trim(line).split_at_checked(2 * Node::LEN)?;
             (rest.strip_prefix(b" ")? == name.as_bytes()).then(|| Node::from_hex(digits))?
         };
-        lines
-            .filter_map(node)
-            .filter_map(|node| self.find(&node))
-            .last()
+        // A later line wins.
+        let mut known = lines.rev().filter_map(node);
+        known.find_map(|node| self.find(&node))
     }
 
     /// The changeset whose node begins with these digits.
