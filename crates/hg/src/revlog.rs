@@ -51,6 +51,9 @@ impl Revlog {
         };
         let index = Index::read(&index_bytes).map_err(|error| match error {
             index::Unread::Damaged(what) => Abort::damaged(path, what),
+            index::Unread::NotHere => {
+                Abort::unsupported("a revlog that tells more of deltas or copies")
+            }
             index::Unread::Unknown(version) => {
                 let name = name_of(path);
                 let message = format!("unknown version ({version}) in revlog {name}");

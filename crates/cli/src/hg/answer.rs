@@ -112,6 +112,9 @@ impl Run<'_> {
         let is_terminal = std::io::stdout().is_terminal();
         let wanted = arguments.color.as_ref();
         let colors = Colors::new(&config, wanted, has_plain_colors, is_terminal, is_dumb);
+        if let Some(beyond) = colors.beyond() {
+            return Err(Abort::unsupported(beyond));
+        }
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
         self.refuse_what_is_beyond(&config)?;
@@ -236,6 +239,9 @@ impl Run<'_> {
         if !arguments.revisions.is_empty() && arguments.change.is_some() {
             let said = "cannot specify both --rev and --change";
             return Err(Abort::of(Kind::Input, said));
+        }
+        if let Some(beyond) = settings::beyond_show(config, arguments, self.surroundings) {
+            return Err(Abort::unsupported(beyond));
         }
         let names = arguments.revisions.iter().chain(&arguments.change);
         let is_utf8 = settings::is_utf8(self.surroundings, arguments);

@@ -49,6 +49,7 @@ const DEFAULTS: [(&str, &str); 9] = [
 #[derive(Debug)]
 pub(super) struct Colors<'c> {
     config: Option<&'c Config>,
+    is_by_terminfo: bool,
 }
 
 impl<'c> Colors<'c> {
@@ -78,7 +79,29 @@ impl<'c> Colors<'c> {
         let may = matches!(mode.as_bytes(), b"auto" | b"ansi");
         Self {
             config: (is_wanted && may).then_some(config),
+            is_by_terminfo: is_wanted && mode == "terminfo",
         }
+    }
+
+    /// What is wanted that only Mercurial does.
+    pub(super) fn beyond(&self) -> Option<BString> {
+        if self.is_by_terminfo {
+            return Some("colours by the terminal's description (color.mode)".into());
+        }
+        let is_style = |name: &BString| {
+            name.contains(&b'.') && !name.starts_with(b"color.") && !name.starts_with(b"terminfo.")
+        };
+        let is_known = |word: &[u8]| EFFECTS.iter().any(|(name, _)| name.as_bytes() == word);
+        let mut styles = self
+            .config?
+            .section("color")
+            .filter(|item| is_style(&item.name));
+        let odd = styles.find(|item| !words(&item.value).all(is_known))?;
+        Some(
+            [b"the colour '".as_slice(), &odd.value, b"'"]
+                .concat()
+                .into(),
+        )
     }
 
     /// What tells a terminal of the colours of `label`, if it has some. It may be several with spaces between.
@@ -126,12 +149,14 @@ fn effects(config: &Config, label: &str) -> Vec<&'static str> {
             default.map_or("", |(_, words)| words).into()
         }
     };
-    let words = words.split(|byte| is_space(*byte) || *byte == b',');
-    words
-        .filter(|word| !word.is_empty())
-        .filter_map(|word| {
-            let known = EFFECTS.iter().find(|(name, _)| name.as_bytes() == word);
-            known.map(|(_, code)| *code)
-        })
-        .collect()
+    let known = |word: &[u8]| {
+        let known = EFFECTS.iter().find(|(name, _)| name.as_bytes() == word);
+        known.map(|(_, code)| *code)
+    };
+    self::words(&words).filter_map(known).collect()
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(|byte| is_space(*byte) || *byte == b',');
+    words.filter(|word| !word.is_empty())
 }

@@ -112,9 +112,13 @@ impl Subject<'_> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         match (pair, self.revisions) {
             (Pair::Of([from, to]), Some(revisions)) => {
-                for name in ["copytrace", "copies.read-from"] {
-                    if self.config.has("experimental", name) {
-                        let said = bytes!("the setting experimental.", name);
+                for (section, name) in [
+                    ("experimental", "copytrace"),
+                    ("experimental", "copies.read-from"),
+                    ("devel", "copy-tracing.trace-all-files"),
+                ] {
+                    if self.config.has(section, name) {
+                        let said = bytes!("the setting ", section, ".", name);
                         return Err(Abort::unsupported(said));
                     }
                 }

@@ -178,6 +178,32 @@ pub(super) fn beyond_names<'n>(
     alias.map(|item| bytes!("revsetalias.", item.name))
 }
 
+/// What in the configuration changes how a status is shown in ways that only Mercurial knows.
+pub(super) fn beyond_show(
+    config: &Config,
+    arguments: &Arguments,
+    surroundings: &Surroundings<'_>,
+) -> Option<BString> {
+    let is_on = |section: &str, name: &str| {
+        let value = config.get(section, name);
+        value.is_some_and(|value| boolean(value) != Some(false))
+    };
+    if is_on("ui", "tweakdefaults") && !surroundings.is_plain(Some("tweakdefaults")) {
+        return Some("the setting ui.tweakdefaults".into());
+    }
+    for name in ["formatdebug", "formatjson"] {
+        if is_on("ui", name) {
+            return Some(bytes!("the setting ui.", name));
+        }
+    }
+    let said = arguments.color.as_ref().map(|color| color.as_bstr());
+    let color = said.or_else(|| config.get("ui", "color"));
+    if color.is_some_and(|color| color == "debug") && !surroundings.is_plain(Some("color")) {
+        return Some("colours as labels ('debug')".into());
+    }
+    None
+}
+
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(super) fn beyond(config: &Config) -> Option<BString> {
     for item in config.section("extensions") {

@@ -314,6 +314,33 @@ fn what_cannot_be_answered_is_named() {
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", "re:a(?=b)"], "look ahead"),
             (&["status", "--time"], "--time"),
+            (&["status", "--color=debug"], "colours as labels"),
+            (
+                &[
+                    "status",
+                    "--color=always",
+                    "--config",
+                    "color.mode=terminfo",
+                ],
+                "terminal's description",
+            ),
+            (
+                &[
+                    "status",
+                    "--color=always",
+                    "--config",
+                    "color.status.clean=pink",
+                ],
+                "the colour 'pink'",
+            ),
+            (
+                &["status", "--config", "ui.tweakdefaults=yes"],
+                "ui.tweakdefaults",
+            ),
+            (
+                &["status", "--config", "ui.formatdebug=yes"],
+                "ui.formatdebug",
+            ),
             (&["status", "path:to/f"], "behind a link"),
         ] {
             let (stdout, stderr, code) = working.vigil(arguments);

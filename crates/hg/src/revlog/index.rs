@@ -10,6 +10,8 @@ const RECORD_LEN: usize = 64;
 const VERSION_1: u16 = 1;
 const IS_INLINE: u16 = 1;
 const IS_GENERAL: u16 = 1 << 1;
+const TELLS_COPIES: u16 = 1 << 2;
+const TELLS_DELTAS: u16 = 1 << 3;
 
 /// What the index says of one revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub(super) enum Unread {
     Damaged(&'static str),
     /// It is of another version.
     Unknown(u16),
+    /// It tells of deltas or copies in a newer way.
+    NotHere,
 }
 
 /// Where the records of an index are.
@@ -67,6 +71,9 @@ impl Index {
         };
         if version != VERSION_1 {
             return Err(Unread::Unknown(version));
+        }
+        if flags & (TELLS_COPIES | TELLS_DELTAS) != 0 {
+            return Err(Unread::NotHere);
         }
         if flags & !(IS_INLINE | IS_GENERAL) != 0 {
             return Err(Unread::Damaged("the index has unknown flags"));

@@ -151,6 +151,7 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "rootfilesin:d",
         "rootfilesin:.",
         "rootglob:d/*",
+        "include:more",
         "d",
         "d/e",
         ".",
@@ -168,13 +169,12 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "nowhere",
         "glob:{a,b}",
         "glob:[!a]*",
-        "include:more",
         "re:a|b",
         "re:",
         "nested",
     ];
     /// How many are read in another way by versions before 7.
-    const NEW_PATTERNS: usize = 5;
+    const NEW_PATTERNS: usize = 6;
     match player.rng.chance(40) {
         true => player.path(),
         false => {
