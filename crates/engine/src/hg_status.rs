@@ -63,6 +63,15 @@ pub struct HgStatus {
     pub ignore_use: Option<IgnoreUse>,
 }
 
+/// Where files are that are not recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Elsewhere,
+    /// Some are below a directory in question.
+    Below,
+}
+
 /// When ignore patterns are read, beside what is said of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoreUse {
@@ -150,9 +159,14 @@ pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
     if let Some(failure) = system.failure() {
         return Err(failure);
     }
-    let found_others = answer.others(findings, question.unknown, question.ignored, &nested);
+    let later = ignored.patterns.take_later();
+    let below = later.failed_below.as_bstr();
+    let found = answer.others(findings, question.unknown, question.ignored, &nested, below);
     answer.named();
-    answer.status.ignore_failure = ignored.patterns.take_later().failure;
+    // Where ignored files are asked for, only what is found is looked up in the patterns, and no directory on the way.
+    let is_looked_up = !question.ignored || found == Found::Below;
+    answer.status.ignore_failure = later.failure.filter(|_| is_looked_up);
+    let found_others = found != Found::Nothing;
     answer.status.ignore_use = answer.ignore_use(question.unknown, question.ignored, found_others);
     Ok(answer.status)
 }
@@ -344,14 +358,15 @@ impl Answer<'_> {
         }
     }
 
-    /// Takes what is not recorded, and says whether there is any.
+    /// Takes what is not recorded, and says whether there is any, and whether some is at or below `below`.
     fn others(
         &mut self,
         findings: Findings,
         unknown: bool,
         ignored: bool,
         nested: &[BString],
-    ) -> bool {
+        below: &BStr,
+    ) -> Found {
         // A repository in the working copy is no file of it.
         let named = self.matcher.named();
         // The walk begins at what is named, whatever else the patterns match.
@@ -370,7 +385,15 @@ impl Answer<'_> {
         let files = |paths: Vec<BString>| paths.into_iter().filter(is_file).collect();
         let (all_unknown, all_ignored): (Vec<_>, Vec<_>) =
             (files(findings.untracked), files(findings.ignored));
-        let is_any = !all_unknown.is_empty() || !all_ignored.is_empty();
+        let mut all = all_unknown.iter().chain(&all_ignored).peekable();
+        let found = match (
+            all.peek().is_some(),
+            all.any(|path| path.starts_with(below)),
+        ) {
+            (false, _) => Found::Nothing,
+            (true, false) => Found::Elsewhere,
+            (true, true) => Found::Below,
+        };
         if unknown {
             self.status.unknown = all_unknown;
         }
@@ -385,7 +408,7 @@ impl Answer<'_> {
         self.status.bad.extend(met);
         self.status.bad.sort_by(|a, b| a.path.cmp(&b.path));
         self.status.bad.dedup();
-        is_any
+        found
     }
 
     fn ignore_use(&self, unknown: bool, ignored: bool, found_others: bool) -> Option<IgnoreUse> {

@@ -49,6 +49,17 @@ pub struct Later {
     pub files: Vec<PathBuf>,
     /// The first pattern that is none.
     pub failure: Option<Abort>,
+    /// Below what that one would hold, with a slash at its end; empty for the top.
+    pub failed_below: BString,
+}
+
+impl Later {
+    fn fail(&mut self, below: &BString, failure: Abort) {
+        if self.failure.is_none() {
+            self.failed_below.clone_from(below);
+            self.failure = Some(failure);
+        }
+    }
 }
 
 /// What was met on the way to the patterns.
@@ -238,11 +249,11 @@ impl Below {
                 Ok(ignore) if !is_too_much => ignore,
                 Ok(_) => {
                     let said = "too many ignore files include one another";
-                    later.failure.get_or_insert(Abort::plain(said));
+                    later.fail(&self.prefix, Abort::plain(said));
                     Ignore::nothing()
                 }
                 Err(abort) => {
-                    later.failure.get_or_insert(abort);
+                    later.fail(&self.prefix, abort);
                     Ignore::nothing()
                 }
             }
