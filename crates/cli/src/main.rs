@@ -140,6 +140,9 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"status" => {
+            if let Some(reply) = hg::status_here(arguments, &environment) {
+                return say(&reply);
+            }
             if let Some(reply) = status::ask(arguments, &environment) {
                 return say(&reply);
             }

@@ -6,6 +6,7 @@
 
 pub mod abort;
 pub mod bytes;
+pub mod checkout;
 pub mod config;
 pub mod dirstate;
 mod fields;

@@ -3,7 +3,7 @@
 mod manifest;
 mod names;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -35,6 +35,11 @@ impl Store {
     /// The store in `folder`, whose files are named by `names`.
     pub fn new(folder: PathBuf, names: Names) -> Self {
         Self { folder, names }
+    }
+
+    /// The folder in which all of it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Opens the changelog.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_status::{self, Bad, HgQuestion, HgStatus, IgnoreUse};
 use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Layers, Surroundings};
 use vigil_hg::dirstate::{self, Dirstate};
 use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
@@ -15,24 +16,13 @@ use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
 use super::color::Colors;
+use super::own_format::Told;
 use super::paths::Shown;
 use super::settings::{self, Settings};
 use super::show::Output;
 use super::terse::terse;
 use crate::reply::{Reply, bytes};
 
-/// Modified, added, removed, deleted, unknown, ignored and clean files.
-pub(super) type Lists = [Vec<BString>; 7];
-/// The letter and the name of each kind, in the order of [`Lists`].
-pub(super) const KINDS: [(char, &str); 7] = [
-    ('M', "modified"),
-    ('A', "added"),
-    ('R', "removed"),
-    ('!', "deleted"),
-    ('?', "unknown"),
-    ('I', "ignored"),
-    ('C', "clean"),
-];
 const UNKNOWN: usize = 4;
 const IGNORED: usize = 5;
 const CLEAN: usize = 6;
@@ -126,13 +116,13 @@ impl Run<'_> {
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
         self.refuse_what_is_beyond(&config, &repository)?;
-        if settings.tells_state && unfinished(&repository) {
+        if settings.tells_state && arguments.own.is_none() && unfinished(&repository) {
             return Err(Abort::unsupported(
                 "a verbose status of an unfinished operation",
             ));
         }
         let read = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?;
-        let shown = shown(arguments, settings.quiet);
+        let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let (status, dirstate) =
             self.look(&config, &repository, read.dirstate, &shown, &settings)?;
         let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
@@ -145,6 +135,16 @@ impl Run<'_> {
             status.ignored,
             status.clean,
         ];
+        if let Some(format) = arguments.own {
+            let told = Told {
+                checkout: &Checkout::read(&repository, dirstate.parents()),
+                lists: &lists,
+                shown: &shown,
+                dirstate: &dirstate,
+                ends_with_nul: arguments.print0,
+            };
+            return Ok(told.write(format));
+        }
         if !settings.terse.is_empty() {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
         }

@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::nearest::OwnFormat;
 use crate::reply::{Reply, bytes};
 
 /// The options of the command line.
@@ -35,6 +36,8 @@ pub(super) struct Arguments {
     /// Options that only Mercurial can do something about.
     pub(super) only_mercurial: Option<&'static str>,
     pub(super) patterns: Vec<BString>,
+    /// A format of Vigil's own.
+    pub(super) own: Option<OwnFormat>,
 }
 
 /// Why arguments could not be read.

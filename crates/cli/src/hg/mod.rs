@@ -4,6 +4,9 @@ mod answer;
 mod arguments;
 mod color;
 mod fallback;
+mod kinds;
+mod nearest;
+mod own_format;
 mod paths;
 mod settings;
 mod show;
@@ -19,6 +22,7 @@ use crate::options::{Entry, Value};
 use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
+pub(crate) use nearest::is_mercurial;
 
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
@@ -50,15 +54,42 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     if arguments == ["--help"] {
         return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0);
     }
+    match Arguments::parse(arguments) {
+        Ok(parsed) => run_parsed(&parsed, arguments, environment),
+        Err(wrong) => wrong.into_reply(),
+    }
+}
+
+/// Runs `vigil status` with `arguments`, where that is one of Mercurial; `None` where it is not.
+pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Reply> {
+    if nearest::asks_for_help(arguments) || !is_mercurial(environment) {
+        return None;
+    }
+    let hint = "(this is a working copy of Mercurial, where 'vigil status' has the options of 'hg status', --format=json and \
+                --format=line)\n";
+    let wrong = |mut reply: Reply| {
+        reply.stderr.extend_from_slice(hint.as_bytes());
+        Some(reply)
+    };
+    let Some((arguments, own)) = nearest::as_of_mercurial(arguments) else {
+        return wrong(Reply::complained("hg status: unknown format\n", 255));
+    };
+    match Arguments::parse(&arguments) {
+        Ok(mut parsed) => {
+            parsed.own = own;
+            Some(run_parsed(&parsed, &arguments, environment))
+        }
+        Err(error) => wrong(error.into_reply()),
+    }
+}
+
+/// Runs the command whose `arguments` were read as `parsed`.
+fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Reply {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let mut surroundings = Surroundings {
         variable: &variable,
         cwd: environment.working_directory().to_path_buf(),
         uid: rustix::process::geteuid().as_raw(),
-    };
-    let parsed = match Arguments::parse(arguments) {
-        Ok(parsed) => parsed,
-        Err(wrong) => return wrong.into_reply(),
     };
     if let Some(cwd) = parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
         let folder = surroundings.cwd.join(vigil_hg::bytes::path_of(cwd));
@@ -72,7 +103,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
         };
     }
     let mut detailed = false;
-    match answer::answer(&parsed, &surroundings, &mut detailed) {
+    match answer::answer(parsed, &surroundings, &mut detailed) {
         Ok(reply) => reply,
         Err(error) => {
             if error.abort.kind == Kind::Unsupported && error.may_fall_back {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::answer::{KINDS, Lists};
 use super::color::Colors;
+use super::kinds::{KINDS, Lists};
 use super::paths::Shown;
 
 /// What is shown, and how.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice};
 
-use super::answer::Lists;
+use super::kinds::Lists;
 
 #[derive(Default)]
 struct Directory {
