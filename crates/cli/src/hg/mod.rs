@@ -12,7 +12,7 @@ mod settings;
 mod show;
 mod terse;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Surroundings;
@@ -81,6 +81,25 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
         }
         Err(error) => wrong(error.into_reply()),
     }
+}
+
+/// What a prompt shows of the working copy of Mercurial's around the working directory; `None` where there is none.
+pub(crate) fn prompt_record(environment: &Environment) -> Option<Vec<u8>> {
+    let arguments = [BString::from("--format=prompt")];
+    let reply = status_here(&arguments, environment)?;
+    // Of what is said beside it there is no place in a prompt.
+    Some(reply.stdout)
+}
+
+/// The same of the working copy around `directory`.
+pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
+    let directory = vigil_hg::bytes::path_of(directory);
+    if !directory.is_absolute() || !nearest::is_mercurial_at(&directory, environment) {
+        return None;
+    }
+    let variables = environment.variables();
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    prompt_record(&Environment::new(variables, directory))
 }
 
 /// Runs the command whose `arguments` were read as `parsed`.

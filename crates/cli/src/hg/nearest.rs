@@ -1,5 +1,7 @@
 //! `vigil status` and other commands of Vigil's own where they stand in a working copy of Mercurial's.
 
+use std::path::Path;
+
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_linux::stat::stat_path;
@@ -9,6 +11,8 @@ use vigil_linux::stat::stat_path;
 pub(super) enum OwnFormat {
     Json,
     Line,
+    /// What a prompt is drawn from.
+    Prompt,
 }
 
 impl OwnFormat {
@@ -17,6 +21,7 @@ impl OwnFormat {
         match name {
             b"json" => Some(Self::Json),
             b"line" => Some(Self::Line),
+            b"prompt" => Some(Self::Prompt),
             _ => None,
         }
     }
@@ -25,10 +30,15 @@ impl OwnFormat {
 /// Whether the innermost repository around the working directory is Mercurial's. Where git's is in the same folder, it is
 /// git's; so it is where a variable says which.
 pub(crate) fn is_mercurial(environment: &Environment) -> bool {
+    is_mercurial_at(environment.working_directory(), environment)
+}
+
+/// The same around `directory`.
+pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bool {
     if environment.get("GIT_DIR").is_some() {
         return false;
     }
-    for folder in environment.working_directory().ancestors() {
+    for folder in directory.ancestors() {
         if stat_path(&folder.join(".git")).is_ok() {
             return false;
         }

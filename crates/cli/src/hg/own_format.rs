@@ -32,6 +32,7 @@ impl Told<'_> {
             // Serialization fails only on maps whose keys are no strings; there is no map here.
             OwnFormat::Json => serde_json::to_vec(&self.document()).unwrap_or_default(),
             OwnFormat::Line => self.line(),
+            OwnFormat::Prompt => self.record(),
         };
         out.push(match self.ends_with_nul {
             true => 0,
@@ -85,6 +86,34 @@ impl Told<'_> {
         }
     }
 
+    /// Names and numbers with separators between them, in which a name has no control character.
+    fn record(&self) -> Vec<u8> {
+        let checkout = self.checkout;
+        let [p1, _] = checkout.parents.map(hex);
+        let plain = |name: Option<&BString>| -> Vec<u8> {
+            let bytes = name.map(|name| name.iter()).into_iter().flatten();
+            let bytes = bytes.map(|byte| match byte.is_ascii_control() {
+                true => b'?',
+                false => *byte,
+            });
+            bytes.collect()
+        };
+        let mut fields = vec![
+            plain(Some(&checkout.branch)),
+            plain(checkout.bookmark.as_ref()),
+            plain(checkout.topic.as_ref()),
+            checkout.phase.map_or("", |phase| phase.name()).into(),
+            p1.unwrap_or_default().into(),
+            checkout.operation.map_or("", |one| one.name()).into(),
+            checkout.unresolved.to_string().into(),
+        ];
+        fields.extend(
+            self.kinds()
+                .map(|(_, files)| files.len().to_string().into()),
+        );
+        fields.join(&RECORD_SEPARATOR)
+    }
+
     fn line(&self) -> Vec<u8> {
         let checkout = self.checkout;
         let mut out = Vec::new();
@@ -107,6 +136,9 @@ impl Told<'_> {
         out
     }
 }
+
+/// Between the fields of what a prompt is drawn from.
+const RECORD_SEPARATOR: u8 = 0x1f;
 
 /// Where nothing is known, or nothing is there.
 const NOTHING: &str = "-";
@@ -183,6 +215,8 @@ mod tests {
 
     use super::*;
 
+    use bstr::ByteSlice;
+
     const SPECIFICATION: &str = include_str!("../../../../docs/json-hg-status.md");
 
     fn checkout() -> Checkout {
@@ -226,6 +260,25 @@ mod tests {
                 "{member}"
             );
         }
+    }
+
+    #[test]
+    fn what_a_prompt_is_drawn_from_has_no_control_character_in_a_name() {
+        let record = BString::from(written(OwnFormat::Prompt));
+        let node = "a42c4f36ef8da7f897c78d8eefbf9a6d5129dbc5";
+        let want = format!("default|a b||draft|{node}|merge|1|1|0|0|0|1\n");
+        assert_eq!(record, want.replace('|', "\x1f"));
+        let mut checkout = checkout();
+        checkout.topic = Some("t\x1f\n\x1b\u{e9}".into());
+        let told = Told {
+            checkout: &checkout,
+            lists: &Lists::default(),
+            shown: &[false; 7],
+            dirstate: &Dirstate::empty(),
+            ends_with_nul: false,
+        };
+        let record = BString::from(told.write(OwnFormat::Prompt));
+        assert!(record.contains_str("\x1ft???\u{e9}\x1f"), "{record}");
     }
 
     #[test]

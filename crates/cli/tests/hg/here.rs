@@ -285,3 +285,52 @@ fn watching_tells_of_changes() {
         watching.wait().unwrap();
     }
 }
+
+#[test]
+fn a_prompt_tells_what_is_checked_out_and_what_changed() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        let prompt = |folder: &str, options: &[&str]| {
+            let output = working.own(folder, &[&["prompt"], options].concat());
+            assert!(output.status.success() && output.stderr.is_empty());
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!(prompt("", &[]), "default\n");
+        working.write("r", "r");
+        working.write("d/x", "x");
+        working.with_conflict();
+        working.hg(&["bookmark", "b%F{1}$(x)"]);
+        working.try_hg(&["merge", "1"]);
+        working.hg(&["remove", "r"]);
+        working.write("d/u", "");
+        let text = prompt("d", &[]);
+        assert_eq!(text, "default@b%F{1}$(x) draft merge ~1 -1 !1 ?2\n");
+        let of_zsh = prompt("", &["--shell=zsh", "--color=never"]);
+        assert!(of_zsh.starts_with("default@b%%F{1}"), "{of_zsh}");
+        let format = prompt("", &["--format={bookmark}|{phase}|{staged}|{unstaged}"]);
+        assert_eq!(format, "b%F{1}$(x)|draft|+1|!1\n");
+        // gitstatusd knows git alone.
+        let mut command = working
+            .0
+            .command(env!("CARGO_BIN_EXE_vigil"), &working.path("d"));
+        let place = working.path("d");
+        let request = format!("id\x1f{}\x1e", place.display());
+        let mut serving = command
+            .args(["gitstatusd", "--prompt-for", "bash"])
+            .env("VIGIL_NO_DAEMON", "1")
+            .env("NO_COLOR", "1")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut serving.stdin.take().unwrap(), request.as_bytes()).unwrap();
+        let output = serving.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let mut fields = said.split('\x1f');
+        assert_eq!((fields.next(), fields.next()), (Some("id"), Some("0")));
+        assert!(
+            fields.next().unwrap().starts_with("default@b%F{1}"),
+            "{said:?}"
+        );
+    }
+}
