@@ -18,7 +18,7 @@ pub mod contents;
 mod error;
 mod excludes;
 mod head_changes;
-mod heard;
+pub(crate) mod heard;
 mod ignoring;
 mod index;
 mod kept;
@@ -38,7 +38,7 @@ mod submodules;
 mod told;
 mod unstaged;
 pub mod verify;
-mod watched;
+pub(crate) mod watched;
 pub mod why;
 mod without_effect;
 

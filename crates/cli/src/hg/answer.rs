@@ -5,12 +5,13 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::hg_status::{self, Bad, HgQuestion, HgStatus, IgnoreUse};
+use vigil_engine::hg_session::{self, HgRequest, HgSession};
+use vigil_engine::hg_status::{Bad, HgStatus, IgnoreUse};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Layers, Surroundings};
-use vigil_hg::dirstate::{self, Dirstate};
-use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_linux::stat::stat_path;
 
@@ -40,13 +41,15 @@ pub(super) struct Failed {
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
-/// Answers.
+/// Answers by what `session` knows of the working copy, if it is that; else by a new one, which is there then.
 pub(super) fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings<'_>,
     detailed: &mut bool,
+    session: &mut Option<Box<HgSession>>,
 ) -> Result<Reply, Failed> {
     let mut run = Run {
+        session,
         arguments,
         surroundings,
         detailed,
@@ -74,6 +77,8 @@ pub(super) fn answer(
 }
 
 struct Run<'r> {
+    /// What is known of the working copy, and is from now on.
+    session: &'r mut Option<Box<HgSession>>,
     arguments: &'r Arguments,
     surroundings: &'r Surroundings<'r>,
     detailed: &'r mut bool,
@@ -121,10 +126,9 @@ impl Run<'_> {
                 "a verbose status of an unfinished operation",
             ));
         }
-        let read = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?;
+        self.prepare(&config, &repository)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
-        let (status, dirstate) =
-            self.look(&config, &repository, read.dirstate, &shown, &settings)?;
+        let (status, dirstate) = self.look(&config, &repository, &shown, &settings)?;
         let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
         let mut lists = [
             status.modified,
@@ -200,14 +204,27 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Has a session for the working copy.
+    fn prepare(&mut self, config: &Config, repository: &Repository) -> Result<(), Abort> {
+        let is_known = |session: &HgSession| session.is_of(repository);
+        if self.session.as_deref().is_some_and(is_known) {
+            return Ok(());
+        }
+        let places = match config.boolean("vigil", "stateFile", true)? {
+            true => hg_session::places(repository, self.surroundings.variable),
+            false => Vec::new(),
+        };
+        *self.session = Some(Box::new(HgSession::new(repository, places)));
+        Ok(())
+    }
+
     fn look(
         &mut self,
         config: &Config,
         repository: &Repository,
-        dirstate: Dirstate,
         shown: &[bool; 7],
         settings: &Settings,
-    ) -> Result<(HgStatus, Dirstate), Abort> {
+    ) -> Result<(HgStatus, Arc<Dirstate>), Abort> {
         let matcher = Matcher::new(&MatcherQuestion {
             root: &repository.root,
             cwd: &self.surroundings.cwd,
@@ -223,14 +240,18 @@ impl Run<'_> {
             true => repository.ignore_files(config, self.surroundings),
             false => Vec::new(),
         };
-        let read = Ignore::read(&repository.root, &files);
-        let (ignore, failure) = match read.ignore {
-            Ok(ignore) => (ignore, None),
-            Err(abort) => (Ignore::nothing(), Some(abort)),
+        let session = self
+            .session
+            .as_mut()
+            .ok_or_else(|| Abort::plain("nothing is known"))?;
+        let dirstate = session.dirstate(repository)?;
+        let read = session.ignore(&files);
+        let (ignore, failure) = match &read.ignore {
+            Ok(ignore) => (ignore.clone(), None),
+            Err(abort) => (Arc::default(), Some(abort.clone())),
         };
-        let mut status = hg_status::status(HgQuestion {
+        let mut status = session.status(&HgRequest {
             repository,
-            dirstate: &dirstate,
             ignore,
             matcher: Arc::new(matcher),
             clean: is_terse || is_shown(CLEAN),
@@ -243,7 +264,7 @@ impl Run<'_> {
             self.say_bad(config, &all, &repository.root)?;
         }
         if status.ignore_use.is_some() {
-            self.warn(read.warnings);
+            self.warn(read.warnings.iter().cloned());
             if let Some(abort) = failure {
                 return Err(abort);
             }

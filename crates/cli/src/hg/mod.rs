@@ -6,6 +6,7 @@ mod color;
 mod fallback;
 mod kinds;
 mod nearest;
+mod open;
 mod own_format;
 mod paths;
 mod settings;
@@ -13,9 +14,11 @@ mod show;
 mod terse;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_session::HgSession;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Surroundings;
+use vigil_store::NoSteps;
 
 use crate::command::{Command, Options};
 use crate::options::{Entry, Value};
@@ -23,6 +26,7 @@ use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
 pub(crate) use nearest::is_mercurial;
+pub(crate) use open::{state_places, state_report};
 
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
@@ -50,18 +54,18 @@ impl Options for OfHg {
 }
 
 /// Runs `vigil hg` with `arguments`.
-pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered {
     if arguments == ["--help"] {
-        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0);
+        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0).into();
     }
     match Arguments::parse(arguments) {
         Ok(parsed) => run_parsed(&parsed, arguments, environment),
-        Err(wrong) => wrong.into_reply(),
+        Err(wrong) => wrong.into_reply().into(),
     }
 }
 
 /// Runs `vigil status` with `arguments`, where that is one of Mercurial; `None` where it is not.
-pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Reply> {
+pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Answered> {
     if nearest::asks_for_help(arguments) || !is_mercurial(environment) {
         return None;
     }
@@ -69,7 +73,7 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
                 --format=line)\n";
     let wrong = |mut reply: Reply| {
         reply.stderr.extend_from_slice(hint.as_bytes());
-        Some(reply)
+        Some(reply.into())
     };
     let Some((arguments, own)) = nearest::as_of_mercurial(arguments) else {
         return wrong(Reply::complained("hg status: unknown format\n", 255));
@@ -84,11 +88,8 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
 }
 
 /// What a prompt shows of the working copy of Mercurial's around the working directory; `None` where there is none.
-pub(crate) fn prompt_record(environment: &Environment) -> Option<Vec<u8>> {
-    let arguments = [BString::from("--format=prompt")];
-    let reply = status_here(&arguments, environment)?;
-    // Of what is said beside it there is no place in a prompt.
-    Some(reply.stdout)
+pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
+    status_here(&[BString::from("--format=prompt")], environment)
 }
 
 /// The same of the working copy around `directory`.
@@ -99,11 +100,14 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
     }
     let variables = environment.variables();
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    prompt_record(&Environment::new(variables, directory))
+    let answered = prompt_record(&Environment::new(variables, directory))?;
+    let record = answered.reply.stdout.clone();
+    answered.save();
+    Some(record)
 }
 
 /// Runs the command whose `arguments` were read as `parsed`.
-fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Reply {
+fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let mut surroundings = Surroundings {
         variable: &variable,
@@ -114,15 +118,27 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
         let folder = surroundings.cwd.join(vigil_hg::bytes::path_of(cwd));
         surroundings.cwd = match std::fs::canonicalize(&folder) {
             Ok(real) if real.is_dir() => real,
-            Ok(_) => return complain(&gone(cwd, "Not a directory"), false),
+            Ok(_) => return complain(&gone(cwd, "Not a directory"), false).into(),
             Err(error) => {
                 let reason = vigil_linux::errno::text_of(&error);
-                return complain(&gone(cwd, &reason), false);
+                return complain(&gone(cwd, &reason), false).into();
             }
         };
     }
+    let mut session = None;
+    let reply = answer(parsed, arguments, environment, &surroundings, &mut session);
+    Answered { reply, session }
+}
+
+fn answer(
+    parsed: &Arguments,
+    arguments: &[BString],
+    environment: &Environment,
+    surroundings: &Surroundings<'_>,
+    session: &mut Option<Box<HgSession>>,
+) -> Reply {
     let mut detailed = false;
-    match answer::answer(parsed, &surroundings, &mut detailed) {
+    match answer::answer(parsed, surroundings, &mut detailed, session) {
         Ok(reply) => reply,
         Err(error) => {
             if error.abort.kind == Kind::Unsupported && error.may_fall_back {
@@ -136,6 +152,43 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
             let said = std::mem::replace(&mut reply.stderr, error.warnings);
             reply.stderr.extend(said);
             reply
+        }
+    }
+}
+
+/// What there is to say, and what was learned for it.
+pub(crate) struct Answered {
+    pub(crate) reply: Reply,
+    session: Option<Box<HgSession>>,
+}
+
+impl Answered {
+    /// Keeps what was learned for later processes. To be called once all is said.
+    pub(crate) fn save(self) {
+        if let Some(mut session) = self.session {
+            // Only the next process would have gained by it.
+            let _ = session.save(&NoSteps);
+        }
+    }
+
+    /// Says it, and keeps what was learned; the exit code.
+    pub(crate) fn say(self) -> u8 {
+        let code = crate::say::say(&self.reply);
+        crate::pager::end_output();
+        if let Some(mut session) = self.session {
+            let _ = session.save(&NoSteps);
+            // The process ends here: freeing what is remembered of many directories would take longer than saving.
+            std::mem::forget(session);
+        }
+        code
+    }
+}
+
+impl From<Reply> for Answered {
+    fn from(reply: Reply) -> Self {
+        Self {
+            reply,
+            session: None,
         }
     }
 }

@@ -95,12 +95,12 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let Some((place, directory)) = place(environment) else {
         return 0;
     };
-    if let Some(record) = hg::prompt_record(environment) {
-        let answer = Answer::of_mercurial(&record);
-        return say(&Reply::printed(
-            line(answer.as_ref(), directory.as_ref(), &settings, &painter),
-            0,
-        ));
+    if let Some(answered) = hg::prompt_record(environment) {
+        let answer = Answer::of_mercurial(&answered.reply.stdout);
+        let line = line(answer.as_ref(), directory.as_ref(), &settings, &painter);
+        let code = say(&Reply::printed(line, 0));
+        answered.save();
+        return code;
     }
     let everything = Options {
         staged_max: usize::MAX,

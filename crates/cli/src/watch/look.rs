@@ -44,7 +44,11 @@ impl<'a> Looks<'a> {
         let start = Instant::now();
         let answered = of_whole_files(self.environment, || {
             match hg::status_here(self.arguments, self.environment) {
-                Some(reply) => (reply, None),
+                Some(answered) => {
+                    let reply = answered.reply.clone();
+                    answered.save();
+                    (reply, None)
+                }
                 None => status::run(self.arguments, self.environment),
             }
         });

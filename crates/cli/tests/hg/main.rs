@@ -6,4 +6,5 @@ mod here;
 mod named;
 mod random;
 mod sandbox;
+mod state;
 mod stored;

@@ -10,7 +10,7 @@ use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::{Builder, Put};
 use super::memory::Store;
 use super::tree::{Directory, Tracked};
-use crate::index::Index;
+use crate::index::{Entry, Index};
 
 /// After so many differences on top of each other, all blocks are brought into one place.
 const DEPTH_MAX: u32 = 4;
@@ -54,17 +54,37 @@ impl Moved {
 impl Tracked {
     /// The tree of `index`, with the blocks of this one where they are the same, and what is not.
     pub fn moved_to(&self, index: &Index) -> (Self, Moved) {
-        let mut difference = Difference {
-            base: self,
+        let mut difference = Difference::from(self);
+        Builder::build(index, &mut difference);
+        difference.finish()
+    }
+
+    /// The same of the tree of `records`, as [`Self::of_records`] takes them.
+    pub fn moved_to_records<'r>(
+        &self,
+        records: impl IntoIterator<Item = (&'r BStr, &'r Entry)>,
+    ) -> (Self, Moved) {
+        let mut difference = Difference::from(self);
+        let mut builder = Builder::new(self.hash_kind().len_in_bytes(), &mut difference);
+        for (path, record) in records {
+            builder.push(path, record);
+        }
+        builder.finish();
+        difference.finish()
+    }
+}
+
+impl<'b> Difference<'b> {
+    fn from(base: &'b Tracked) -> Self {
+        Self {
+            base,
             directories: Store::default(),
             files: Store::default(),
             seen: BTreeSet::from([ROOT]),
-            next_directory: self.directories().max(1),
-            next_files: self.blocks().files_keys(),
+            next_directory: base.directories().max(1),
+            next_files: base.blocks().files_keys(),
             segments: (DirNumber::MAX, HashMap::new()),
-        };
-        Builder::build(index, &mut difference);
-        difference.finish()
+        }
     }
 }
 
