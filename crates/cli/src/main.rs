@@ -4,6 +4,7 @@
 //! May import every other crate. Only here are the commands' arguments, their output formats and the pager known. It never finds anything out
 //! itself: what it says was answered by the crates below, as values.
 
+mod by_daemon;
 mod called;
 mod cat_file;
 mod command;
@@ -150,7 +151,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
                 Ok(Some(answered)) => return answered.say(),
                 Err(reply) => return say(&reply),
             }
-            if let Some(reply) = status::ask(arguments, &environment) {
+            if let Some(reply) = by_daemon::ask(arguments, &environment) {
                 return say(&reply);
             }
             let answered = of_whole_files(&environment, || status::run(arguments, &environment));

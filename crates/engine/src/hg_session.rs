@@ -8,6 +8,7 @@ mod patterns;
 mod place;
 mod recorded;
 mod without_effect;
+mod working_copy;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,11 +34,14 @@ use self::recorded::Recorded;
 use self::without_effect::OfMercurial;
 use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
 use crate::hg_system::HgSystem;
+use crate::session::WatchReport;
 use crate::session::heard::Heard;
+use crate::session::kept::looked_at;
 use crate::session::watched::{Grounds, WatchedFindings, WithoutEffect};
 use crate::state::{State, StateReport, ToSave};
 
 pub use place::{in_repository, places};
+pub use working_copy::{HgWorkingCopy, root_around};
 
 /// One working copy and what is known of it.
 pub struct HgSession {
@@ -327,6 +331,21 @@ impl HgSession {
     /// The top of the working copy.
     pub fn root(&self) -> &std::path::Path {
         &self.root
+    }
+
+    /// What is watched for this session.
+    pub fn watch_report(&self) -> WatchReport {
+        let trees = self.heard().0.into_iter();
+        let watches = trees.map(|(tree, _)| tree.watches());
+        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
+        let recorded = self.recorded.as_ref();
+        WatchReport {
+            watches: watches.fold(0, usize::saturating_add),
+            looked_at: unheard
+                .zip(recorded)
+                .map(|(unheard, recorded)| looked_at(unheard, &recorded.tracked))
+                .unwrap_or_default(),
+        }
     }
 
     /// Up to where the last answer takes in what happened.

@@ -21,7 +21,7 @@ mod head_changes;
 pub(crate) mod heard;
 mod ignoring;
 mod index;
-mod kept;
+pub(crate) mod kept;
 mod long;
 mod merged_in_conflict;
 mod monitored;

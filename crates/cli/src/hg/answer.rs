@@ -1,11 +1,10 @@
 //! From a command line to what is said.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::hg_session::{self, HgRequest, HgSession};
+use vigil_engine::hg_session::{self, HgRequest, HgSession, HgWorkingCopy};
 use vigil_engine::hg_status::{Bad, HgStatus, IgnoreUse};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::checkout::Checkout;
@@ -41,15 +40,17 @@ pub(super) struct Failed {
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
-/// Answers by what `session` knows of the working copy, if it is that; else by a new one, which is there then.
+/// Answers by what is `known` of the working copy, for a terminal or not.
 pub(super) fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings<'_>,
     detailed: &mut bool,
-    session: &mut Option<Box<HgSession>>,
+    known: &mut HgWorkingCopy,
+    is_terminal: bool,
 ) -> Result<Reply, Failed> {
     let mut run = Run {
-        session,
+        known,
+        is_terminal,
         arguments,
         surroundings,
         detailed,
@@ -78,7 +79,8 @@ pub(super) fn answer(
 
 struct Run<'r> {
     /// What is known of the working copy, and is from now on.
-    session: &'r mut Option<Box<HgSession>>,
+    known: &'r mut HgWorkingCopy,
+    is_terminal: bool,
     arguments: &'r Arguments,
     surroundings: &'r Surroundings<'r>,
     detailed: &'r mut bool,
@@ -115,9 +117,8 @@ impl Run<'_> {
             .surroundings
             .get("TERM")
             .is_none_or(|term| term == "dumb");
-        let is_terminal = std::io::stdout().is_terminal();
         let wanted = arguments.color.as_ref();
-        let colors = Colors::new(&config, wanted, has_plain_colors, is_terminal, is_dumb);
+        let colors = Colors::new(&config, wanted, has_plain_colors, self.is_terminal, is_dumb);
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
         self.refuse_what_is_beyond(&config, &repository)?;
@@ -126,7 +127,6 @@ impl Run<'_> {
                 "a verbose status of an unfinished operation",
             ));
         }
-        self.prepare(&config, &repository)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let (status, dirstate) = self.look(&config, &repository, &shown, &settings)?;
         let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
@@ -204,18 +204,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Has a session for the working copy.
-    fn prepare(&mut self, config: &Config, repository: &Repository) -> Result<(), Abort> {
-        let is_known = |session: &HgSession| session.is_of(repository);
-        if self.session.as_deref().is_some_and(is_known) {
-            return Ok(());
-        }
-        let places = match config.boolean("vigil", "stateFile", true)? {
-            true => hg_session::places(repository, self.surroundings.variable),
+    /// What is known of the working copy.
+    fn session(
+        &mut self,
+        config: &Config,
+        repository: &Repository,
+    ) -> Result<&mut HgSession, Abort> {
+        let is_kept = config.boolean("vigil", "stateFile", true)?;
+        let variable = self.surroundings.variable;
+        Ok(self.known.session_of(repository, || match is_kept {
+            true => hg_session::places(repository, variable),
             false => Vec::new(),
-        };
-        *self.session = Some(Box::new(HgSession::new(repository, places)));
-        Ok(())
+        }))
     }
 
     fn look(
@@ -240,10 +240,18 @@ impl Run<'_> {
             true => repository.ignore_files(config, self.surroundings),
             false => Vec::new(),
         };
-        let session = self
-            .session
-            .as_mut()
-            .ok_or_else(|| Abort::plain("nothing is known"))?;
+        if self.known.is_watched() {
+            if !config.boolean("vigil", "daemon", true)? {
+                let what = "a daemon that the configuration does not want";
+                return Err(Abort::unsupported(what));
+            }
+            if !unknown {
+                return Err(Abort::unsupported(
+                    "a status without unknown files, by a daemon",
+                ));
+            }
+        }
+        let session = self.session(config, repository)?;
         let dirstate = session.dirstate(repository)?;
         let read = session.ignore(&files);
         let (ignore, failure) = match &read.ignore {

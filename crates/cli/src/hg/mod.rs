@@ -2,8 +2,11 @@
 
 mod answer;
 mod arguments;
+mod by_daemon;
 mod color;
+mod complaint;
 mod fallback;
+mod kept;
 mod kinds;
 mod nearest;
 mod open;
@@ -13,8 +16,10 @@ mod settings;
 mod show;
 mod terse;
 
-use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::hg_session::HgSession;
+use std::io::IsTerminal;
+
+use bstr::{BStr, BString};
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Surroundings;
@@ -25,6 +30,9 @@ use crate::options::{Entry, Value};
 use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
+pub(crate) use by_daemon::{start_for, wants_daemon, watched};
+use complaint::complain;
+pub(crate) use kept::write;
 pub(crate) use nearest::is_mercurial;
 pub(crate) use open::{state_places, state_report};
 
@@ -89,7 +97,12 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
 
 /// What a prompt shows of the working copy of Mercurial's around the working directory; `None` where there is none.
 pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
-    status_here(&[BString::from("--format=prompt")], environment)
+    let answered = status_here(&[BString::from("--format=prompt")], environment)?;
+    if answered.known.is_some() {
+        // Who answered by himself asks again soon.
+        start_for(environment);
+    }
+    Some(answered)
 }
 
 /// The same of the working copy around `directory`.
@@ -106,8 +119,11 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
     Some(record)
 }
 
-/// Runs the command whose `arguments` were read as `parsed`.
+/// Runs the command whose `arguments` were read as `parsed`: the user's daemon answers if it can.
 fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
+    if let Some(reply) = by_daemon::ask(parsed, arguments, environment) {
+        return reply.into();
+    }
     let variable = |name: &str| environment.get(name).map(BString::from);
     let mut surroundings = Surroundings {
         variable: &variable,
@@ -125,9 +141,12 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
             }
         };
     }
-    let mut session = None;
-    let reply = answer(parsed, arguments, environment, &surroundings, &mut session);
-    Answered { reply, session }
+    let mut known = HgWorkingCopy::default();
+    let reply = answer(parsed, arguments, environment, &surroundings, &mut known);
+    Answered {
+        reply,
+        known: Some(known),
+    }
 }
 
 fn answer(
@@ -135,10 +154,11 @@ fn answer(
     arguments: &[BString],
     environment: &Environment,
     surroundings: &Surroundings<'_>,
-    session: &mut Option<Box<HgSession>>,
+    known: &mut HgWorkingCopy,
 ) -> Reply {
     let mut detailed = false;
-    match answer::answer(parsed, surroundings, &mut detailed, session) {
+    let is_terminal = std::io::stdout().is_terminal();
+    match answer::answer(parsed, surroundings, &mut detailed, known, is_terminal) {
         Ok(reply) => reply,
         Err(error) => {
             if error.abort.kind == Kind::Unsupported && error.may_fall_back {
@@ -159,15 +179,14 @@ fn answer(
 /// What there is to say, and what was learned for it.
 pub(crate) struct Answered {
     pub(crate) reply: Reply,
-    session: Option<Box<HgSession>>,
+    known: Option<HgWorkingCopy>,
 }
 
 impl Answered {
     /// Keeps what was learned for later processes. To be called once all is said.
     pub(crate) fn save(self) {
-        if let Some(mut session) = self.session {
-            // Only the next process would have gained by it.
-            let _ = session.save(&NoSteps);
+        if let Some(mut known) = self.known {
+            known.save(&NoSteps);
         }
     }
 
@@ -175,10 +194,10 @@ impl Answered {
     pub(crate) fn say(self) -> u8 {
         let code = crate::say::say(&self.reply);
         crate::pager::end_output();
-        if let Some(mut session) = self.session {
-            let _ = session.save(&NoSteps);
+        if let Some(mut known) = self.known {
+            known.save(&NoSteps);
             // The process ends here: freeing what is remembered of many directories would take longer than saving.
-            std::mem::forget(session);
+            std::mem::forget(known);
         }
         code
     }
@@ -186,27 +205,10 @@ impl Answered {
 
 impl From<Reply> for Answered {
     fn from(reply: Reply) -> Self {
-        Self {
-            reply,
-            session: None,
-        }
+        Self { reply, known: None }
     }
 }
 
 fn gone(cwd: &BString, reason: &str) -> Abort {
     Abort::plain(bytes!(reason, ": '", cwd, "'"))
-}
-
-/// Says why there is no answer.
-fn complain(abort: &Abort, detailed: bool) -> Reply {
-    let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
-        (_, true) => "",
-        (Kind::Config, false) => "config error: ",
-        _ => "abort: ",
-    };
-    let mut said = bytes!(begins, abort.message, "\n");
-    if let Some(hint) = &abort.hint {
-        said.extend(bytes!("(", hint.as_bytes(), ")\n"));
-    }
-    Reply::complained(said, abort.exit_code(detailed))
 }

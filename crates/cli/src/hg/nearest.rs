@@ -16,6 +16,15 @@ pub(super) enum OwnFormat {
 }
 
 impl OwnFormat {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Line => "line",
+            Self::Prompt => "prompt",
+        }
+    }
+
     /// The one of this name.
     pub(super) fn by_name(name: &[u8]) -> Option<Self> {
         match name {

@@ -9,7 +9,7 @@ use vigil_hg::config::{Layers, Surroundings};
 use vigil_hg::repository::{self, Repository};
 use vigil_store::Store;
 
-use super::complain;
+use super::complaint::complain;
 use crate::reply::Reply;
 
 /// The repository, and what its configuration says of one variable of Vigil's that is true where nothing is said.
@@ -50,4 +50,9 @@ pub(crate) fn state_report(environment: &Environment) -> Result<Option<StateRepo
     let (repository, is_wanted) = opened.map_err(|abort| complain(&abort, false))?;
     let mut session = HgSession::new(&repository, places(environment, &repository));
     Ok(session.state_report().filter(|_| is_wanted))
+}
+
+/// Whether the variable `name` of Vigil's is true, or nothing is said of it; false where that cannot be told.
+pub(super) fn is_wanted(environment: &Environment, name: &str) -> bool {
+    open(environment, name).is_ok_and(|(_, is_wanted)| is_wanted)
 }

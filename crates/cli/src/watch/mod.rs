@@ -64,7 +64,7 @@ fn prepare(
         false => "--format=line",
     };
     if hg::is_mercurial(environment) {
-        return Ok((vec![format.into()], false));
+        return Ok((vec![format.into()], hg::wants_daemon(environment)));
     }
     let repository = inside::find(environment)?;
     let configured = repository.config.boolean("vigil.daemon");

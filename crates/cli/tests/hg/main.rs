@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod daemon;
 mod here;
 mod named;
 mod random;
