@@ -288,7 +288,7 @@ impl Answers {
             let written = self.writer.write_of_mercurial(copy, question, shown);
             look(Ground {
                 heard: copy.heard(),
-                // Nobody listens to the repository's own files.
+                // What is configured and what is ignored may rest on files anywhere.
                 is_all: false,
             });
             written

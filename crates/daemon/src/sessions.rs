@@ -113,6 +113,15 @@ impl WorkingCopy {
         }
     }
 
+    fn audit(&mut self, extent: Extent) -> Result<Audit, BString> {
+        match self {
+            Self::Git(session) => session
+                .audit(extent)
+                .map_err(|error| error.to_string().into()),
+            Self::Mercurial(copy) => copy.audit(extent).map_err(|abort| abort.message),
+        }
+    }
+
     fn save(&mut self) {
         match self {
             Self::Git(session) => {
@@ -377,9 +386,8 @@ impl Slot {
         let mut kept = self.kept.try_lock_for(patience)?;
         kept.session.as_ref()?;
         let audited = self.answer(&mut kept, gone, |copy, _| {
-            let audit = copy.git()?.audit(extent);
             // It is not the fault of what is known.
-            audit.map_err(|error| Declined::Question(error.to_string().into()))
+            copy.audit(extent).map_err(Declined::Question)
         });
         let audit = match audited {
             Ok(audit) => audit,
@@ -427,10 +435,9 @@ impl Slot {
     pub(crate) fn save(&self) {
         if let Some(mut kept) = self.kept.try_lock()
             && let Some(mut session) = kept.session.take()
+            && panics::catch(|| session.save()).is_ok()
         {
-            if panics::catch(|| session.save()).is_ok() {
-                kept.session = Some(session);
-            }
+            kept.session = Some(session);
         }
     }
 }

@@ -4,6 +4,8 @@
 //! most: the dirstate, the compiled ignore patterns, what scans saw, and in a daemon what is known of the working copy by
 //! what the kernel told since.
 
+mod audit;
+mod own_folders;
 mod patterns;
 mod place;
 mod recorded;
@@ -29,6 +31,7 @@ use vigil_stamp::trust;
 use vigil_store::{Published, Steps, Store, StoreError};
 use vigil_watch::{Top, Watcher};
 
+use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
 use self::recorded::Recorded;
 use self::without_effect::OfMercurial;
@@ -54,8 +57,14 @@ pub struct HgSession {
     recorded: Option<Recorded>,
     patterns: KnownPatterns,
     watched: Option<WatchedFindings>,
+    own_folders: Option<OwnFolders>,
     /// Files that were compared with what the parent has: with another parent they are to be compared again.
     unsure: BTreeSet<BString>,
+    /// Files of which more may be proven by the same facts at another time, as of the last question whose answer is kept: they are
+    /// looked at for the next one.
+    young: BTreeSet<BString>,
+    /// The repository and what it ignores, as of the last question whose answer is kept.
+    last: Option<(Repository, Arc<Ignore>)>,
     /// When the session began to look.
     mark: ClockMark,
 }
@@ -88,13 +97,17 @@ impl HgSession {
             recorded: None,
             patterns: KnownPatterns::default(),
             watched: None,
+            own_folders: None,
             unsure: BTreeSet::new(),
+            young: BTreeSet::new(),
+            last: None,
             mark: trust::mark(),
         }
     }
 
     /// From now on looks only at what `watcher` hears of, where all was looked at once.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
+        self.own_folders = Some(OwnFolders::new(watcher.clone()));
         self.watched = Some(WatchedFindings::new(watcher));
     }
 
@@ -148,6 +161,9 @@ impl HgSession {
         let recorded = &*recorded;
         let memory = recorded.memory.as_ref().filter(|_| is_whole);
         let watched = self.watched.as_mut().filter(|_| is_whole);
+        if watched.is_some() {
+            self.last = Some((request.repository.clone(), request.ignore.clone()));
+        }
         let ignored = match request.ignored {
             true => IgnoredMode::Traditional,
             false => IgnoredMode::No,
@@ -159,7 +175,7 @@ impl HgSession {
             special: Some(&recorded.special),
             is_remembered: memory.is_some(),
         };
-        let unsure = &mut self.unsure;
+        let (unsure, young) = (&mut self.unsure, &mut self.young);
         let root = &self.root;
         let question_of = HgQuestion {
             repository: request.repository,
@@ -202,12 +218,16 @@ impl HgSession {
                 }),
             };
             unsure.append(&mut system.unsure());
+            *young = system.young();
             found
         })
     }
 
     /// Reads the dirstate if it is not the one in memory.
     fn refresh(&mut self, repository: &Repository) -> Result<(), Abort> {
+        if let Some(folders) = &mut self.own_folders {
+            folders.listen(&self.dot_hg);
+        }
         self.look_at_the_clock();
         let is_v2 = repository.has_dirstate_v2();
         let known = self.recorded.take();
@@ -352,6 +372,8 @@ impl HgSession {
     pub fn heard(&self) -> Heard {
         let watched = self.watched.iter();
         let trees = watched.flat_map(|watched| watched.known_until());
+        let own = self.own_folders.iter();
+        let trees = trees.chain(own.flat_map(OwnFolders::known_until));
         Heard(
             trees
                 .map(|(tree, position)| (tree.clone(), position))

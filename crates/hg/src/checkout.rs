@@ -147,3 +147,13 @@ fn bookmarks_path(repository: &Repository) -> PathBuf {
     };
     folder.join("bookmarks")
 }
+
+/// What is done with bytes from a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub fn fuzz(bytes: &[u8]) {
+    merging::fuzz(bytes);
+    phase::fuzz(bytes);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let _ = bookmark(line);
+    }
+}

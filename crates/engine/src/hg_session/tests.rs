@@ -5,6 +5,7 @@ use tempfile::TempDir;
 use vigil_store::NoSteps;
 
 use super::*;
+use crate::session::audit::Extent;
 
 /// A working copy with a dirstate that was made by hand.
 struct Copy(TempDir);
@@ -279,6 +280,10 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
                 // Between both, a second may have begun, by which stamps prove more.
                 assert!(tries < 4, "seed {seed} step {step}: {answer:?} {want:?}");
             }
+            if number % 11 == 0 {
+                let audit = watched.audit(Extent::All).unwrap();
+                assert_eq!(audit.differences, [], "seed {seed} step {step}");
+            }
             let known = watched.watched.as_ref().and_then(|watched| watched.known());
             kept += u64::from(known.is_some());
             if number % 7 == 0 {
@@ -287,6 +292,52 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
         }
     }
     assert!(kept > 20 * seeds, "{kept}");
+}
+
+#[test]
+fn an_audit_finds_what_was_not_heard_of() {
+    let copy = with_files();
+    let mut session = copy.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    copy.ask(&mut session, false, false).unwrap();
+    // A name of which nobody knew, in a folder that is not watched.
+    let outside = tempfile::tempdir_in(copy.0.path().parent().unwrap()).unwrap();
+    let other = outside.path().join("other");
+    fs::hard_link(copy.path("d/b"), &other).unwrap();
+    fs::write(&other, "longer than before").unwrap();
+    let status = copy.ask(&mut session, false, false).unwrap();
+    assert_eq!(status.modified.len(), 0);
+    for extent in [Extent::From(0), Extent::All] {
+        let audit = session.audit(extent).unwrap();
+        assert_eq!((audit.questions, audit.files), (1, 6));
+        let paths = audit
+            .differences
+            .iter()
+            .map(|one| one.disagreement.path.clone());
+        assert_eq!(paths.collect::<Vec<_>>(), ["d/b"]);
+    }
+}
+
+#[test]
+fn whoever_waits_hears_of_changes_in_the_repository() {
+    let copy = with_files();
+    let mut session = copy.session(false);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    session.watch_by(watcher.clone());
+    let mut since = |change: &dyn Fn()| {
+        copy.ask(&mut session, false, false).unwrap();
+        let heard = session.heard();
+        change();
+        watcher.listen();
+        heard.since()
+    };
+    assert_eq!(since(&|| {}), 0);
+    assert!(since(&|| copy.record(0, &[])) > 0);
+    assert!(since(&|| copy.write(".hg/store/phaseroots", "")) > 0);
+    assert!(since(&|| copy.write(".hg/store/phaseroots", "1")) > 0);
+    assert!(since(&|| copy.write(".hg/merge/state2", "")) > 0);
+    assert!(since(&|| copy.write("new", "")) > 0);
+    assert_eq!(since(&|| {}), 0);
 }
 
 #[test]

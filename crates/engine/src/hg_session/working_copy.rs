@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use vigil_hg::abort::Abort;
 use vigil_hg::repository::{self, Repository};
 use vigil_store::{Steps, Store};
 use vigil_watch::Watcher;
 
 use super::HgSession;
 use crate::session::WatchReport;
+use crate::session::audit::{Audit, Extent};
 use crate::session::heard::Heard;
 
 /// The top of the innermost working copy of Mercurial's around `directory`.
@@ -72,6 +74,15 @@ impl HgWorkingCopy {
     /// How many files are recorded.
     pub fn tracked_files(&self) -> usize {
         self.session.as_ref().map_or(0, HgSession::tracked_files)
+    }
+
+    /// As [`HgSession::audit`]; nothing where nothing is known.
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
+        let session = self.session.as_mut();
+        session.map_or_else(|| Ok(Audit::default()), |session| session.audit(extent))
     }
 
     /// Up to where the last answer takes in what happened.

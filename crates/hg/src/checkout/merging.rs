@@ -38,6 +38,12 @@ fn count(bytes: &[u8]) -> usize {
     count
 }
 
+/// What is done with bytes from a fuzzer: no record is counted twice.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzz(bytes: &[u8]) {
+    assert!(count(bytes) <= bytes.len() / 5);
+}
+
 fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let kind = *bytes.first()?;
     let len = u32_at(bytes, 1)? as usize;

@@ -83,6 +83,12 @@ fn roots(text: &[u8]) -> Option<HashMap<Node, Phase>> {
     lines.map(root).collect()
 }
 
+/// What is done with bytes from a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzz(bytes: &[u8]) {
+    let _ = roots(bytes);
+}
+
 /// The highest phase of those `roots` that are `node` or above it. Nothing before the first root is looked at.
 fn highest_above(changelog: &Revlog, node: &Node, roots: &HashMap<Node, Phase>) -> Option<Phase> {
     let mut by_number: BTreeMap<u32, Phase> = BTreeMap::new();
