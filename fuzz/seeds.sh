@@ -341,6 +341,7 @@ number() {
 texts hgrc '[ui]\nname = value\n  more\n; c\n%%unset x\n[a b]\n%%include ~/$X\n' ' lead' '\357\273\277[x]\ny=\n'
 texts hgignore 'syntax: glob\n*.o # c\n\\#a\nre:b\nsyntax: what\nsubinclude:x\n' 'syntax:re\n\\\\#\n'
 texts hg_pattern '(?i)a{2,3}[^]a-z\\w]|b$' '(?P<n>a)(?:b)*?(?#c)\\.\\x41' '(?x) a # c' '.*\\.o(?:/|$)' '(?s-i:a)+' '(a)\\1' '(?=a)'
+texts hg_checkout 'F\000\000\000\006f\000u\000xyL\000\000\000\001at\000\000\000\006Pq\000pu\000' '1 0123456789012345678901234567890123456789\n' '0123456789012345678901234567890123456789 a b\n'
 texts hg_requires 'revlogv1\nstore\nfncache\n' 'lfs\r\nshare-safe\n' '-\n'
 zeros=$(printf '\\000%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)
 texts hg_manifest "a\\0000123456789012345678901234567890123456789\nb/c\\0000123456789012345678901234567890123456789x\n" ''

@@ -97,3 +97,7 @@ pub(crate) fn hg_requires(data: &[u8]) {
         assert!(requirements.has("revlogv1"));
     }
 }
+
+pub(crate) fn hg_checkout(data: &[u8]) {
+    vigil_hg::checkout::fuzz(data);
+}

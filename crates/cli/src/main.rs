@@ -4,6 +4,7 @@
 //! May import every other crate. Only here are the commands' arguments, their output formats and the pager known. It never finds anything out
 //! itself: what it says was answered by the crates below, as values.
 
+mod by_daemon;
 mod called;
 mod cat_file;
 mod command;
@@ -131,7 +132,10 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         }
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd::run(arguments, environment),
-        b"hg" => say(&hg::run(arguments, &environment)),
+        b"hg" => {
+            let answered = of_whole_files(&environment, || hg::run(arguments, &environment));
+            answered.map_or_else(|reply| say(&reply), hg::Answered::say)
+        }
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
         b"prompt" => prompt::run(arguments, &environment),
@@ -140,7 +144,14 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"status" => {
-            if let Some(reply) = status::ask(arguments, &environment) {
+            let of_mercurial =
+                of_whole_files(&environment, || hg::status_here(arguments, &environment));
+            match of_mercurial {
+                Ok(None) => {}
+                Ok(Some(answered)) => return answered.say(),
+                Err(reply) => return say(&reply),
+            }
+            if let Some(reply) = by_daemon::ask(arguments, &environment) {
                 return say(&reply);
             }
             let answered = of_whole_files(&environment, || status::run(arguments, &environment));

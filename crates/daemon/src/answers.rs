@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
+use vigil_engine::hg_session::{HgWorkingCopy, root_around};
 use vigil_engine::session::{Everything, Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
@@ -29,7 +30,7 @@ use crate::protocol::{
     BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
     StatusQuestion,
 };
-use crate::sessions::{Key, Sessions, Slot};
+use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
 use crate::variables;
 
 /// How long nothing is tried again where there was no answer: the work would be done twice.
@@ -54,6 +55,18 @@ pub trait StatusWriter: Send + Sync {
         &self,
         session: &mut Session,
         prefix: BString,
+        question: &StatusQuestion,
+        environment: &Environment,
+    ) -> Result<Vec<u8>, Declined>;
+
+    /// What `vigil hg status` says of the working copy of Mercurial's of which `copy` is known, by the variables of `environment`,
+    /// which are those that are sent.
+    ///
+    /// # Errors
+    /// As for [`Self::write`].
+    fn write_of_mercurial(
+        &self,
+        copy: &mut HgWorkingCopy,
         question: &StatusQuestion,
         environment: &Environment,
     ) -> Result<Vec<u8>, Declined>;
@@ -122,12 +135,7 @@ impl Answers {
     /// The same for one who is to be told when it changes.
     pub(crate) fn watched(&self, question: &StatusQuestion) -> Watched {
         let mut ground = Ground::default();
-        let answered = self.status_on(question, |session| {
-            ground = Ground {
-                heard: session.heard(),
-                is_all: session.hears_all(),
-            };
-        });
+        let answered = self.status_on(question, |found| ground = found);
         Watched {
             answer: answered_with(answered),
             ground,
@@ -227,11 +235,11 @@ impl Answers {
         self.status_on(question, |_| {})
     }
 
-    /// Calls `look` with the session that has answered.
+    /// Tells `look` on what the answer rests.
     fn status_on(
         &self,
         question: &StatusQuestion,
-        look: impl FnOnce(&Session),
+        look: impl FnOnce(Ground),
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
@@ -242,6 +250,9 @@ impl Answers {
         }
         let shown = question.variables.iter().cloned();
         let shown = Environment::new(shown, directory.clone());
+        if question.is_of_mercurial {
+            return self.status_of_mercurial(question, &shown, look);
+        }
         let (environment, key) = self.locate(directory, &question.variables, false)?;
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
@@ -252,16 +263,47 @@ impl Answers {
             }
             let prefix = prefix(session, directory)?;
             let written = self.writer.write(session, prefix, question, &shown);
-            look(session);
+            look(Ground {
+                heard: session.heard(),
+                is_all: session.hears_all(),
+            });
             written
         };
         let (stdout, slot) = self.answer(key, &environment, write)?;
-        let response = Response::Answer {
-            stdout,
-            stderr: Vec::new(),
-            code: 0,
+        Ok((printed(stdout), Some(slot)))
+    }
+
+    /// The same for Mercurial's working copies: what the repository requires and what is configured is read for each question, so
+    /// that whoever asks is answered from the same memory.
+    fn status_of_mercurial(
+        &self,
+        question: &StatusQuestion,
+        shown: &Environment,
+        look: impl FnOnce(Ground),
+    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        let root = root_around(&question.directory);
+        let key = Key {
+            location: Place::Mercurial(root.ok_or_else(|| theirs("there is no repository"))?),
+            variables: Vec::new(),
+            directory: None,
         };
-        Ok((response, Some(slot)))
+        let open = || {
+            let copy = HgWorkingCopy::watched_by(self.watcher.clone());
+            Ok(WorkingCopy::Mercurial(Box::new(copy)))
+        };
+        let (stdout, slot) = self.answer_by(key, open, |copy, _| {
+            let WorkingCopy::Mercurial(copy) = copy else {
+                return Err(theirs("it is not Mercurial's"));
+            };
+            let written = self.writer.write_of_mercurial(copy, question, shown);
+            look(Ground {
+                heard: copy.heard(),
+                // What is configured and what is ignored may rest on files anywhere.
+                is_all: false,
+            });
+            written
+        })?;
+        Ok((printed(stdout), Some(slot)))
     }
 
     fn try_prompt(
@@ -352,7 +394,10 @@ impl Answers {
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
-        let opened = repository::open(&environment, &key.location);
+        let Place::Git(location) = &key.location else {
+            return Err(theirs("it is not git's"));
+        };
+        let opened = repository::open(&environment, location);
         let repository = opened.map_err(|error| said(error.into()))?;
         let refused = |error: NoDoor| theirs(&error.to_string());
         Ok(match question.deed {
@@ -416,7 +461,7 @@ impl Answers {
         let found = found.map_err(|error| said(error.into()))?;
         let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
         let key = found.map(|location| Key {
-            location,
+            location: Place::Git(location),
             variables,
             directory: standing,
         });
@@ -430,7 +475,20 @@ impl Answers {
         answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
         let location = key.location.clone();
-        let open = || self.open(environment, &location);
+        let open = || match &location {
+            Place::Git(location) => self.open(environment, location),
+            Place::Mercurial(_) => Err(theirs("it is not git's")),
+        };
+        let open = || Ok(WorkingCopy::Git(Box::new(open()?)));
+        self.answer_by(key, open, |copy, still| answer(copy.git()?, still))
+    }
+
+    fn answer_by<T>(
+        &self,
+        key: Key,
+        open: impl FnOnce() -> Result<WorkingCopy, Declined>,
+        answer: impl FnOnce(&mut WorkingCopy, Option<Still>) -> Result<T, Declined>,
+    ) -> Result<(T, Arc<Slot>), Declined> {
         let slot = self.sessions.slot(key);
         let mut kept = slot
             .take_turn()
@@ -485,6 +543,14 @@ impl Drop for Waiting<'_> {
                 all.remove(&self.directory);
             }
         }
+    }
+}
+
+fn printed(stdout: Vec<u8>) -> Response {
+    Response::Answer {
+        stdout,
+        stderr: Vec::new(),
+        code: 0,
     }
 }
 

@@ -84,6 +84,9 @@ pub struct StatusQuestion {
     pub variables: Vec<(BString, BString)>,
     /// Where the answer goes.
     pub terminal: Terminal,
+    /// Whether it is the question of `vigil hg`: the arguments are then the name of a format of Vigil's own, or nothing, and what
+    /// follows the command's name.
+    pub is_of_mercurial: bool,
 }
 
 /// The question of a prompt, asked in gitstatusd's way.

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use parking_lot::{Mutex, MutexGuard};
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::audit::{Audit, Extent};
-use vigil_engine::session::{Everything, Session, Still, Told, WatchReport};
+use vigil_engine::session::{Everything, Heard, Session, Still, Told, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
@@ -39,10 +40,133 @@ const AWAKE_MAX: usize = 4;
 /// How long one question waits for the one before it: whoever asks can answer by himself.
 const TURN_MAX: Duration = Duration::from_secs(1);
 
+/// Where a repository is, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Git(Location),
+    /// The top of a working copy of Mercurial's.
+    Mercurial(PathBuf),
+}
+
+impl Place {
+    /// The repository's own folder.
+    fn folder(&self) -> PathBuf {
+        match self {
+            Self::Git(location) => location.git_dir(),
+            Self::Mercurial(root) => root.join(".hg"),
+        }
+    }
+}
+
+/// What is known of a working copy of either system.
+pub(crate) enum WorkingCopy {
+    Git(Box<Session>),
+    Mercurial(Box<HgWorkingCopy>),
+}
+
+impl WorkingCopy {
+    /// The session with git's, if it is that.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn git(&mut self) -> Result<&mut Session, Declined> {
+        match self {
+            Self::Git(session) => Ok(session),
+            Self::Mercurial(_) => Err(Declined::Question("it is not git's".into())),
+        }
+    }
+
+    fn still(&mut self) -> Option<Still> {
+        match self {
+            Self::Git(session) => session.still(),
+            // What a repository of Mercurial's is like is read for each question.
+            Self::Mercurial(_) => None,
+        }
+    }
+
+    fn is_fresh(&self, still: Option<Still>) -> bool {
+        match self {
+            Self::Git(session) => session.is_fresh(still),
+            Self::Mercurial(_) => true,
+        }
+    }
+
+    fn tracked_files(&self) -> usize {
+        match self {
+            Self::Git(session) => session.tracked_files(),
+            Self::Mercurial(copy) => copy.tracked_files(),
+        }
+    }
+
+    fn top(&self) -> Option<&Path> {
+        match self {
+            Self::Git(session) => session.repository().work_tree.as_deref(),
+            Self::Mercurial(copy) => copy.root(),
+        }
+    }
+
+    /// The folder that its repository has in common with those of other working trees.
+    fn common_dir(&self) -> Option<&Path> {
+        match self {
+            Self::Git(session) => Some(&session.repository().common_dir),
+            Self::Mercurial(_) => None,
+        }
+    }
+
+    fn has_looked(&self) -> bool {
+        match self {
+            Self::Git(session) => session.has_looked(),
+            // No monitor asks.
+            Self::Mercurial(_) => false,
+        }
+    }
+
+    fn watched_tree(&self) -> Option<Arc<WatchedTree>> {
+        match self {
+            Self::Git(session) => session.watched_tree(),
+            Self::Mercurial(_) => None,
+        }
+    }
+
+    fn heard(&self) -> Heard {
+        match self {
+            Self::Git(session) => session.heard(),
+            Self::Mercurial(copy) => copy.heard(),
+        }
+    }
+
+    fn watch_report(&self) -> WatchReport {
+        match self {
+            Self::Git(session) => session.watch_report(),
+            Self::Mercurial(copy) => copy.watch_report(),
+        }
+    }
+
+    fn audit(&mut self, extent: Extent) -> Result<Audit, BString> {
+        match self {
+            Self::Git(session) => session
+                .audit(extent)
+                .map_err(|error| error.to_string().into()),
+            Self::Mercurial(copy) => copy.audit(extent).map_err(|abort| abort.message),
+        }
+    }
+
+    fn save(&mut self) {
+        match self {
+            Self::Git(session) => {
+                drop(session.take_dropped_states());
+                // A state that cannot be written is missed by nobody here.
+                let _ = session.save(&NoSteps);
+            }
+            Self::Mercurial(copy) => copy.save(&NoSteps),
+        }
+    }
+}
+
 /// What must be the same for two questions to be answered from one memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    pub(crate) location: Location,
+    pub(crate) location: Place,
     /// The variables that count.
     pub(crate) variables: Vec<(BString, BString)>,
     /// Where the asker stands, if they may be about that.
@@ -86,7 +210,7 @@ pub(crate) struct Audited {
 /// What is known of one working copy.
 #[derive(Default)]
 pub(crate) struct Kept {
-    session: Option<Box<Session>>,
+    session: Option<WorkingCopy>,
     /// How many mapped files were found to be cut by the end of the last answer.
     cuts: usize,
     /// Until when it is of no use to ask again, and why.
@@ -158,7 +282,7 @@ impl Sessions {
         let all = self.0.lock();
         let looked_at = all.iter().map(|known| {
             let top = known.slot.top.get().cloned();
-            (known.slot.clone(), known.key.location.git_dir(), top)
+            (known.slot.clone(), known.key.location.folder(), top)
         });
         let looked_at: Vec<_> = looked_at.collect();
         drop(all);
@@ -182,7 +306,7 @@ impl Sessions {
     /// What there is to tell of each repository. The one that was asked about last is the first.
     pub(crate) fn describe(&self) -> Vec<RepositoryDescription> {
         let all = self.0.lock();
-        let mut by_location: Vec<(&Location, Vec<&Slot>)> = Vec::new();
+        let mut by_location: Vec<(&Place, Vec<&Slot>)> = Vec::new();
         for known in all.iter().rev() {
             let location = &known.key.location;
             match by_location.iter_mut().find(|(seen, _)| *seen == location) {
@@ -195,7 +319,7 @@ impl Sessions {
             let files = slots.iter().map(|slot| slot.files.load(Ordering::Relaxed));
             let report = slots.iter().find_map(|slot| slot.watch_report());
             let top = slots.iter().find_map(|slot| slot.top.get());
-            let path = top.map_or_else(|| location.git_dir(), PathBuf::clone);
+            let path = top.map_or_else(|| location.folder(), PathBuf::clone);
             RepositoryDescription {
                 path: BString::from(path.into_os_string().into_vec()),
                 files: files.max().unwrap_or_default() as u64,
@@ -223,7 +347,7 @@ fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
         let Some(common_dir) = known.slot.common_dir.get() else {
             continue;
         };
-        let git_dir = known.key.location.git_dir();
+        let git_dir = known.key.location.folder();
         let awake = awake.entry(common_dir).or_default();
         if awake.contains(&git_dir) {
             continue;
@@ -237,7 +361,7 @@ fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
 }
 
 /// No session is opened where what is known is asked for.
-fn gone() -> Result<Session, Declined> {
+fn gone() -> Result<WorkingCopy, Declined> {
     Err(Declined::Question("nothing is kept of it".into()))
 }
 
@@ -260,8 +384,8 @@ impl Slot {
     pub(crate) fn answer<T>(
         &self,
         kept: &mut Kept,
-        open: impl FnOnce() -> Result<Session, Declined>,
-        answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
+        open: impl FnOnce() -> Result<WorkingCopy, Declined>,
+        answer: impl FnOnce(&mut WorkingCopy, Option<Still>) -> Result<T, Declined>,
     ) -> Result<T, Declined> {
         let cuts = map::cuts();
         let known = kept.session.take();
@@ -275,7 +399,7 @@ impl Slot {
                 Some(known) => known,
                 None => {
                     self.has_looked.store(false, Ordering::Relaxed);
-                    let mut session = Box::new(open()?);
+                    let mut session = open()?;
                     let still = session.still();
                     (session, still)
                 }
@@ -297,11 +421,12 @@ impl Slot {
             ));
         }
         self.files.store(session.tracked_files(), Ordering::Relaxed);
-        if let Some(top) = &session.repository().work_tree {
-            self.top.get_or_init(|| top.clone());
+        if let Some(top) = session.top() {
+            self.top.get_or_init(|| top.to_owned());
         }
-        self.common_dir
-            .get_or_init(|| session.repository().common_dir.clone());
+        if let Some(common_dir) = session.common_dir() {
+            self.common_dir.get_or_init(|| common_dir.to_owned());
+        }
         self.has_looked
             .store(session.has_looked(), Ordering::Relaxed);
         *self.at_rest.lock() = None;
@@ -355,10 +480,9 @@ impl Slot {
     ) -> Option<Result<Audit, BString>> {
         let mut kept = self.kept.try_lock_for(patience)?;
         kept.session.as_ref()?;
-        let audited = self.answer(&mut kept, gone, |session, _| {
-            let audit = session.audit(extent);
+        let audited = self.answer(&mut kept, gone, |copy, _| {
             // It is not the fault of what is known.
-            audit.map_err(|error| Declined::Question(error.to_string().into()))
+            copy.audit(extent).map_err(Declined::Question)
         });
         let audit = match audited {
             Ok(audit) => audit,
@@ -383,7 +507,7 @@ impl Slot {
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Session) -> T) -> Result<T, Declined> {
         let kept = self.take_turn();
         let mut kept = kept.ok_or_else(|| Declined::Question("it is being asked about".into()))?;
-        self.answer(&mut kept, gone, |session, _| Ok(look(session)))
+        self.answer(&mut kept, gone, |copy, _| Ok(look(copy.git()?)))
     }
 
     /// Whether what is asked is answered without a look at everything, even while others are being answered.
@@ -400,7 +524,7 @@ impl Slot {
     /// What is watched for it, unless it is being asked about.
     fn watch_report(&self) -> Option<WatchReport> {
         let kept = self.kept.try_lock()?;
-        kept.session.as_ref().map(|session| session.watch_report())
+        kept.session.as_ref().map(WorkingCopy::watch_report)
     }
 
     /// Writes what was learned in the last answer to the state on disk, for other processes. Whoever answers meanwhile does
@@ -408,12 +532,9 @@ impl Slot {
     pub(crate) fn save(&self) {
         if let Some(mut kept) = self.kept.try_lock()
             && let Some(mut session) = kept.session.take()
+            && panics::catch(|| session.save()).is_ok()
         {
-            drop(session.take_dropped_states());
-            // A state that cannot be written is missed by nobody here.
-            if panics::catch(|| session.save(&NoSteps)).is_ok() {
-                kept.session = Some(session);
-            }
+            kept.session = Some(session);
         }
     }
 }

@@ -42,15 +42,24 @@ fn counts(name: &BStr) -> bool {
             .any(|beginning| name.starts_with(beginning.as_bytes()))
 }
 
+/// How the names of Mercurial's variables begin. Its configuration is read for each question, so that no memory is bound to
+/// them.
+const OF_MERCURIAL: &[u8] = b"HG";
+
+/// Whether the variable `name` is sent, if it is set.
+pub fn is_sent(name: &BStr) -> bool {
+    counts(name) || is_shown(name) || name.starts_with(OF_MERCURIAL)
+}
+
 fn is_shown(name: &BStr) -> bool {
     SHOWN.iter().any(|known| name == *known)
 }
 
-/// The variables of `environment` that count, and those that say where the answer is shown.
+/// The variables of `environment` that count, those that say where the answer is shown, and Mercurial's.
 pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
     let variables = environment.variables();
     variables
-        .filter(|(name, _)| counts(name) || is_shown(name))
+        .filter(|(name, _)| is_sent(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
@@ -122,6 +131,7 @@ mod tests {
         let environment = environment(&[
             ("COLUMNS", "80"),
             ("GIT_DIR", "x"),
+            ("HGRCPATH", "y"),
             ("HOME", "/h"),
             ("LC_ALL", "C"),
             ("PWD", "/w"),
@@ -134,7 +144,9 @@ mod tests {
         let names = |list: &[(BString, BString)]| -> Vec<String> {
             list.iter().map(|(name, _)| name.to_string()).collect()
         };
-        let all = ["COLUMNS", "GIT_DIR", "HOME", "LC_ALL", "TERM", "VIGIL_X"];
+        let all = [
+            "COLUMNS", "GIT_DIR", "HGRCPATH", "HOME", "LC_ALL", "TERM", "VIGIL_X",
+        ];
         assert_eq!(names(&sent), all);
         let counting = counting(&sent);
         assert_eq!(names(&counting), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);

@@ -126,7 +126,7 @@ impl System for GitSystem<'_> {
         self.messages.len()
     }
 
-    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
+    fn is_unchanged_link(&self, _: &BStr, target: &[u8], recorded: &ObjectId) -> bool {
         vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
     }
 

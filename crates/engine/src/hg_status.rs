@@ -15,9 +15,12 @@ use vigil_linux::errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
-use vigil_scan::{DirMatch, Findings, Observed, PathFilter, Scan, ScanError};
+use vigil_model::tracked::Tracked;
+use vigil_scan::{
+    DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Watch,
+};
 
-use crate::hg_system::{BY_CONTENTS, HgSystem, Ignored};
+use crate::hg_system::{HgSystem, Ignored, UNREADABLE};
 
 /// What is asked.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub struct HgQuestion<'q> {
     /// What is recorded of its working copy.
     pub dirstate: &'q Dirstate,
     /// What it ignores.
-    pub ignore: Ignore,
+    pub ignore: Arc<Ignore>,
     /// Which paths are asked for.
     pub matcher: Arc<Matcher>,
     /// Whether clean files are.
@@ -97,6 +100,41 @@ pub struct Bad {
 /// # Errors
 /// The working copy or the store cannot be read, or is damaged.
 pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
+    let tracked = HgSystem::tracked(question.dirstate);
+    let recorded = RecordedFiles {
+        tracked: &tracked,
+        special: None,
+        is_remembered: false,
+    };
+    status_of(question, &recorded, |_, look| look(Look::default()))
+}
+
+/// The files of the dirstate.
+pub(crate) struct RecordedFiles<'r> {
+    pub(crate) tracked: &'r Tracked,
+    /// The numbers of those of which there is something to tell though nothing is found to differ, if they are known.
+    pub(crate) special: Option<&'r [u32]>,
+    /// Whether what is found is remembered.
+    pub(crate) is_remembered: bool,
+}
+
+/// With what a scan looks.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look<'l> {
+    pub(crate) focus: Option<&'l Focus>,
+    pub(crate) memory: Option<&'l ScanMemory>,
+    pub(crate) watch: Option<&'l dyn Watch>,
+}
+
+/// Answers a question by what `find` finds, which is handed what looks.
+pub(crate) fn status_of<'q>(
+    question: HgQuestion<'q>,
+    recorded: &RecordedFiles<'_>,
+    find: impl FnOnce(
+        &HgSystem<'_>,
+        &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
+    ) -> Result<Findings, ScanError>,
+) -> Result<HgStatus, Abort> {
     let repository = question.repository;
     let walks = question.unknown || question.ignored;
     refuse_what_is_out_of_reach(&question)?;
@@ -110,36 +148,41 @@ pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
         ignored.clone(),
         vigil_stamp::now(),
         !question.unknown,
+        recorded.is_remembered,
     );
-    let tracked = HgSystem::tracked(question.dirstate);
     let filter = Filter(&question.matcher);
     let is_filtered = !question.matcher.is_everything();
-    let scan = Scan {
-        work_tree: &repository.root,
-        tracked_files: &tracked,
-        ignore_case: false,
-        looks_at_present_skipped_files: false,
-        lacks_sparse_directories: false,
-        system: &system,
-        filter: is_filtered.then_some(&filter),
-        focus: None,
-        tracked: true,
-        untracked: match walks {
-            true => UntrackedMode::All,
-            false => UntrackedMode::No,
-        },
-        ignored: match question.ignored {
-            true => IgnoredMode::Traditional,
-            false => IgnoredMode::No,
-        },
-        tracked_enough: usize::MAX,
-        untracked_enough: usize::MAX,
-        threads_max: None,
-        memory: None,
-        watch: None,
-        progress: None,
+    let look = |look: Look<'_>| {
+        let scan = Scan {
+            work_tree: &repository.root,
+            tracked_files: recorded.tracked,
+            ignore_case: false,
+            looks_at_present_skipped_files: false,
+            lacks_sparse_directories: false,
+            system: &system,
+            filter: is_filtered.then_some(&filter),
+            focus: look.focus,
+            tracked: true,
+            untracked: match walks {
+                true => UntrackedMode::All,
+                false => UntrackedMode::No,
+            },
+            ignored: match question.ignored {
+                true => IgnoredMode::Traditional,
+                false => IgnoredMode::No,
+            },
+            tracked_enough: usize::MAX,
+            untracked_enough: usize::MAX,
+            threads_max: None,
+            memory: look.memory,
+            watch: look.watch,
+            progress: None,
+        };
+        let mut found = scan.run()?;
+        system.settle(&mut found);
+        Ok(found)
     };
-    let findings = scan.run().map_err(|error| of_scan(&error))?;
+    let findings = find(&system, &look).map_err(|error| of_scan(&error))?;
     let mut answer = Answer {
         system: &system,
         dirstate: question.dirstate,
@@ -155,7 +198,7 @@ pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
         true => answer.nested(ignored.directories()),
         false => Vec::new(),
     };
-    answer.tracked(&findings, &nested);
+    answer.tracked(&findings, recorded.special, &nested);
     if let Some(failure) = system.failure() {
         return Err(failure);
     }
@@ -291,16 +334,27 @@ impl Answer<'_> {
             .collect()
     }
 
-    fn tracked(&mut self, findings: &Findings, nested: &[BString]) {
+    fn tracked(&mut self, findings: &Findings, special: Option<&[u32]>, nested: &[BString]) {
         let mut differing: BTreeMap<u32, Observed> = findings.tracked.iter().copied().collect();
         for unseen in &findings.unknown {
             let number = self.dirstate.position(unseen.path.as_bstr());
             let number = number.and_then(|number| u32::try_from(number).ok());
             differing.extend(number.map(|number| (number, Observed::Missing)));
         }
-        let mut differing = differing.into_iter().peekable();
-        for (number, (path, entry)) in (0u32..).zip(self.dirstate.iter()) {
-            let observed = differing.next_if(|(other, _)| *other == number);
+        let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
+        let numbers: Box<dyn Iterator<Item = u32>> = match special {
+            // Of the others there is nothing to tell, and they may be many.
+            Some(special) if !self.lists_clean && nested.is_empty() => {
+                let told: BTreeSet<u32> = differing.keys().chain(special).copied().collect();
+                Box::new(told.into_iter())
+            }
+            _ => Box::new(0..len),
+        };
+        for number in numbers {
+            let Some((path, entry)) = self.dirstate.get(number as usize) else {
+                continue;
+            };
+            let observed = differing.remove(&number);
             if self.is_filtered && !self.matcher.is_match(path) {
                 continue;
             }
@@ -310,13 +364,13 @@ impl Answer<'_> {
             let is_nested = nested.iter().any(|directory| path.starts_with(directory));
             let is_copy = self.dirstate.copy_source(number as usize).is_some();
             let gone = || verdict(entry, is_copy, None, self.now);
-            let verdict = match observed.map(|(_, observed)| observed) {
+            let verdict = match observed {
                 _ if is_nested => gone(),
                 None if entry.has_p2_info() => Verdict::Modified,
                 None if entry.is_added() => Verdict::Added,
                 None if entry.is_removed() => Verdict::Removed,
                 None => Verdict::Clean,
-                Some(Observed::Present(BY_CONTENTS)) if !self.system.was_compared(number) => gone(),
+                Some(Observed::Present(UNREADABLE)) => gone(),
                 Some(Observed::Present(_)) => Verdict::Modified,
                 Some(Observed::Missing | Observed::Nested) => self.missing(number, path),
             };

@@ -1,7 +1,7 @@
 //! Mercurial as the system of a scan: what the facts of the dirstate prove, which contents a file has in the first parent, and
 //! what is ignored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -17,20 +17,23 @@ use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::dir::EntryKind;
-use vigil_linux::stat::{Stat, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_path};
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry as Record, EntryFlags};
 use vigil_model::mode::FileMode;
+use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{Tracked, TrackedFile};
+use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System,
+    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, System,
 };
 use vigil_stamp::file::read_to_end;
 
-/// In the place of a mode: the contents were compared, or could not be.
+/// In the place of a mode: the contents were compared.
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
+/// In the place of a mode: the contents could not be read.
+pub(crate) const UNREADABLE: FileMode = FileMode::GITLINK;
 /// Beside the flags of an entry: it is recorded as a copy.
 const IS_COPY: u32 = 1 << 16;
 
@@ -52,8 +55,14 @@ pub(crate) struct HgSystem<'a> {
     audits: bool,
     /// The first path, in order, whose contents could not be compared, and why.
     failure: Mutex<Option<(BString, Abort)>>,
-    /// The files whose contents were compared, by number.
-    compared: Mutex<BTreeSet<u32>>,
+    /// The files whose contents were compared.
+    compared: Mutex<HashSet<BString>>,
+    /// The files of which the facts do not decide: they are compared with what the first parent has.
+    unsure: Mutex<BTreeSet<BString>>,
+    /// The files of which more may be proven by the same facts at another time.
+    young: Mutex<BTreeSet<BString>>,
+    /// Whether what is found is remembered.
+    is_remembered: bool,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
 }
@@ -61,14 +70,14 @@ pub(crate) struct HgSystem<'a> {
 /// The ignore patterns, and which directories they matched.
 #[derive(Debug)]
 pub(crate) struct Ignored {
-    pub(crate) patterns: Ignore,
+    pub(crate) patterns: Arc<Ignore>,
     /// Which paths are asked for.
     matcher: Arc<Matcher>,
     directories: Mutex<Vec<BString>>,
 }
 
 impl Ignored {
-    pub(crate) fn new(patterns: Ignore, matcher: Arc<Matcher>) -> Self {
+    pub(crate) fn new(patterns: Arc<Ignore>, matcher: Arc<Matcher>) -> Self {
         Self {
             patterns,
             matcher,
@@ -78,7 +87,7 @@ impl Ignored {
 
     /// The directories that were found to be ignored.
     pub(crate) fn directories(&self) -> Vec<BString> {
-        std::mem::take(&mut *self.directories.lock())
+        self.directories.lock().clone()
     }
 }
 
@@ -108,6 +117,7 @@ impl<'a> HgSystem<'a> {
         ignore: Arc<Ignored>,
         now: Timestamp,
         audits: bool,
+        is_remembered: bool,
     ) -> Self {
         Self {
             top,
@@ -119,16 +129,19 @@ impl<'a> HgSystem<'a> {
             audits,
             failure: Mutex::new(None),
             compared: Mutex::default(),
+            unsure: Mutex::default(),
+            young: Mutex::default(),
+            is_remembered,
             nested: Mutex::default(),
         }
     }
 
-    /// The files that are recorded, as a scan takes them: each has its number for an id.
-    pub(crate) fn tracked(dirstate: &Dirstate) -> Tracked {
-        let records: Vec<Record> = (0u32..)
+    /// The files that are recorded, as a scan takes them. All have the same id, so that records are equal where their facts are.
+    pub(crate) fn records(dirstate: &Dirstate) -> Vec<Record> {
+        (0usize..)
             .zip(dirstate.iter())
             .map(|(number, (_, entry))| {
-                let is_copy = dirstate.copy_source(number as usize).is_some();
+                let is_copy = dirstate.copy_source(number).is_some();
                 let marks = u32::from(entry.flags.0) | if is_copy { IS_COPY } else { 0 };
                 let stat = RecordedStat {
                     size: entry.size,
@@ -137,9 +150,15 @@ impl<'a> HgSystem<'a> {
                     uid: marks,
                     ..RecordedStat::default()
                 };
-                Record::new(stat, FileMode::FILE, id_of(number), EntryFlags::default())
+                let id = ObjectId::null(HashKind::Sha1);
+                Record::new(stat, FileMode::FILE, id, EntryFlags::default())
             })
-            .collect();
+            .collect()
+    }
+
+    /// The tree of these files.
+    pub(crate) fn tracked(dirstate: &Dirstate) -> Tracked {
+        let records = Self::records(dirstate);
         let paths = dirstate.iter().map(|(path, _)| path);
         Tracked::of_records(HashKind::Sha1, paths.zip(&records))
     }
@@ -149,9 +168,41 @@ impl<'a> HgSystem<'a> {
         self.failure.lock().take().map(|(_, abort)| abort)
     }
 
-    /// Whether the contents of the file of this number were compared.
-    pub(crate) fn was_compared(&self, number: u32) -> bool {
-        self.compared.lock().contains(&number)
+    /// The files of which the facts do not decide.
+    pub(crate) fn unsure(&self) -> BTreeSet<BString> {
+        self.unsure.lock().clone()
+    }
+
+    /// The files of which more may be proven by the same facts at another time.
+    pub(crate) fn young(&self) -> BTreeSet<BString> {
+        self.young.lock().clone()
+    }
+
+    /// Tells in `found` files that could not be read from those with other contents.
+    pub(crate) fn settle(&self, found: &mut Findings) {
+        let compared = self.compared.lock();
+        for (number, observed) in &mut found.tracked {
+            if *observed != Observed::Present(BY_CONTENTS) {
+                continue;
+            }
+            let path = self.dirstate.get(*number as usize).map(|(path, _)| path);
+            // What is remembered could be read, and so it can be now.
+            let can_be_read = |path: &BStr| {
+                compared.contains(path) || self.is_remembered && self.can_be_read(path)
+            };
+            if !path.is_some_and(can_be_read) {
+                *observed = Observed::Present(UNREADABLE);
+            }
+        }
+    }
+
+    fn can_be_read(&self, path: &BStr) -> bool {
+        let there = self.top.join(OsStr::from_bytes(path));
+        match lstat_path(&there) {
+            Ok(stat) if stat.is_symlink() => std::fs::read_link(&there).is_ok(),
+            Ok(_) => vigil_stamp::file::open(&there).is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// Directories with recorded files that are other repositories.
@@ -218,20 +269,6 @@ pub(crate) fn flag_of(stat: &Stat) -> Flag {
     }
 }
 
-fn id_of(number: u32) -> ObjectId {
-    let mut bytes = [0; 20];
-    if let Some(first) = bytes.first_chunk_mut() {
-        *first = number.to_be_bytes();
-    }
-    ObjectId::Sha1(bytes)
-}
-
-fn number_of(id: &ObjectId) -> u32 {
-    id.as_bytes()
-        .first_chunk()
-        .map_or(u32::MAX, |bytes| u32::from_be_bytes(*bytes))
-}
-
 /// The entry that [`HgSystem::tracked`] made `file` of, and whether it is a copy.
 #[allow(
     clippy::cast_possible_truncation,
@@ -253,15 +290,23 @@ impl System for HgSystem<'_> {
         &self,
         file: &TrackedFile<'_>,
         stat: &Stat,
-        _: &dyn Fn() -> BString,
+        path: &dyn Fn() -> BString,
     ) -> Result<(), Difference> {
         if !stat.is_file() && !stat.is_symlink() {
             return Err(Difference::Certain(Observed::Missing));
         }
         let (entry, is_copy) = entry_of(file);
+        if self.is_remembered && entry.flags.has(Flags::HAS_MTIME) && stat.mtime_s >= self.now.s {
+            self.young.lock().insert(path());
+        }
         match verdict(&entry, is_copy, Some(stat), self.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
-            Verdict::Unsure => Err(Difference::InContents(BY_CONTENTS)),
+            Verdict::Unsure => {
+                if self.is_remembered {
+                    self.unsure.lock().insert(path());
+                }
+                Err(Difference::InContents(BY_CONTENTS))
+            }
             _ => Ok(()),
         }
     }
@@ -271,7 +316,7 @@ impl System for HgSystem<'_> {
         path: &BStr,
         file: File,
         _: u64,
-        recorded: &ObjectId,
+        _: &ObjectId,
     ) -> Result<bool, ContentError> {
         let Ok(metadata) = file.metadata() else {
             return Ok(false);
@@ -283,24 +328,26 @@ impl System for HgSystem<'_> {
         let Ok(contents) = read_to_end(file, Some(metadata.len()), u64::MAX) else {
             return Ok(false);
         };
-        self.compared.lock().insert(number_of(recorded));
+        self.compared.lock().insert(path.to_owned());
         Ok(self.compare_or_note(path, flag, &contents))
     }
 
+    /// What contents are compared with is another thing where the first parent is another one.
     fn conversion(&self, _: &BStr) -> Option<u64> {
-        Some(0)
+        let [p1, _] = self.dirstate.parents();
+        p1.0.first_chunk().copied().map(u64::from_be_bytes)
+    }
+
+    fn link_conversion(&self) -> Option<u64> {
+        self.conversion(BStr::new(""))
     }
 
     fn told(&self) -> usize {
         0
     }
 
-    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
-        let number = number_of(recorded);
-        self.compared.lock().insert(number);
-        let Some((path, _)) = self.dirstate.get(number as usize) else {
-            return false;
-        };
+    fn is_unchanged_link(&self, path: &BStr, target: &[u8], _: &ObjectId) -> bool {
+        self.compared.lock().insert(path.to_owned());
         self.compare_or_note(path, Flag::Link, target)
     }
 
@@ -324,10 +371,20 @@ impl System for HgSystem<'_> {
         _: &mut Vec<BString>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         let own = directory.listing.find(b".hg");
-        if !directory.path.is_empty() && own.is_some_and(|own| own.kind == EntryKind::Dir) {
+        let is_nested =
+            !directory.path.is_empty() && own.is_some_and(|own| own.kind == EntryKind::Dir);
+        if is_nested {
             self.nested.lock().push(directory.path.to_owned());
         }
-        (above.clone(), RulesFile::Absent)
+        // Each scan is to tell of such directories: what is found there is not remembered, and looked at for each question.
+        let mut subdirs = directory.tracked.into_iter().flat_map(Directory::subdirs);
+        let has_ignored = self.is_remembered
+            && subdirs.any(|sub| above.is_ignored(join(directory.path, sub.name()).as_ref(), true));
+        let file = match is_nested || has_ignored {
+            true => RulesFile::Unproven,
+            false => RulesFile::Absent,
+        };
+        (above.clone(), file)
     }
 
     fn rules_of_digest(

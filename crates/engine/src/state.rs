@@ -119,7 +119,12 @@ impl State {
     }
 
     /// Opens that of `stores` whose state is the youngest, for the working tree at `top`.
-    fn open(in_repository: PathBuf, stores: Vec<Store>, top: &Path, mark: ClockMark) -> Self {
+    pub(crate) fn open(
+        in_repository: PathBuf,
+        stores: Vec<Store>,
+        top: &Path,
+        mark: ClockMark,
+    ) -> Self {
         let mut dropped = Vec::new();
         let found = stores.iter().map(Store::open).enumerate();
         let found = found

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BStr, BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use vigil_linux::stat::stat_path;
 
@@ -75,13 +75,10 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
         return Err(Unkept::Borrowed);
     }
     let folders = [repository.git_dir.as_path(), top];
-    let identity = identity(FORMAT, repository, &folders).ok_or(Unkept::Unknown)?;
-    let name: String = identity
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let in_cache = cache_folder(repository).map(|folder| folder.join("vigil").join(name));
+    let hash = repository.hash.to_string();
+    let identity = identity(FORMAT, &hash, &folders).ok_or(Unkept::Unknown)?;
+    let cache = cache_folder(|name| repository.environment.get(name).map(BStr::to_owned));
+    let in_cache = cache.map(|cache| in_cache(&cache, &identity));
     Ok([Some(in_repository(repository)), in_cache]
         .into_iter()
         .flatten()
@@ -101,14 +98,20 @@ pub fn in_repository(repository: &Repository) -> PathBuf {
     repository.git_dir.join("vigil")
 }
 
-/// The user's cache folder (XDG Base Directory Specification).
-fn cache_folder(repository: &Repository) -> Option<PathBuf> {
-    let variable = |name| {
-        let value = repository.environment.get(name)?;
+/// The user's cache folder (XDG Base Directory Specification), by the variables of the environment.
+pub fn cache_folder(variable: impl Fn(&str) -> Option<BString>) -> Option<PathBuf> {
+    let absolute = |name| {
+        let value = variable(name)?;
         let path = value.to_path().ok()?;
         path.is_absolute().then(|| path.to_owned())
     };
-    variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+}
+
+/// The place in the user's cache folder of what has this identity.
+pub fn in_cache(cache: &Path, identity: &[u8; 32]) -> PathBuf {
+    let digits = identity.iter().take(16).map(|byte| format!("{byte:02x}"));
+    cache.join("vigil").join(digits.collect::<String>())
 }
 
 /// Makes the folder above a store's own and the user's cache folder, for the user alone, but not the home in which that is:
@@ -121,15 +124,16 @@ pub fn make_way_to(folder: &Path) {
     }
 }
 
-/// What tells the working copy or repository in `folders`, for this user on this machine, from any other.
-fn identity(format: &[u8], repository: &Repository, folders: &[&Path]) -> Option<[u8; 32]> {
-    let mut hash = Sha256::new();
+/// What tells the working copy or repository in `folders`, for this user on this machine, from any other; `format` changes with
+/// what is kept of it. `None` where the folders cannot be looked at.
+pub fn identity(format: &[u8], hash: &str, folders: &[&Path]) -> Option<[u8; 32]> {
+    let mut sum = Sha256::new();
     let mut add = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+        sum.update((part.len() as u64).to_le_bytes());
+        sum.update(part);
     };
     add(format);
-    add(repository.hash.to_string().as_bytes());
+    add(hash.as_bytes());
     for folder in folders {
         let stat = stat_path(folder).ok()?;
         add(folder.as_os_str().as_bytes());
@@ -138,5 +142,5 @@ fn identity(format: &[u8], repository: &Repository, folders: &[&Path]) -> Option
     }
     add(&rustix::process::geteuid().as_raw().to_le_bytes());
     add(rustix::system::uname().nodename().to_bytes());
-    Some(hash.finalize().into())
+    Some(sum.finalize().into())
 }

@@ -7,6 +7,7 @@
 pub mod abort;
 pub mod ancestry;
 pub mod bytes;
+pub mod checkout;
 pub mod config;
 pub mod copies;
 pub mod dirstate;

@@ -84,6 +84,11 @@ impl Revlog {
         self.index.revision(&self.index_bytes, number)
     }
 
+    /// The node of the revision of this number.
+    pub fn node(&self, number: u32) -> Option<Node> {
+        self.index.node(&self.index_bytes, number)
+    }
+
     /// The number of the revision with this node. The last ones are looked at first.
     pub fn find(&self, node: &Node) -> Option<u32> {
         let numbers = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);

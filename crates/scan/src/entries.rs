@@ -172,7 +172,7 @@ fn is_unchanged(
     let stamp = Stamp::from(stat);
     let (path, id) = (place.path(), file.id());
     let conversion = if stat.is_symlink() {
-        None
+        scan.system.link_conversion()
     } else {
         scan.system.conversion(path.as_bstr())
     };
@@ -190,7 +190,10 @@ fn is_unchanged(
     let told = scan.system.told();
     let is_unchanged = if stat.is_symlink() {
         let target = rustix::fs::readlinkat(place.dir, &*place.name_for_system(), Vec::new()).ok();
-        target.map(|target| scan.system.is_unchanged_link(target.as_bytes(), &id))
+        target.map(|target| {
+            let system = scan.system;
+            system.is_unchanged_link(path.as_bstr(), target.as_bytes(), &id)
+        })
     } else {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match rustix::fs::openat(place.dir, &*place.name_for_system(), flags, Mode::empty()) {

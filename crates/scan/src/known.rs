@@ -75,6 +75,11 @@ impl Known {
         self.moved.extend(paths.map(|(_, path)| path));
     }
 
+    /// From now on it is not known whether the file at `path` is as its record says.
+    pub fn doubt_entry(&mut self, path: BString) {
+        self.doubted.insert(path);
+    }
+
     /// From now on nothing is known of the folder at `path`, nor of what is below: what governs it is other.
     pub fn doubt_tree(&mut self, path: BString) {
         self.doubted_trees.insert(path);

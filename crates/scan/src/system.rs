@@ -44,11 +44,16 @@ pub trait System: Sync {
     /// another value than before, so may be the verdict. `None` where that cannot be said.
     fn conversion(&self, path: &BStr) -> Option<u64>;
 
+    /// The same for symbolic links, which nothing converts: where it is `None`, only link and record count.
+    fn link_conversion(&self) -> Option<u64> {
+        None
+    }
+
     /// How many warnings there were so far: where one comes up, it must the next time, too.
     fn told(&self) -> usize;
 
-    /// Whether a symbolic link to `target` would be recorded as `recorded`.
-    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool;
+    /// Whether a symbolic link to `target`, found at `path`, would be recorded as `recorded`.
+    fn is_unchanged_link(&self, path: &BStr, target: &[u8], recorded: &ObjectId) -> bool;
 
     /// Whether the directory at `path` is the top of another repository's working copy.
     fn is_repository(&self, path: &BStr) -> bool;

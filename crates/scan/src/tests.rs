@@ -91,7 +91,7 @@ impl System for List {
         0
     }
 
-    fn is_unchanged_link(&self, target: &[u8], recorded: &ObjectId) -> bool {
+    fn is_unchanged_link(&self, _: &BStr, target: &[u8], recorded: &ObjectId) -> bool {
         id_of(target.to_str().unwrap()) == *recorded
     }
 

@@ -1,13 +1,14 @@
 //! From a command line to what is said.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Layers, Surroundings};
-use vigil_hg::dirstate;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
@@ -17,6 +18,7 @@ use super::color::Colors;
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::look::{Pair, Subject};
 use super::nested;
+use super::own_format::Told;
 use super::paths::Shown;
 use super::settings::{self, Settings};
 use super::show::Output;
@@ -39,13 +41,17 @@ pub(super) struct Failed {
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
-/// Answers.
+/// Answers by what is `known` of the working copy, for a terminal or not.
 pub(super) fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings<'_>,
     detailed: &mut bool,
+    known: &mut HgWorkingCopy,
+    is_terminal: bool,
 ) -> Result<Reply, Failed> {
     let mut run = Run {
+        known,
+        is_terminal,
         arguments,
         surroundings,
         detailed,
@@ -73,6 +79,9 @@ pub(super) fn answer(
 }
 
 struct Run<'r> {
+    /// What is known of the working copy, and is from now on.
+    known: &'r mut HgWorkingCopy,
+    is_terminal: bool,
     arguments: &'r Arguments,
     surroundings: &'r Surroundings<'r>,
     detailed: &'r mut bool,
@@ -109,17 +118,19 @@ impl Run<'_> {
             .surroundings
             .get("TERM")
             .is_none_or(|term| term == "dumb");
-        let is_terminal = std::io::stdout().is_terminal();
         let wanted = arguments.color.as_ref();
-        let colors = Colors::new(&config, wanted, has_plain_colors, is_terminal, is_dumb);
+        let colors = Colors::new(&config, wanted, has_plain_colors, self.is_terminal, is_dumb);
         if let Some(beyond) = colors.beyond() {
             return Err(Abort::unsupported(beyond));
         }
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
         self.refuse_what_is_beyond(&config)?;
-        let read = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?;
-        let shown = shown(arguments, settings.quiet);
+        let shown = shown(arguments, settings.quiet && arguments.own.is_none());
+        let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
+        let is_terse = !settings.terse.is_empty();
+        let unknown = is_terse || is_shown(UNKNOWN);
+        self.leave_what_no_daemon_answers(&config, unknown)?;
         if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
         {
             let said = "cannot use --terse with --rev";
@@ -135,8 +146,10 @@ impl Run<'_> {
             }
             None => None,
         };
-        let dirstate = read.dirstate;
-        let unfinished = match settings.tells_state {
+        let is_watched = self.known.is_watched();
+        let session = session_of(self.known, &config, &repository, self.surroundings)?;
+        let dirstate = session.dirstate(&repository)?;
+        let unfinished = match settings.tells_state && arguments.own.is_none() {
             true => Unfinished::of(&repository, &dirstate, &config)?,
             false => Unfinished::default(),
         };
@@ -145,6 +158,9 @@ impl Run<'_> {
             return Err(Abort::unsupported(said));
         }
         let within = nested::of_working_copy(&repository, &dirstate)?;
+        if is_watched && !within.is_empty() {
+            return Err(Abort::unsupported("subrepositories, by a daemon"));
+        }
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
             false => None,
@@ -177,10 +193,9 @@ impl Run<'_> {
         };
         nested::refuse_names(&within, &matcher.named())?;
         let is_everything = matcher.is_everything();
-        let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
-        let is_terse = !settings.terse.is_empty();
         let subject = Subject {
             repository: &repository,
+            session: Some(RefCell::new(session)),
             config: &config,
             options: &arguments.config,
             surroundings: self.surroundings,
@@ -188,7 +203,7 @@ impl Run<'_> {
             revisions: revisions.as_ref(),
             matcher: Arc::new(matcher),
             clean: is_terse || is_shown(CLEAN),
-            unknown: is_terse || is_shown(UNKNOWN),
+            unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
@@ -199,6 +214,16 @@ impl Run<'_> {
             if has_more && !is_everything {
                 return Err(Abort::unsupported("patterns with subrepositories"));
             }
+        }
+        if let Some(format) = arguments.own {
+            let told = Told {
+                checkout: &Checkout::read(&repository, dirstate.parents()),
+                lists: &lists,
+                shown: &shown,
+                dirstate: &dirstate,
+                ends_with_nul: arguments.print0,
+            };
+            return Ok(told.write(format));
         }
         if is_terse {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
@@ -226,6 +251,23 @@ impl Run<'_> {
                 Ok(lines)
             }
         }
+    }
+
+    /// Refuses what is not for a daemon, where this is one.
+    fn leave_what_no_daemon_answers(&self, config: &Config, unknown: bool) -> Result<(), Abort> {
+        if !self.known.is_watched() {
+            return Ok(());
+        }
+        let left = if !config.boolean("vigil", "daemon", true)? {
+            "a daemon that the configuration does not want"
+        } else if !unknown {
+            "a status without unknown files, by a daemon"
+        } else if self.arguments.names_changesets() || self.arguments.subrepos {
+            "other changesets and repositories, by a daemon"
+        } else {
+            return Ok(());
+        };
+        Err(Abort::unsupported(left))
     }
 
     fn refuse_what_is_beyond(&self, config: &Config) -> Result<(), Abort> {
@@ -257,6 +299,20 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// What is `known` of the working copy of `repository`.
+fn session_of<'k>(
+    known: &'k mut HgWorkingCopy,
+    config: &Config,
+    repository: &Repository,
+    surroundings: &Surroundings<'_>,
+) -> Result<&'k mut HgSession, Abort> {
+    let is_kept = config.boolean("vigil", "stateFile", true)?;
+    Ok(known.session_of(repository, || match is_kept {
+        true => hg_session::places(repository, surroundings.variable),
+        false => Vec::new(),
+    }))
 }
 
 /// Which kinds are shown.

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::config::boolean;
 
+use super::nearest::OwnFormat;
 use super::options::{Known, OPTIONS, short_help};
 use crate::reply::{Reply, bytes};
 
@@ -41,6 +42,8 @@ pub(super) struct Arguments {
     pub(super) patterns: Vec<BString>,
     /// One of the options that may not be abbreviated, and is.
     abbreviated: Option<&'static str>,
+    /// A format of Vigil's own.
+    pub(super) own: Option<OwnFormat>,
 }
 
 /// Why arguments could not be read.

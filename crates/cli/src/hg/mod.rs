@@ -3,12 +3,18 @@
 mod answer;
 mod arguments;
 mod between;
+mod by_daemon;
 mod color;
+mod complaint;
 mod fallback;
+mod kept;
 mod kinds;
 mod look;
+mod nearest;
 mod nested;
+mod open;
 mod options;
+mod own_format;
 mod paths;
 mod settings;
 mod show;
@@ -16,16 +22,25 @@ mod template;
 mod terse;
 mod unfinished;
 
-use bstr::{BString, ByteSlice};
+use std::io::IsTerminal;
+
+use bstr::{BStr, BString};
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Surroundings;
+use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
 use crate::options::Value;
 use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
+pub(crate) use by_daemon::{start_for, wants_daemon, watched};
+use complaint::complain;
+pub(crate) use kept::write;
+pub(crate) use nearest::is_mercurial;
+pub(crate) use open::{state_places, state_report};
 use options::{OfStatus, SYNOPSIS};
 
 /// What is said of it.
@@ -44,9 +59,69 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// Runs `vigil hg` with `arguments`.
-pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered {
     if arguments == ["--help"] {
-        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0);
+        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0).into();
+    }
+    match Arguments::parse(arguments) {
+        Ok(parsed) => run_parsed(&parsed, arguments, environment),
+        Err(wrong) => wrong.into_reply().into(),
+    }
+}
+
+/// Runs `vigil status` with `arguments`, where that is one of Mercurial; `None` where it is not.
+pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Answered> {
+    if nearest::asks_for_help(arguments) || !is_mercurial(environment) {
+        return None;
+    }
+    let hint = "(this is a working copy of Mercurial, where 'vigil status' has the options of 'hg status', --format=json and \
+                --format=line)\n";
+    let wrong = |mut reply: Reply| {
+        // The help is that of another command.
+        reply.stdout.clear();
+        reply.stderr.extend_from_slice(hint.as_bytes());
+        Some(reply.into())
+    };
+    let Some((arguments, own)) = nearest::as_of_mercurial(arguments) else {
+        return wrong(Reply::complained("hg status: unknown format\n", 255));
+    };
+    match Arguments::parse(&arguments) {
+        Ok(mut parsed) => {
+            parsed.own = own;
+            Some(run_parsed(&parsed, &arguments, environment))
+        }
+        Err(error) => wrong(error.into_reply()),
+    }
+}
+
+/// What a prompt shows of the working copy of Mercurial's around the working directory; `None` where there is none.
+pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
+    let answered = status_here(&[BString::from("--format=prompt")], environment)?;
+    if answered.known.is_some() {
+        // Who answered by himself asks again soon.
+        start_for(environment);
+    }
+    Some(answered)
+}
+
+/// The same of the working copy around `directory`.
+pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
+    let directory = vigil_hg::bytes::path_of(directory);
+    if !directory.is_absolute() || !nearest::is_mercurial_at(&directory, environment) {
+        return None;
+    }
+    let variables = environment.variables();
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let answered = prompt_record(&Environment::new(variables, directory))?;
+    let record = answered.reply.stdout.clone();
+    answered.save();
+    Some(record)
+}
+
+/// Runs the command whose `arguments` were read as `parsed`: the user's daemon answers if it can.
+fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
+    if let Some(reply) = by_daemon::ask(parsed, arguments, environment) {
+        return reply.into();
     }
     let variable = |name: &str| environment.get(name).map(BString::from);
     let mut surroundings = Surroundings {
@@ -54,23 +129,35 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
         cwd: environment.working_directory().to_path_buf(),
         uid: rustix::process::geteuid().as_raw(),
     };
-    let parsed = match Arguments::parse(arguments) {
-        Ok(parsed) => parsed,
-        Err(wrong) => return wrong.into_reply(),
-    };
     if let Some(cwd) = parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
         let folder = surroundings.cwd.join(vigil_hg::bytes::path_of(cwd));
         surroundings.cwd = match std::fs::canonicalize(&folder) {
             Ok(real) if real.is_dir() => real,
-            Ok(_) => return complain(&gone(cwd, "Not a directory"), false),
+            Ok(_) => return complain(&gone(cwd, "Not a directory"), false).into(),
             Err(error) => {
                 let reason = vigil_linux::errno::text_of(&error);
-                return complain(&gone(cwd, &reason), false);
+                return complain(&gone(cwd, &reason), false).into();
             }
         };
     }
+    let mut known = HgWorkingCopy::default();
+    let reply = answer(parsed, arguments, environment, &surroundings, &mut known);
+    Answered {
+        reply,
+        known: Some(known),
+    }
+}
+
+fn answer(
+    parsed: &Arguments,
+    arguments: &[BString],
+    environment: &Environment,
+    surroundings: &Surroundings<'_>,
+    known: &mut HgWorkingCopy,
+) -> Reply {
     let mut detailed = false;
-    match answer::answer(&parsed, &surroundings, &mut detailed) {
+    let is_terminal = std::io::stdout().is_terminal();
+    match answer::answer(parsed, surroundings, &mut detailed, known, is_terminal) {
         Ok(reply) => reply,
         Err(error) => {
             if error.abort.kind == Kind::Unsupported && error.may_fall_back {
@@ -88,21 +175,39 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     }
 }
 
-fn gone(cwd: &BString, reason: &str) -> Abort {
-    Abort::plain(bytes!(reason, ": '", cwd, "'"))
+/// What there is to say, and what was learned for it.
+pub(crate) struct Answered {
+    pub(crate) reply: Reply,
+    known: Option<HgWorkingCopy>,
 }
 
-/// Says why there is no answer.
-fn complain(abort: &Abort, detailed: bool) -> Reply {
-    let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
-        (_, true) => "",
-        (Kind::Config, false) => "config error: ",
-        (Kind::Parse, false) => "hg: parse error: ",
-        _ => "abort: ",
-    };
-    let mut said = bytes!(begins, abort.message, "\n");
-    if let Some(hint) = &abort.hint {
-        said.extend(bytes!("(", hint.as_bytes(), ")\n"));
+impl Answered {
+    /// Keeps what was learned for later processes. To be called once all is said.
+    pub(crate) fn save(self) {
+        if let Some(mut known) = self.known {
+            known.save(&NoSteps);
+        }
     }
-    Reply::complained(said, abort.exit_code(detailed))
+
+    /// Says it, and keeps what was learned; the exit code.
+    pub(crate) fn say(self) -> u8 {
+        let code = crate::say::say(&self.reply);
+        crate::pager::end_output();
+        if let Some(mut known) = self.known {
+            known.save(&NoSteps);
+            // The process ends here: freeing what is remembered of many directories would take longer than saving.
+            std::mem::forget(known);
+        }
+        code
+    }
+}
+
+impl From<Reply> for Answered {
+    fn from(reply: Reply) -> Self {
+        Self { reply, known: None }
+    }
+}
+
+fn gone(cwd: &BString, reason: &str) -> Abort {
+    Abort::plain(bytes!(reason, ": '", cwd, "'"))
 }

@@ -168,6 +168,7 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
     let subject = Subject {
         repository: &repository,
+        session: None,
         config: &configuration.config,
         options: above.options,
         surroundings: above.surroundings,

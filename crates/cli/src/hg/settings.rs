@@ -45,6 +45,8 @@ impl Settings {
             None => flag("ui", "statuscopies")?,
         };
         let terse = match &arguments.terse {
+            // In its own formats Vigil tells of each file, whatever is configured.
+            _ if arguments.own.is_some() => BString::default(),
             Some(terse) => terse.clone(),
             None if arguments.revisions.is_empty() => config
                 .get("commands", "status.terse")

@@ -1,4 +1,5 @@
-//! A response of gitstatusd, read again: what it says is all that a prompt shows, whoever answered.
+//! A response of gitstatusd, read again: what it says is all that a prompt shows, whoever answered. Mercurial's working copies,
+//! of which gitstatusd knows nothing, have a record of their own.
 
 use bstr::{BStr, ByteSlice};
 
@@ -23,6 +24,15 @@ pub(super) struct Answer<'r> {
     pub(super) push_ahead: usize,
     pub(super) push_behind: usize,
     pub(super) stashes: usize,
+    /// The rest is of Mercurial's working copies alone.
+    pub(super) is_mercurial: bool,
+    pub(super) bookmark: &'r [u8],
+    pub(super) topic: &'r [u8],
+    pub(super) phase: &'r [u8],
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    pub(super) modified: usize,
+    pub(super) deleted: usize,
 }
 
 impl<'r> Answer<'r> {
@@ -59,6 +69,35 @@ impl<'r> Answer<'r> {
     }
 }
 
+impl<'r> Answer<'r> {
+    /// What a record of a working copy of Mercurial's says.
+    pub(super) fn of_mercurial(record: &'r [u8]) -> Option<Self> {
+        let fields = record.strip_suffix(b"\n")?;
+        let mut fields = fields.split(|byte| *byte == FIELD_SEPARATOR);
+        let mut text = || fields.next();
+        let mut answer = Self {
+            is_mercurial: true,
+            branch: text()?,
+            bookmark: text()?,
+            topic: text()?,
+            phase: text()?,
+            commit: text()?,
+            action: text()?,
+            conflicted: count(text()?),
+            modified: count(text()?),
+            added: count(text()?),
+            removed: count(text()?),
+            deleted: count(text()?),
+            untracked: count(text()?),
+            ..Self::default()
+        };
+        // What the next commit takes from a command, and what it finds.
+        answer.staged = answer.added.saturating_add(answer.removed);
+        answer.unstaged = answer.modified.saturating_add(answer.deleted);
+        Some(answer)
+    }
+}
+
 fn count(field: &[u8]) -> usize {
     let text = BStr::new(field).to_str().unwrap_or_default();
     text.parse().unwrap_or_default()
@@ -88,10 +127,37 @@ mod tests {
             push_ahead: 24,
             push_behind: 25,
             stashes: 17,
+            ..Answer::default()
         };
         assert_eq!(Answer::of_record(record.as_bytes()), Some(want));
         for none in ["", "\x1f0\x1e", "id\x1f0\x1e", "id"] {
             assert_eq!(Answer::of_record(none.as_bytes()), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_of_mercurial_has_its_fields_in_a_row() {
+        let record = b"default\x1fb\x1f\x1fdraft\x1fff\x1fmerge\x1f1\x1f2\x1f3\x1f4\x1f5\x1f6\n";
+        let want = Answer {
+            is_mercurial: true,
+            branch: b"default",
+            bookmark: b"b",
+            phase: b"draft",
+            commit: b"ff",
+            action: b"merge",
+            conflicted: 1,
+            modified: 2,
+            added: 3,
+            removed: 4,
+            deleted: 5,
+            untracked: 6,
+            staged: 7,
+            unstaged: 7,
+            ..Answer::default()
+        };
+        assert_eq!(Answer::of_mercurial(record), Some(want));
+        for none in [&b""[..], b"\n", b"default\x1fb\n", &record[..20]] {
+            assert_eq!(Answer::of_mercurial(none), None, "{none:?}");
         }
     }
 }

@@ -25,11 +25,22 @@ pub(super) enum Element {
     Staged,
     Unstaged,
     Untracked,
+    /// Of Mercurial: the active bookmark,
+    Bookmark,
+    /// the topic of the next commit,
+    Topic,
+    /// how far the commit is known to others, where it is not public,
+    Phase,
+    /// and files by what became of them.
+    Added,
+    Removed,
+    Modified,
+    Deleted,
     /// Where the shell stands.
     Directory,
 }
 
-const ELEMENTS: [(&str, Element); 15] = [
+const ELEMENTS: [(&str, Element); 22] = [
     ("where", Element::Where),
     ("branch", Element::Branch),
     ("tag", Element::Tag),
@@ -44,12 +55,23 @@ const ELEMENTS: [(&str, Element); 15] = [
     ("staged", Element::Staged),
     ("unstaged", Element::Unstaged),
     ("untracked", Element::Untracked),
+    ("bookmark", Element::Bookmark),
+    ("topic", Element::Topic),
+    ("phase", Element::Phase),
+    ("added", Element::Added),
+    ("removed", Element::Removed),
+    ("modified", Element::Modified),
+    ("deleted", Element::Deleted),
     ("directory", Element::Directory),
 ];
 
 /// As gitstatus's own prompts have it.
 const DEFAULT: &str =
     "{where} {upstream} {push} {stashes} {action} {conflicted} {staged} {unstaged} {untracked}";
+
+/// In Mercurial's working copies.
+const DEFAULT_OF_MERCURIAL: &str =
+    "{where} {phase} {action} {conflicted} {added} {removed} {modified} {deleted} {untracked}";
 
 /// Elements, each with the text before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,16 +81,19 @@ pub(super) struct Format {
     pub(super) end: String,
 }
 
-impl Default for Format {
-    fn default() -> Self {
-        Self::parse(BStr::new(DEFAULT)).unwrap_or(Self {
+impl Format {
+    /// What is shown where nothing is said.
+    pub(super) fn default_of(is_mercurial: bool) -> Self {
+        let text = match is_mercurial {
+            true => DEFAULT_OF_MERCURIAL,
+            false => DEFAULT,
+        };
+        Self::parse(BStr::new(text)).unwrap_or(Self {
             elements: Vec::new(),
             end: String::new(),
         })
     }
-}
 
-impl Format {
     /// Reads `text`, in which `{{` and `}}` are braces.
     ///
     /// # Errors
@@ -117,6 +142,8 @@ mod tests {
         assert_eq!(Format::parse("{nope}".into()), Err("nope".to_owned()));
         assert_eq!(Format::parse("{where".into()).unwrap().elements.len(), 1);
         assert_eq!(Format::parse("".into()).unwrap().elements, []);
-        assert_eq!(Format::default().elements.len(), 9);
+        for is_mercurial in [false, true] {
+            assert_eq!(Format::default_of(is_mercurial).elements.len(), 9);
+        }
     }
 }

@@ -13,12 +13,14 @@ mod visible;
 
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::gitstatusd::{self, Drawer, Options};
 use vigil_git::environment::Environment;
 
 use crate::command::Command;
+use crate::hg;
 use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
@@ -93,6 +95,13 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let Some((place, directory)) = place(environment) else {
         return 0;
     };
+    if let Some(answered) = hg::prompt_record(environment) {
+        let answer = Answer::of_mercurial(&answered.reply.stdout);
+        let line = line(answer.as_ref(), directory.as_ref(), &settings, &painter);
+        let code = say(&Reply::printed(line, 0));
+        answered.save();
+        return code;
+    }
     let everything = Options {
         staged_max: usize::MAX,
         unstaged_max: usize::MAX,
@@ -103,15 +112,26 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     };
     let answered = gitstatusd::answer(&everything, environment.clone(), place.as_ref(), false);
     let answer = Answer::of_record(&answered.record);
-    let mut line = segment::draw(answer.as_ref(), directory.as_ref(), &settings, &painter)
+    let line = line(answer.as_ref(), directory.as_ref(), &settings, &painter);
+    let code = say(&Reply::printed(line, 0));
+    answered.save();
+    code
+}
+
+/// The segment as a line; nothing where there is none.
+fn line(
+    answer: Option<&Answer<'_>>,
+    directory: &BStr,
+    settings: &Settings,
+    painter: &Painter,
+) -> String {
+    let mut line = segment::draw(answer, directory, settings, painter)
         .fresh
         .text;
     if !line.is_empty() {
         line.push('\n');
     }
-    let code = say(&Reply::printed(line, 0));
-    answered.save();
-    code
+    line
 }
 
 fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter, Settings), Reply> {
@@ -128,11 +148,12 @@ fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter,
             }
             (Key::Shell, _) => shell = Shell::None,
             (Key::Format, Given::With(text)) => {
-                settings.format = Format::parse(text).map_err(|unknown| {
+                let format = Format::parse(text).map_err(|unknown| {
                     Reply::fatal(format!("unknown element '{{{unknown}}}' in the format"))
                 })?;
+                settings.format = Some(format);
             }
-            (Key::Format, _) => settings.format = Format::default(),
+            (Key::Format, _) => settings.format = None,
             (Key::Color, Given::With(name)) => {
                 when = match name.as_bytes() {
                     b"always" => When::Always,
@@ -188,8 +209,13 @@ pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> 
         shell,
         has_color: settings.has_color,
     };
-    Some(Box::new(move |directory, mut record| {
-        let answer = Answer::of_record(&record);
+    let environment = environment.clone();
+    Some(Arc::new(move |directory, mut record| {
+        let of_mercurial = hg::prompt_record_in(directory, &environment);
+        let answer = match &of_mercurial {
+            Some(record) => Answer::of_mercurial(record),
+            None => Answer::of_record(&record),
+        };
         let drawn = segment::draw(answer.as_ref(), directory, &settings, &painter);
         append(&mut record, &drawn);
         record

@@ -4,7 +4,7 @@ use bstr::BStr;
 
 use super::answer::Answer;
 use super::escape::{Color, Painted, Painter, Piece};
-use super::format::Element;
+use super::format::{Element, Format};
 use super::settings::Settings;
 use super::visible::{columns, head, tail, visible};
 
@@ -50,7 +50,14 @@ pub(super) fn draw(
 
 /// The elements that have something to show, with the text between them.
 fn pieces(answer: &Answer<'_>, directory: &Piece, settings: &Settings) -> Vec<Piece> {
-    let format = &settings.format;
+    let default;
+    let format = match &settings.format {
+        Some(format) => format,
+        None => {
+            default = Format::default_of(answer.is_mercurial);
+            &default
+        }
+    };
     let text = |text: &str| Piece {
         color: Color::Plain,
         text: visible(text.as_bytes(), settings.charset),
@@ -107,7 +114,12 @@ fn of_element(element: Element, answer: &Answer<'_>, settings: &Settings) -> Vec
     };
     let commit = answer.commit.get(..COMMIT_LEN).unwrap_or(answer.commit);
     match element {
-        Element::Where if !answer.branch.is_empty() => name("", answer.branch),
+        Element::Where if !answer.branch.is_empty() => [
+            name("", answer.branch),
+            name(&symbols.topic, answer.topic),
+            name(&symbols.bookmark, answer.bookmark),
+        ]
+        .concat(),
         Element::Where if !answer.tag.is_empty() => name(&symbols.tag, answer.tag),
         Element::Where => name(&symbols.commit, commit),
         Element::Branch => name("", answer.branch),
@@ -134,6 +146,14 @@ fn of_element(element: Element, answer: &Answer<'_>, settings: &Settings) -> Vec
         Element::Staged => count(colors.modified, &symbols.staged, answer.staged),
         Element::Unstaged => count(colors.modified, &symbols.unstaged, answer.unstaged),
         Element::Untracked => count(colors.untracked, &symbols.untracked, answer.untracked),
+        Element::Bookmark => name("", answer.bookmark),
+        Element::Topic => name("", answer.topic),
+        Element::Phase if answer.phase == b"public" => Vec::new(),
+        Element::Phase => name("", answer.phase),
+        Element::Added => count(colors.modified, &symbols.staged, answer.added),
+        Element::Removed => count(colors.modified, &symbols.removed, answer.removed),
+        Element::Modified => count(colors.modified, &symbols.unstaged, answer.modified),
+        Element::Deleted => count(colors.modified, &symbols.deleted, answer.deleted),
         // It is no part of the answer.
         Element::Directory => Vec::new(),
     }
@@ -211,7 +231,51 @@ mod tests {
             push_ahead: 7,
             push_behind: 8,
             stashes: 9,
+            ..Answer::default()
         }
+    }
+
+    #[test]
+    fn of_mercurial_all_is_shown() {
+        let of_mercurial = Answer {
+            is_mercurial: true,
+            branch: b"default",
+            bookmark: b"book",
+            topic: b"top",
+            phase: b"draft",
+            action: b"graft",
+            conflicted: 1,
+            added: 2,
+            removed: 3,
+            modified: 4,
+            deleted: 5,
+            untracked: 6,
+            staged: 5,
+            unstaged: 9,
+            ..Answer::default()
+        };
+        let shown = |variables: &[(&str, &str)]| {
+            drawn(
+                Some(&of_mercurial),
+                "/",
+                &[variables, &[("NO_COLOR", "1")]].concat(),
+            )
+        };
+        let painted = shown(&[]).fresh.text;
+        let want = "%F{76}default%f//%F{76}top%f@%F{76}book draft %F{196}graft ~1 %F{178}+2 -3 !4 ✘5 %F{39}?6%f";
+        assert_eq!(painted, want);
+        let format = [(
+            "VIGIL_PROMPT_FORMAT",
+            "{branch} {topic} {bookmark} {staged} {unstaged}",
+        )];
+        let want = "%F{76}default top book %F{178}+5 !9%f";
+        assert_eq!(shown(&format).fresh.text, want);
+        let public = Answer {
+            phase: b"public",
+            ..Answer::default()
+        };
+        let format = [("VIGIL_PROMPT_FORMAT", "{phase}")];
+        assert_eq!(drawn(Some(&public), "/", &format).fresh.text, "");
     }
 
     #[test]

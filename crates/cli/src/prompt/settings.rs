@@ -34,6 +34,10 @@ pub(super) struct Symbols {
     pub(super) staged: String,
     pub(super) unstaged: String,
     pub(super) untracked: String,
+    pub(super) bookmark: String,
+    pub(super) topic: String,
+    pub(super) removed: String,
+    pub(super) deleted: String,
     /// For what was cut out.
     pub(super) ellipsis: String,
 }
@@ -41,7 +45,8 @@ pub(super) struct Symbols {
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    pub(super) format: Format,
+    /// `None` where nothing is said: it depends on the system.
+    pub(super) format: Option<Format>,
     pub(super) colors: Colors,
     pub(super) symbols: Symbols,
     /// How long a branch, tag or summary may be until it is cut; 0 for never. In columns.
@@ -85,7 +90,7 @@ impl Settings {
             .get("HOME")
             .map(|home| home.trim_end_with(|c| c == '/'));
         Self {
-            format: format.unwrap_or_default(),
+            format,
             colors: Colors {
                 clean: color("CLEAN", 76),
                 modified: color("MODIFIED", 178),
@@ -107,6 +112,10 @@ impl Settings {
                 staged: symbol("STAGED", "+", "+"),
                 unstaged: symbol("UNSTAGED", "!", "!"),
                 untracked: symbol("UNTRACKED", "?", "?"),
+                bookmark: symbol("BOOKMARK", "@", "@"),
+                topic: symbol("TOPIC", "//", "//"),
+                removed: symbol("REMOVED", "-", "-"),
+                deleted: symbol("DELETED", "✘", "x"),
                 ellipsis: symbol("ELLIPSIS", "…", ".."),
             },
             name_columns: number("NAME_COLUMNS", NAME_COLUMNS),
@@ -173,7 +182,7 @@ mod tests {
         assert_eq!(settings.symbols.staged, "?●");
         assert_eq!(settings.name_columns, 0);
         assert_eq!(settings.directory_columns, DIRECTORY_COLUMNS);
-        assert_eq!(settings.format.elements.len(), 1);
+        assert_eq!(settings.format.unwrap().elements.len(), 1);
         assert_eq!(settings.home, Some("/home/me".into()));
         assert!(settings.has_color);
     }

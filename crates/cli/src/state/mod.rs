@@ -13,6 +13,7 @@ use vigil_store::{Dropped, Store};
 
 pub(crate) use self::unkept::why_unkept;
 use crate::command::{Command, Subcommand};
+use crate::hg;
 use crate::inside;
 use crate::options::{Argument, Audience, Entry, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes, labelled};
@@ -95,6 +96,10 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"verify" => {
             refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
+            if hg::is_mercurial(environment) {
+                let said = "the state of a working copy of Mercurial's is not verified: drop it where it is in doubt";
+                return Err(Reply::fatal(said));
+            }
             verify::run(environment)
         }
         b"drop" => {
@@ -121,6 +126,9 @@ fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
 
 /// Removes the state from wherever it may be, also where none is kept any more.
 fn drop(environment: &Environment) -> Result<Reply, Reply> {
+    if hg::is_mercurial(environment) {
+        return Ok(drop_all(&hg::state_places(environment)?));
+    }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
     // These are in the folder of another.

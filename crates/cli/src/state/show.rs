@@ -4,15 +4,18 @@ use std::fmt::Display;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::state::{
-    DirectoryReport, IndexRelation, ListingReport, PublishedReport, Standing, StateReport,
+    DirectoryReport, IndexRelation, IndexReport, ListingReport, PublishedReport, Standing,
+    StateReport,
 };
 use vigil_git::environment::Environment;
+use vigil_git::state_place::Unkept;
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::NoState;
 
 use super::json;
 use super::unkept::why_unkept;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
+use crate::hg;
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes};
@@ -30,6 +33,15 @@ pub(super) fn run(
     with_directories: bool,
     is_json: bool,
 ) -> Result<Reply, Reply> {
+    if hg::is_mercurial(environment) {
+        let report = hg::state_report(environment)?.ok_or(Unkept::Off);
+        let stdout = match (&report, is_json) {
+            (report, true) => json::write(report, None),
+            (Err(reason), false) => why_unkept(*reason).into(),
+            (Ok(report), false) => text(report, &[], &Presentation::default()),
+        };
+        return Ok(Reply::printed(stdout, 0));
+    }
     let mut session = inside::session(environment)?;
     let said = session.repository().config.said().to_vec();
     let report = session.state_report();
@@ -136,7 +148,12 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
             .into()
         }
     };
-    append(out, "index", index);
+    let is_index = |index: &IndexReport| !index.path.ends_with("dirstate");
+    let label = match state.index.as_ref().is_none_or(is_index) {
+        true => "index",
+        false => "dirstate",
+    };
+    append(out, label, index);
     let kind = match state.file_system {
         Some(kind) => format!("0x{kind:x}: "),
         None => String::new(),

@@ -6,6 +6,7 @@
 use bstr::{BString, ByteSlice};
 use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{Declined, StatusWriter};
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_git::operation::comment_prefix;
@@ -14,6 +15,7 @@ use vigil_git::repository::settings::Settings;
 use super::arguments::Arguments;
 use super::plan::Plan;
 use super::settings::PrintSettings;
+use crate::hg;
 use crate::output;
 
 /// Writes what `vigil status` says.
@@ -62,6 +64,15 @@ impl StatusWriter for Kept {
             return Err(answer("there is something to say of it"));
         }
         Ok(output::write(plan.format, &status, &plan.presentation))
+    }
+
+    fn write_of_mercurial(
+        &self,
+        copy: &mut HgWorkingCopy,
+        question: &StatusQuestion,
+        environment: &Environment,
+    ) -> Result<Vec<u8>, Declined> {
+        hg::write(copy, question, environment)
     }
 }
 

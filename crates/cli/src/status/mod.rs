@@ -1,7 +1,6 @@
 //! `vigil status`: the options, configuration and output formats of `git status`.
 
 mod arguments;
-mod by_daemon;
 mod column_style;
 mod installed_git;
 mod kept;
@@ -27,7 +26,6 @@ use crate::output::{self, Format};
 use crate::reply::{Reply, bytes};
 use crate::terminal;
 
-pub(crate) use by_daemon::{ask, question};
 pub(crate) use kept::Kept;
 
 use arguments::{Arguments, TABLE};

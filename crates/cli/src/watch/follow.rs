@@ -12,10 +12,11 @@ use vigil_daemon::start::Starter;
 use vigil_git::environment::Environment;
 
 use super::look::Looks;
+use crate::by_daemon;
+use crate::hg;
 use crate::pager;
 use crate::reply::Reply;
 use crate::say::{say, write};
-use crate::status;
 
 /// How long it is from one try to be told by a daemon to the next: first, and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -126,7 +127,9 @@ impl Follower<'_> {
             return false;
         }
         // The directory by that name may be another one than it was.
-        let question = status::question(self.arguments, self.environment);
+        let (arguments, environment) = (self.arguments, self.environment);
+        let question = hg::watched(arguments, environment)
+            .or_else(|| by_daemon::question(arguments, environment));
         let subscribed = question.map(|question| daemon.client.subscribe(question));
         match subscribed {
             Some(Ok(subscription)) => {

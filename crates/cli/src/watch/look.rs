@@ -6,6 +6,7 @@ use bstr::BString;
 use vigil_git::environment::Environment;
 use vigil_store::NoSteps;
 
+use crate::hg;
 use crate::reply::Reply;
 use crate::status;
 use crate::whole_files::of_whole_files;
@@ -42,7 +43,14 @@ impl<'a> Looks<'a> {
     pub(super) fn look(&mut self) -> Reply {
         let start = Instant::now();
         let answered = of_whole_files(self.environment, || {
-            status::run(self.arguments, self.environment)
+            match hg::status_here(self.arguments, self.environment) {
+                Some(answered) => {
+                    let reply = answered.reply.clone();
+                    answered.save();
+                    (reply, None)
+                }
+                None => status::run(self.arguments, self.environment),
+            }
         });
         let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
         if let Some(mut session) = session {

@@ -8,6 +8,7 @@ use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 
 use crate::command::Command;
+use crate::hg;
 use crate::inside;
 use crate::options::{Audience, Entry, Table, parse, usage, with_usage};
 use crate::reply::Reply;
@@ -58,13 +59,16 @@ fn prepare(
     if !others.is_empty() {
         return Err(with_usage(&TABLE, b"too many arguments"));
     }
-    let repository = inside::find(environment)?;
-    let configured = repository.config.boolean("vigil.daemon");
-    let configured = configured.map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let format = match is_json {
         true => "--format=json",
         false => "--format=line",
     };
+    if hg::is_mercurial(environment) {
+        return Ok((vec![format.into()], hg::wants_daemon(environment)));
+    }
+    let repository = inside::find(environment)?;
+    let configured = repository.config.boolean("vigil.daemon");
+    let configured = configured.map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let wants_daemon = !variables::is_off(environment) && configured != Some(false);
     Ok((vec![format.into()], wants_daemon))
 }

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod daemon;
+mod here;
 mod named;
 mod random;
 mod revisions;
 mod sandbox;
+mod state;
 mod stored;
 mod subrepositories;
 mod templates;

@@ -10,6 +10,15 @@ use super::sandbox::programs;
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does() {
+    play(false);
+}
+
+#[test]
+fn random_operations_are_answered_as_mercurial_does_through_a_daemon() {
+    play(true);
+}
+
+fn play(daemon: bool) {
     for oracle in programs() {
         let settings = Settings {
             candidate: env!("CARGO_BIN_EXE_vigil").into(),
@@ -23,11 +32,13 @@ fn random_operations_are_answered_as_mercurial_does() {
             failures_max: 1,
             time: Duration::from_secs(600),
             dirstate_v2: None,
+            daemon,
         };
         let report = Mutex::new(Vec::new());
         let totals = run(&settings, &report).unwrap();
         let said = String::from_utf8_lossy(&report.into_inner().unwrap()).into_owned();
         assert_eq!(totals.mismatches, 0, "{said}");
         assert!(totals.same > totals.left, "{totals}");
+        assert!(!daemon || totals.by_daemon > 20, "{totals}");
     }
 }

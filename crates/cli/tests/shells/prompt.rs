@@ -47,6 +47,25 @@ fn the_prompt_shows_what_changed() {
 }
 
 #[test]
+fn the_prompt_shows_what_changed_in_a_working_copy_of_mercurial() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::empty();
+        let dot_hg = sandbox.root().join("copy/.hg");
+        fs::create_dir_all(&dot_hg).unwrap();
+        fs::write(dot_hg.join("requires"), "revlogv1\n").unwrap();
+        let mut session = session(&sandbox, shell);
+        session.send("cd copy");
+        session.wait_for(&format!("{CLEAN}default"));
+        session.send("echo >new");
+        session.wait_for(&format!("{CLEAN}default {UNTRACKED}?1"));
+        session.send("cd /");
+        session.wait_for(&format!("{UNTRACKED}/\x1b[39m"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn what_the_last_command_left_is_the_users() {
     for (shell, line, want) in [
         (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
@@ -310,6 +329,10 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
                 format!("ref: refs/heads/{name}\n"),
             )
             .unwrap();
+            let of_mercurial = sandbox.root().join(format!("mercurial{number}/.hg"));
+            fs::create_dir_all(&of_mercurial).unwrap();
+            fs::write(of_mercurial.join("requires"), "revlogv1\n").unwrap();
+            fs::write(of_mercurial.join("branch"), name).unwrap();
         }
         for options in [
             "",
@@ -321,8 +344,10 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
         ] {
             let rc = format!("{}{options}\n", patient(shell));
             let mut session = Session::start(&sandbox, shell, &rc);
-            for (number, (_, of_posix, of_fish)) in NAMES.iter().enumerate() {
-                let place = sandbox.root().join(format!("repository{number}"));
+            let numbered = NAMES.iter().enumerate();
+            let numbered = numbered.flat_map(|name| [("repository", name), ("mercurial", name)]);
+            for (system, (number, (_, of_posix, of_fish))) in numbered {
+                let place = sandbox.root().join(format!("{system}{number}"));
                 session.send(&format!("cd {}; echo a''t {number},", place.display()));
                 session.wait_for(&format!("at {number},"));
                 session.wait_for(CLEAN);
@@ -346,8 +371,10 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
             session.end();
         }
         for (number, (name, ..)) in NAMES.iter().enumerate() {
-            let pwned = sandbox.root().join(format!("repository{number}/pwned"));
-            assert!(!pwned.exists(), "{shell:?}: {name}");
+            for system in ["repository", "mercurial"] {
+                let pwned = sandbox.root().join(format!("{system}{number}/pwned"));
+                assert!(!pwned.exists(), "{shell:?}: {name}");
+            }
         }
     }
 }

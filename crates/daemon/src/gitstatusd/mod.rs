@@ -110,16 +110,13 @@ fn print_answer(
     let request = request::Request::about(place, options.skip_index);
     let left_environment = environment.clone();
     let answered = match options.within {
-        Some(within) => once::ask_within(options, environment, &request, within),
-        None => Some(once::ask(options, environment, &request)),
+        Some(within) => once::ask_within(options, environment, &request, drawer, within),
+        None => Some(once::ask_and_draw(options, environment, &request, drawer)),
     };
     let Some(mut answered) = answered else {
         return LATE;
     };
-    let mut record = std::mem::take(&mut answered.record);
-    if let Some(draw) = drawer {
-        record = draw(request.dir.as_ref(), record);
-    }
+    let record = std::mem::take(&mut answered.record);
     // The id is empty, and no field holds a newline.
     let fields = record.strip_prefix(&[request::FIELD_SEPARATOR]);
     let lines = fields.unwrap_or_default().bytes().map(|byte| match byte {

@@ -8,6 +8,7 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_git::environment::Environment;
 
 use super::daemon;
+use super::drawing::Drawer;
 use super::log::{Level, Log};
 use super::options::Options;
 use super::repositories::{Repositories, of_user};
@@ -57,18 +58,36 @@ pub(super) fn ask(options: &Options, environment: Environment, request: &Request
     }
 }
 
+/// The same with what `drawer` draws behind it.
+pub(super) fn ask_and_draw(
+    options: &Options,
+    environment: Environment,
+    request: &Request,
+    drawer: Option<&Drawer>,
+) -> Answered {
+    let mut answered = ask(options, environment, request);
+    if let Some(draw) = drawer {
+        let record = std::mem::take(&mut answered.record);
+        answered.record = draw(request.dir.as_ref(), record);
+    }
+    answered
+}
+
 /// The same, if it takes no longer than `within`. What is not ready then, is lost with the process.
 pub(super) fn ask_within(
     options: &Options,
     environment: Environment,
     request: &Request,
+    drawer: Option<&Drawer>,
     within: Duration,
 ) -> Option<Answered> {
     let (sender, receiver) = channel();
     let (options, request) = (options.clone(), request.clone());
+    let drawer = drawer.cloned();
     let ask = move || {
+        let answered = ask_and_draw(&options, environment, &request, drawer.as_ref());
         // Nobody may be waiting any more.
-        let _ = sender.send(ask(&options, environment, &request));
+        let _ = sender.send(answered);
     };
     Builder::new().spawn(ask).ok()?;
     receiver.recv_timeout(within).ok()

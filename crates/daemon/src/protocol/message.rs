@@ -254,6 +254,7 @@ fn status(body: &mut Writer, question: &StatusQuestion) {
     body.u32(u32::from(terminal.is_output));
     body.u32(u32::from(terminal.is_errors));
     body.optional(terminal.width, Writer::u32);
+    body.u32(u32::from(question.is_of_mercurial));
 }
 
 fn read_status(body: &mut Reader<'_>) -> Option<StatusQuestion> {
@@ -267,6 +268,7 @@ fn read_status(body: &mut Reader<'_>) -> Option<StatusQuestion> {
             is_errors: read_flag(body)?,
             width: read_optional(body, Reader::u32)?,
         },
+        is_of_mercurial: read_flag(body)?,
     })
 }
 
@@ -495,6 +497,7 @@ mod tests {
                     is_errors: false,
                     width: Some(80),
                 },
+                is_of_mercurial: true,
             }),
             Request::Prompt(PromptQuestion {
                 request: PromptRequest {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::BString;
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::prompt::PromptRequest;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
@@ -21,6 +22,15 @@ impl StatusWriter for Nobody {
         &self,
         _: &mut Session,
         _: BString,
+        _: &StatusQuestion,
+        _: &Environment,
+    ) -> Result<Vec<u8>, Declined> {
+        Err(Declined::Question("nobody writes".into()))
+    }
+
+    fn write_of_mercurial(
+        &self,
+        _: &mut HgWorkingCopy,
         _: &StatusQuestion,
         _: &Environment,
     ) -> Result<Vec<u8>, Declined> {

@@ -24,7 +24,7 @@ use super::path_question::PathQuestion;
 use super::renamed::RenameSearch;
 use super::submodules::Submodules;
 use super::unstaged::unstaged;
-use super::watched::Grounds;
+use super::watched::{self, Grounds};
 use super::without_effect::WithoutEffect;
 use super::*;
 use crate::git_system::{self, GitSystem};
@@ -540,10 +540,10 @@ impl Session {
             },
         };
         let tells_apart = request.ignored == IgnoredMode::No && !self.settings.ignore_case;
-        let without_effect = tells_apart.then_some(&without_effect);
+        let without_effect = tells_apart.then_some(&without_effect as &dyn watched::WithoutEffect);
         let attributes = || self.attributes.outer_files();
-        let scan = |focus: Option<&Focus>, watch: &dyn Watch| Ok(scan(focus, Some(watch))?);
-        watched.findings(grounds, without_effect, attributes, &state.tracked, scan)
+        let scan = |focus: Option<&Focus>, watch: &dyn Watch| scan(focus, Some(watch));
+        Ok(watched.findings(grounds, without_effect, attributes, &state.tracked, scan)?)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
 /// How often it is tried to compare while nothing changes.
-const TRIES_MAX: usize = 3;
+pub(crate) const TRIES_MAX: usize = 3;
 
 /// A sample has so many tracked files, and what is beside them.
 const SAMPLE_FILES: u32 = 300;
@@ -148,14 +148,16 @@ impl Session {
 }
 
 /// Some files, one after the other, and where they are.
-struct Sample {
-    files: Vec<BString>,
-    directories: Vec<BString>,
-    next: u32,
+pub(crate) struct Sample {
+    pub(crate) files: Vec<BString>,
+    pub(crate) directories: Vec<BString>,
+    /// With which file the next one begins.
+    pub(crate) next: u32,
 }
 
 impl Sample {
-    fn new(tracked: &Tracked, first: u32) -> Self {
+    /// The sample of `tracked` that begins with the file of the number `first`, or with the first one where there are not so many.
+    pub(crate) fn new(tracked: &Tracked, first: u32) -> Self {
         let mut sample = Self {
             files: Vec::new(),
             directories: Vec::new(),

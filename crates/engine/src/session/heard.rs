@@ -8,7 +8,7 @@ use vigil_watch::{Position, WatchedTree};
 
 /// Up to where the last answer takes in what happened, in each tree that is watched for it.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(pub(super) Vec<(Arc<WatchedTree>, Position)>);
+pub struct Heard(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
 
 impl Heard {
     /// How much was heard since, by whoever listened: 0 where the answer still holds.

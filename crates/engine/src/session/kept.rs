@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::attribute_files::SourceTree;
+use vigil_model::tracked::Tracked;
 use vigil_scan::Unheard;
 
 use super::heard::Basis;
@@ -82,8 +83,10 @@ impl Session {
         for (tree, _) in self.heard().0 {
             report.watches = report.watches.saturating_add(tree.watches());
         }
-        let all = self.looked_at_each_time().take(LOOKED_AT_MAX);
-        report.looked_at = all.map(|(path, why)| (path, why.into())).collect();
+        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
+        if let Some((unheard, index)) = unheard.zip(self.index.as_ref()) {
+            report.looked_at = looked_at(unheard, &index.tracked);
+        }
         report
     }
 
@@ -108,17 +111,28 @@ impl Session {
     fn looked_at_each_time(&self) -> impl Iterator<Item = (BString, &'static str)> {
         let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
         let known = unheard.zip(self.index.as_ref()).into_iter();
-        known.flat_map(|(unheard, index)| {
-            let files = unheard.files.iter();
-            let files = files.filter_map(|number| index.tracked.entry(*number));
-            let files = files.map(|entry| (entry.path, OTHER_NAMES));
-            let folders = unheard.folders.iter().cloned();
-            let trees = unheard.trees.iter().cloned();
-            let folders = folders.map(|path| (path, UNHEARD_BESIDE));
-            trees
-                .map(|path| (path, UNWATCHED))
-                .chain(folders)
-                .chain(files)
-        })
+        known.flat_map(|(unheard, index)| each_time(unheard, &index.tracked))
     }
+}
+
+/// What is looked at for each question, and why: the first of it.
+pub(crate) fn looked_at(unheard: &Unheard, tracked: &Tracked) -> Vec<(BString, BString)> {
+    let all = each_time(unheard, tracked).take(LOOKED_AT_MAX);
+    all.map(|(path, why)| (path, why.into())).collect()
+}
+
+fn each_time<'u>(
+    unheard: &'u Unheard,
+    tracked: &'u Tracked,
+) -> impl Iterator<Item = (BString, &'static str)> + use<'u> {
+    let files = unheard.files.iter();
+    let files = files.filter_map(|number| tracked.entry(*number));
+    let files = files.map(|entry| (entry.path, OTHER_NAMES));
+    let folders = unheard.folders.iter().cloned();
+    let trees = unheard.trees.iter().cloned();
+    let folders = folders.map(|path| (path, UNHEARD_BESIDE));
+    trees
+        .map(|path| (path, UNWATCHED))
+        .chain(folders)
+        .chain(files)
 }

@@ -14,9 +14,7 @@ use vigil_scan::{Disagreement, Findings, Focus, Known, Unheard, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
-use super::error::SessionError;
 use super::heard::HeardChange;
-use super::without_effect::WithoutEffect;
 
 /// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
@@ -27,8 +25,21 @@ const QUESTIONS_MAX: usize = 4;
 /// From so many changed paths on, to look at all costs less than to look for each.
 const PATHS_MAX: usize = 20_000;
 
+/// Tells which changes show in no answer.
+pub(crate) trait WithoutEffect {
+    /// Leaves out of `paths` and `folders`, of which a change was heard, those without effect on an answer that has `untracked`,
+    /// in order. New folders are watched by `watch` before they are looked into.
+    fn leave_out(
+        &self,
+        paths: &mut BTreeSet<BString>,
+        folders: &mut BTreeSet<BString>,
+        untracked: &[BString],
+        watch: &dyn Watch,
+    );
+}
+
 /// What is known of a watched working tree.
-pub(super) struct WatchedFindings {
+pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
@@ -39,17 +50,17 @@ pub(super) struct WatchedFindings {
 
 /// What findings rest on beside the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grounds {
+pub(crate) struct Grounds {
     /// The number of the question.
-    pub(super) question: u32,
+    pub(crate) question: u32,
     /// Which index it is.
-    pub(super) index: u64,
+    pub(crate) index: u64,
     /// The tree from which attributes come, if they do not come from the working tree.
-    pub(super) attribute_tree: Option<ObjectId>,
+    pub(crate) attribute_tree: Option<ObjectId>,
     /// The digest of the ignore rules from outside the tree.
-    pub(super) rules: u128,
+    pub(crate) rules: u128,
     /// Which directory the top is.
-    pub(super) top: Top,
+    pub(crate) top: Top,
 }
 
 /// The findings for one question.
@@ -68,7 +79,7 @@ struct Kept {
 
 impl WatchedFindings {
     /// Nothing is known yet.
-    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
+    pub(crate) fn new(watcher: Arc<Watcher>) -> Self {
         Self {
             watcher,
             tree: None,
@@ -78,29 +89,29 @@ impl WatchedFindings {
     }
 
     /// The tree that is watched, with the position up to which the last answer takes in what changed.
-    pub(super) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
+    pub(crate) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
         let (_, tree) = self.tree.as_ref()?;
         self.kept.last().map(|kept| (tree, kept.position))
     }
 
     /// What is known, by the last question.
-    pub(super) fn known(&self) -> Option<&Findings> {
+    pub(crate) fn known(&self) -> Option<&Findings> {
         self.kept.last().map(|kept| kept.known.findings())
     }
 
     /// What may change without a word, by the last question.
-    pub(super) fn unheard(&self) -> Option<&Unheard> {
+    pub(crate) fn unheard(&self) -> Option<&Unheard> {
         self.known().map(|findings| &findings.unheard)
     }
 
     /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
     /// be others.
-    pub(super) fn moved(&self) -> Option<&BTreeSet<BString>> {
+    pub(crate) fn moved(&self) -> Option<&BTreeSet<BString>> {
         self.moved.as_ref()
     }
 
     /// The tree that is watched, if one is.
-    pub(super) fn watched_tree(&self) -> Option<&Arc<WatchedTree>> {
+    pub(crate) fn watched_tree(&self) -> Option<&Arc<WatchedTree>> {
         self.tree.as_ref().map(|(_, tree)| tree)
     }
 
@@ -119,14 +130,14 @@ impl WatchedFindings {
 
     /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
     /// Changes that `without_effect` leaves out are not looked at. `None` where it is what is [`Self::known`] now.
-    pub(super) fn findings(
+    pub(crate) fn findings<E>(
         &mut self,
         grounds: Grounds,
-        without_effect: Option<&WithoutEffect<'_>>,
+        without_effect: Option<&dyn WithoutEffect>,
         attributes: impl Fn() -> Vec<SeenFile>,
         tracked: &Tracked,
-        scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, SessionError>,
-    ) -> Result<Option<Findings>, SessionError> {
+        scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
+    ) -> Result<Option<Findings>, E> {
         let tree = self.tree(&grounds.top);
         let listener = Listener(&tree);
         self.moved = None;
@@ -181,7 +192,7 @@ impl WatchedFindings {
     }
 
     /// When all was looked at for the last question, and what was heard since of `path`, or of what governs it.
-    pub(super) fn heard_of(&self, path: &BStr) -> Option<(Timestamp, Option<HeardChange>)> {
+    pub(crate) fn heard_of(&self, path: &BStr) -> Option<(Timestamp, Option<HeardChange>)> {
         let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
         // What happened until now counts.
         tree.position();
@@ -208,14 +219,14 @@ impl WatchedFindings {
     }
 
     /// The numbers of the questions of which something is known.
-    pub(super) fn questions(&self) -> Vec<u32> {
+    pub(crate) fn questions(&self) -> Vec<u32> {
         let kept = self.kept.iter();
         kept.map(|kept| kept.grounds.question).collect()
     }
 
     /// Where what is known for `question` differs from what was just `found` in `focus`, or everywhere; each with how many changes
     /// were heard of, and the last one of its path. `None` where something changed since it was known.
-    pub(super) fn compare(
+    pub(crate) fn compare(
         &self,
         question: u32,
         tracked: &Tracked,
@@ -248,7 +259,7 @@ impl WatchedFindings {
 
     /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for
     /// the rest, but for what is below files in the index that govern it and are others.
-    pub(super) fn index_moved(
+    pub(crate) fn index_moved(
         &mut self,
         before: (u64, &Tracked),
         now: (u64, &Tracked),
@@ -266,6 +277,15 @@ impl WatchedFindings {
             kept.grounds.index = now.0;
             true
         });
+    }
+
+    /// Has the entries `paths` be looked at for the next question, whatever is heard of them.
+    pub(crate) fn doubt(&mut self, paths: &BTreeSet<BString>) {
+        for kept in &mut self.kept {
+            for path in paths {
+                kept.known.doubt_entry(path.clone());
+            }
+        }
     }
 
     /// Takes out what is known on `grounds`; what is known of the same question on others is forgotten.

@@ -17,6 +17,7 @@ use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::Watch;
 
 use super::ignoring::{Decision, DirectoryRules, RulesIn};
+use super::watched;
 use crate::git_ignore_files::FILE_NAME;
 
 /// How many folders are looked into for one question, and how many entries they may have. From then on a scan looks.
@@ -30,10 +31,8 @@ pub(super) struct WithoutEffect<'s> {
     pub(super) rules: DirectoryRules<'s>,
 }
 
-impl WithoutEffect<'_> {
-    /// Leaves out of `paths` and `folders`, of which a change was heard, those without effect on an answer that has `untracked`,
-    /// in order. New folders are watched by `watch` before they are looked into.
-    pub(super) fn leave_out(
+impl watched::WithoutEffect for WithoutEffect<'_> {
+    fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,
         folders: &mut BTreeSet<BString>,

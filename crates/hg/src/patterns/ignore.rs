@@ -76,7 +76,7 @@ struct Reading {
 #[derive(Debug)]
 pub struct IgnoreRead {
     /// The patterns, unless one is none, or cannot be matched without Python.
-    pub ignore: Result<Ignore, Abort>,
+    pub ignore: Result<Arc<Ignore>, Abort>,
     /// What is to be said on standard error, each without its line feed.
     pub warnings: Vec<BString>,
     /// All files that were read or looked for.
@@ -93,7 +93,7 @@ impl Ignore {
             .try_for_each(|path| reading.include(root, of_path(path), 0, &mut patterns));
         let ignore = all.and_then(|()| reading.compile(root, patterns));
         IgnoreRead {
-            ignore,
+            ignore: ignore.map(Arc::new),
             warnings: reading.warnings,
             files: reading.files,
         }
@@ -127,7 +127,13 @@ impl Ignore {
             })
     }
 
-    /// The same only where the patterns are.
+    /// Whether all patterns are read: none are in files for what is below one directory, which are read when something there is
+    /// asked about.
+    pub fn is_whole(&self) -> bool {
+        self.below.is_empty()
+    }
+
+    /// The same only where the patterns are, if [`Self::is_whole`].
     pub fn digest(&self) -> u128 {
         self.digest
     }

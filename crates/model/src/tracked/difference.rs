@@ -57,6 +57,18 @@ impl Tracked {
         Builder::build(index, self.difference()).finish()
     }
 
+    /// The same of the tree of `records`, as [`Self::of_records`] takes them.
+    pub fn moved_to_records<'r>(
+        &self,
+        records: impl IntoIterator<Item = (&'r BStr, &'r Entry)>,
+    ) -> (Self, Moved) {
+        let mut following = self.following();
+        for (path, record) in records {
+            following.take(path, record);
+        }
+        following.finish()
+    }
+
     /// Begins with the tree of a new index, entry by entry, as [`Self::moved_to`].
     pub fn following(&self) -> Following<'_> {
         Following(Builder::new(

@@ -20,6 +20,7 @@ Compares standard output, standard error and exit code of hg status.
   --max-failures N     begin no seed after this many failures (5)
   --minutes N          begin no seed after this time (60)
   --dirstate V         1 or 2 (by turns)
+  --daemon             ask through a daemon
   --root DIR           where working copies are made (/dev/shm)
 ";
 
@@ -56,6 +57,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         failures_max: 5,
         time: Duration::from_secs(3600),
         dirstate_v2: None,
+        daemon: false,
     };
     while let Some(name) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{name} needs a value"));
@@ -73,6 +75,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
                 settings.time = Duration::from_secs(minutes.saturating_mul(60));
             }
             "--dirstate" => settings.dirstate_v2 = Some(value()? == "2"),
+            "--daemon" => settings.daemon = true,
             "--root" => settings.parent = value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }

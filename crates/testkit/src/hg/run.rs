@@ -18,6 +18,7 @@ use super::operations::Player;
 use super::questions::question;
 use super::sandbox::HgSandbox;
 use super::server::{Said, Server};
+use crate::daemon::Daemon;
 use crate::random::rng::Rng;
 
 /// How a run is done.
@@ -45,6 +46,8 @@ pub struct Settings {
     pub time: Duration,
     /// Whether the dirstate is of the second format; where nothing is said, it is by turns.
     pub dirstate_v2: Option<bool>,
+    /// Whether the candidate is asked through a daemon of its own.
+    pub daemon: bool,
 }
 
 /// What came out.
@@ -60,14 +63,16 @@ pub struct Totals {
     pub mismatches: u64,
     /// Seeds that ended early, since a program did.
     pub broken: u64,
+    /// Questions that the daemon answered.
+    pub by_daemon: u64,
 }
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early",
-            self.same, self.left, self.doubtful, self.mismatches, self.broken
+            "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early, {} answered by a daemon",
+            self.same, self.left, self.doubtful, self.mismatches, self.broken, self.by_daemon
         )
     }
 }
@@ -77,6 +82,9 @@ impl fmt::Display for Totals {
 /// # Errors
 /// A working copy cannot be made, or a program does not run.
 pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result<Totals> {
+    let start = || Daemon::start(&settings.candidate, &settings.parent);
+    let daemon = settings.daemon.then(start).transpose();
+    let daemon = daemon.map_err(io::Error::other)?;
     let next = AtomicU64::new(settings.seed);
     let end = settings.seed.saturating_add(settings.seeds);
     let totals = Mutex::new(Totals::default());
@@ -89,7 +97,7 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
             if seed >= end || failures >= settings.failures_max || is_over {
                 return Ok(());
             }
-            if let Err(error) = play(settings, seed, &totals, report) {
+            if let Err(error) = play(settings, daemon.as_ref(), seed, &totals, report) {
                 // Mercurial itself does not survive all that is done.
                 lock(&totals).broken += 1;
                 writeln!(lock(report), "seed {seed} ended early: {error}")?;
@@ -105,6 +113,9 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
         }
         Ok::<(), io::Error>(())
     })?;
+    if let Some(daemon) = &daemon {
+        lock(&totals).by_daemon = daemon.served().map_err(io::Error::other)?.answered;
+    }
     totals
         .into_inner()
         .map_err(|_| io::Error::other("a worker ended"))
@@ -118,11 +129,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn play(
     settings: &Settings,
+    daemon: Option<&Daemon>,
     seed: u64,
     totals: &Mutex<Totals>,
     report: &Mutex<impl Write>,
 ) -> io::Result<()> {
     let mut sandbox = HgSandbox::new(&settings.parent, &settings.oracle)?;
+    if let Some(daemon) = daemon {
+        let folder = daemon.runtime_folder();
+        sandbox.set("VIGIL_RUNTIME_DIR", &folder.to_string_lossy());
+        // A busy machine is slow, and that is no reason to do without the daemon here.
+        sandbox.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
+    }
     let mut rng = Rng::new(seed);
     if rng.chance(10) {
         sandbox.set("HGPLAIN", "1");

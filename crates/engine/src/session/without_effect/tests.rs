@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use vigil_testkit::sandbox::Sandbox;
 
 use super::*;
+use crate::session::watched::WithoutEffect as _;
 use crate::testing::session_at;
 
 /// Notes what is watched, until there are no watches left.

@@ -17,10 +17,15 @@ use crate::terminal;
 /// The answer of the daemon to `vigil status` with `arguments`. `None` where there is none, for whatever reason: then this
 /// process finds out by itself, and says what there is to say.
 pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Reply> {
-    let is_fit = !variables::is_off(environment)
-        && environment.get("VIGIL_DEBUG").is_none()
-        && pager::is_up_to_configuration("status");
-    if !is_fit {
+    if !pager::is_up_to_configuration("status") {
+        return None;
+    }
+    ask_for(question(arguments, environment)?, environment)
+}
+
+/// The same for `question`.
+pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Option<Reply> {
+    if variables::is_off(environment) || environment.get("VIGIL_DEBUG").is_some() {
         return None;
     }
     let client = Client::of_command(environment);
@@ -34,7 +39,7 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
     let said = client.ask(&Request::Status(StatusQuestion {
         directory_id: (standing.dev, standing.ino),
         terminal: terminal::of_process(environment),
-        ..question(arguments, environment)?
+        ..question
     }));
     if let Err(Unanswered::Late { .. }) = said {
         // A script with many of these is to wait once.
@@ -68,5 +73,6 @@ pub(crate) fn question(arguments: &[BString], environment: &Environment) -> Opti
         directory_id: (standing.dev, standing.ino),
         variables: variables::to_send(environment),
         terminal: Terminal::default(),
+        is_of_mercurial: false,
     })
 }

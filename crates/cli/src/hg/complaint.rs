@@ -1,0 +1,20 @@
+//! Mercurial's words for why there is no answer.
+
+use vigil_hg::abort::{Abort, Kind};
+
+use crate::reply::{Reply, bytes};
+
+/// Says why there is no answer.
+pub(super) fn complain(abort: &Abort, detailed: bool) -> Reply {
+    let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
+        (_, true) => "",
+        (Kind::Config, false) => "config error: ",
+        (Kind::Parse, false) => "hg: parse error: ",
+        _ => "abort: ",
+    };
+    let mut said = bytes!(begins, abort.message, "\n");
+    if let Some(hint) = &abort.hint {
+        said.extend(bytes!("(", hint.as_slice(), ")\n"));
+    }
+    Reply::complained(said, abort.exit_code(detailed))
+}

@@ -1,0 +1,67 @@
+//! The status of a working copy that a daemon keeps, in the bytes that the command would write. Only the plain case is answered.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bstr::{BStr, BString};
+use vigil_daemon::protocol::StatusQuestion;
+use vigil_daemon::{Declined, variables};
+use vigil_engine::hg_session::HgWorkingCopy;
+use vigil_git::environment::Environment;
+use vigil_hg::abort::Kind;
+use vigil_hg::config::Surroundings;
+
+use super::answer;
+use super::arguments::Arguments;
+use super::by_daemon::is_fit;
+use super::nearest::OwnFormat;
+
+/// What the command says for `question`, by what is `known`.
+///
+/// # Errors
+/// It would say something on standard error, or end with another code than 0, or it is none for a daemon.
+pub(crate) fn write(
+    known: &mut HgWorkingCopy,
+    question: &StatusQuestion,
+    environment: &Environment,
+) -> Result<Vec<u8>, Declined> {
+    let theirs = |reason: &str| Declined::Question(reason.into());
+    let not_plain = || theirs("the command line is not plain");
+    let (own, arguments) = question.arguments.split_first().ok_or_else(not_plain)?;
+    let mut parsed = Arguments::parse(arguments).map_err(|_| not_plain())?;
+    parsed.own = match own.is_empty() {
+        true => None,
+        false => Some(OwnFormat::by_name(own).ok_or_else(not_plain)?),
+    };
+    if !is_fit(&parsed) {
+        return Err(not_plain());
+    }
+    // The configuration may name any variable, and not all are sent.
+    let asks_for_unsent = AtomicBool::new(false);
+    let variable = |name: &str| {
+        if !variables::is_sent(BStr::new(name)) {
+            asks_for_unsent.store(true, Ordering::Relaxed);
+        }
+        environment.get(name).map(BString::from)
+    };
+    let surroundings = Surroundings {
+        variable: &variable,
+        cwd: question.directory.clone(),
+        uid: rustix::process::geteuid().as_raw(),
+    };
+    let is_terminal = question.terminal.is_output;
+    let mut detailed = false;
+    let answered = answer::answer(&parsed, &surroundings, &mut detailed, known, is_terminal);
+    if asks_for_unsent.load(Ordering::Relaxed) {
+        return Err(theirs(
+            "the configuration names a variable that is not known here",
+        ));
+    }
+    match answered {
+        Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
+        Ok(_) => Err(Declined::Answer("there is something to say of it".into())),
+        Err(failed) if failed.abort.kind == Kind::Unsupported => {
+            Err(Declined::Question(failed.abort.message))
+        }
+        Err(failed) => Err(Declined::Answer(failed.abort.message)),
+    }
+}

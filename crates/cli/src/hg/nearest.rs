@@ -1,0 +1,110 @@
+//! `vigil status` and other commands of Vigil's own where they stand in a working copy of Mercurial's.
+
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+use vigil_git::environment::Environment;
+use vigil_linux::stat::stat_path;
+
+/// A format of Vigil's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnFormat {
+    Json,
+    Line,
+    /// What a prompt is drawn from.
+    Prompt,
+}
+
+impl OwnFormat {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Line => "line",
+            Self::Prompt => "prompt",
+        }
+    }
+
+    /// The one of this name.
+    pub(super) fn by_name(name: &[u8]) -> Option<Self> {
+        match name {
+            b"json" => Some(Self::Json),
+            b"line" => Some(Self::Line),
+            b"prompt" => Some(Self::Prompt),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the innermost repository around the working directory is Mercurial's. Where git's is in the same folder, it is
+/// git's; so it is where a variable says which.
+pub(crate) fn is_mercurial(environment: &Environment) -> bool {
+    is_mercurial_at(environment.working_directory(), environment)
+}
+
+/// The same around `directory`.
+pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bool {
+    if environment.get("GIT_DIR").is_some() {
+        return false;
+    }
+    for folder in directory.ancestors() {
+        if stat_path(&folder.join(".git")).is_ok() {
+            return false;
+        }
+        if stat_path(&folder.join(".hg")).is_ok_and(|stat| stat.is_dir()) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The command line of `vigil status` as one of `hg status`, and the format of Vigil's own that it asks for; `None` where that is
+/// no format.
+pub(super) fn as_of_mercurial(arguments: &[BString]) -> Option<(Vec<BString>, Option<OwnFormat>)> {
+    let mut theirs = vec![BString::from("status")];
+    let mut own = None;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument == "--" {
+            theirs.push(argument.clone());
+            theirs.extend(rest.by_ref().cloned());
+        } else if argument == "--format" {
+            own = Some(OwnFormat::by_name(rest.next()?)?);
+        } else if let Some(name) = argument.strip_prefix(b"--format=") {
+            own = Some(OwnFormat::by_name(name)?);
+        } else {
+            theirs.push(argument.clone());
+        }
+    }
+    Some((theirs, own))
+}
+
+/// Whether `vigil status` is asked what it does, which is the same everywhere.
+pub(super) fn asks_for_help(arguments: &[BString]) -> bool {
+    let is_help = |argument: &BString| matches!(argument.as_bytes(), b"--help" | b"--help-all");
+    arguments == ["-h"] || arguments.first().is_some_and(is_help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_of_vigils_own_is_taken_out() {
+        let words = |text: &str| text.split(' ').map(BString::from).collect::<Vec<_>>();
+        let taken = |text: &str| as_of_mercurial(&words(text));
+        let json = Some(OwnFormat::Json);
+        assert_eq!(
+            taken("-A --format=json x"),
+            Some((words("status -A x"), json))
+        );
+        assert_eq!(
+            taken("--format json -- --format=line"),
+            Some((words("status -- --format=line"), json))
+        );
+        assert_eq!(taken("-A"), Some((words("status -A"), None)));
+        for wrong in ["--format", "--format=", "--format=xml"] {
+            assert_eq!(taken(wrong), None, "{wrong}");
+        }
+    }
+}

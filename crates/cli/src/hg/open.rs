@@ -1,0 +1,58 @@
+//! The repository around the working directory and what is configured, for commands of Vigil's own.
+
+use bstr::BString;
+use vigil_engine::hg_session::{self, HgSession};
+use vigil_engine::state::StateReport;
+use vigil_git::environment::Environment;
+use vigil_hg::abort::Abort;
+use vigil_hg::config::{Layers, Surroundings};
+use vigil_hg::repository::{self, Repository};
+use vigil_store::Store;
+
+use super::complaint::complain;
+use crate::reply::Reply;
+
+/// The repository, and what its configuration says of one variable of Vigil's that is true where nothing is said.
+fn open(environment: &Environment, name: &str) -> Result<(Repository, bool), Abort> {
+    let variable = |name: &str| environment.get(name).map(BString::from);
+    let surroundings = Surroundings {
+        variable: &variable,
+        cwd: environment.working_directory().to_path_buf(),
+        uid: rustix::process::geteuid().as_raw(),
+    };
+    let layers = Layers::of_user(&surroundings, &[])?;
+    let root = repository::locate(&surroundings, None)?;
+    let config = repository::configure(layers, &root)?.config;
+    let is_set = config.boolean("vigil", name, true)?;
+    Ok((Repository::open(&root)?, is_set))
+}
+
+fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
+    hg_session::places(repository, |name| environment.get(name).map(BString::from))
+}
+
+/// Where the state of the working copy may be, also where none is wanted any more.
+///
+/// # Errors
+/// The repository cannot be opened, and what is said of that.
+pub(crate) fn state_places(environment: &Environment) -> Result<Vec<Store>, Reply> {
+    let opened = open(environment, "stateFile");
+    let (repository, _) = opened.map_err(|abort| complain(&abort, false))?;
+    Ok(places(environment, &repository))
+}
+
+/// What there is to tell of the state; `None` where none is wanted.
+///
+/// # Errors
+/// As for [`state_places`].
+pub(crate) fn state_report(environment: &Environment) -> Result<Option<StateReport>, Reply> {
+    let opened = open(environment, "stateFile");
+    let (repository, is_wanted) = opened.map_err(|abort| complain(&abort, false))?;
+    let mut session = HgSession::new(&repository, places(environment, &repository));
+    Ok(session.state_report().filter(|_| is_wanted))
+}
+
+/// Whether the variable `name` of Vigil's is true, or nothing is said of it; false where that cannot be told.
+pub(super) fn is_wanted(environment: &Environment, name: &str) -> bool {
+    open(environment, name).is_ok_and(|(_, is_wanted)| is_wanted)
+}

@@ -1,0 +1,290 @@
+//! What `vigil status` prints in formats of Vigil's own where it stands in a working copy of Mercurial's: `--format=json`
+//! (docs/json-hg-status.md) and `--format=line` (docs/watch.md).
+
+use bstr::{BStr, BString};
+use serde::Serialize;
+use vigil_hg::checkout::Checkout;
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::node::Node;
+use vigil_model::quote::{QuoteRule, append_quoted};
+
+use super::kinds::{KINDS, Lists};
+use super::nearest::OwnFormat;
+use crate::output::json::Text;
+
+/// Raised when a reader of the former schema could misunderstand the new one.
+const SCHEMA: u32 = 1;
+
+/// All that there is to tell.
+pub(super) struct Told<'t> {
+    pub(super) checkout: &'t Checkout,
+    pub(super) lists: &'t Lists,
+    /// The kinds that are told, by number.
+    pub(super) shown: &'t [bool; 7],
+    pub(super) dirstate: &'t Dirstate,
+    pub(super) ends_with_nul: bool,
+}
+
+impl Told<'_> {
+    /// The bytes in `format`.
+    pub(super) fn write(&self, format: OwnFormat) -> Vec<u8> {
+        let mut out = match format {
+            // Serialization fails only on maps whose keys are no strings; there is no map here.
+            OwnFormat::Json => serde_json::to_vec(&self.document()).unwrap_or_default(),
+            OwnFormat::Line => self.line(),
+            OwnFormat::Prompt => self.record(),
+        };
+        out.push(match self.ends_with_nul {
+            true => 0,
+            false => b'\n',
+        });
+        out
+    }
+
+    /// Each kind that is told, with its name and its files.
+    fn kinds(&self) -> impl Iterator<Item = (&'static str, &[BString])> {
+        let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
+        let told = kinds.filter(|(_, is_shown)| **is_shown);
+        told.map(|(((_, name), files), _)| (*name, files.as_slice()))
+    }
+
+    fn document(&self) -> Document<'_> {
+        let checkout = self.checkout;
+        let [p1, p2] = checkout.parents.map(hex);
+        let mut counts = Counts::default();
+        let mut changes = Vec::new();
+        for (name, files) in self.kinds() {
+            *counts.of(name) = Some(files.len());
+            changes.extend(files.iter().map(|path| {
+                let at = self.dirstate.position(path.as_ref());
+                let is_tracked = |at: &usize| {
+                    let entry = self.dirstate.get(*at);
+                    entry.is_some_and(|(_, entry)| entry.is_tracked())
+                };
+                let source = at.filter(is_tracked);
+                let source = source.and_then(|at| self.dirstate.copy_source(at));
+                ChangeDocument {
+                    status: name,
+                    path: Text::of(path),
+                    source: source.map(Text),
+                }
+            }));
+        }
+        Document {
+            schema: SCHEMA,
+            system: "mercurial",
+            branch: Text::of(&checkout.branch),
+            bookmark: checkout.bookmark.as_ref().map(Text::of),
+            topic: checkout.topic.as_ref().map(Text::of),
+            phase: checkout.phase.map(|phase| phase.name()),
+            p1,
+            p2,
+            operation: checkout.operation.map(|operation| operation.name()),
+            unresolved: checkout.unresolved,
+            counts,
+            changes,
+        }
+    }
+
+    /// Names and numbers with separators between them, in which a name has no control character.
+    fn record(&self) -> Vec<u8> {
+        let checkout = self.checkout;
+        let [p1, _] = checkout.parents.map(hex);
+        let plain = |name: Option<&BString>| -> Vec<u8> {
+            let bytes = name.map(|name| name.iter()).into_iter().flatten();
+            let bytes = bytes.map(|byte| match byte.is_ascii_control() {
+                true => b'?',
+                false => *byte,
+            });
+            bytes.collect()
+        };
+        let mut fields = vec![
+            plain(Some(&checkout.branch)),
+            plain(checkout.bookmark.as_ref()),
+            plain(checkout.topic.as_ref()),
+            checkout.phase.map_or("", |phase| phase.name()).into(),
+            p1.unwrap_or_default().into(),
+            checkout.operation.map_or("", |one| one.name()).into(),
+            checkout.unresolved.to_string().into(),
+        ];
+        fields.extend(
+            self.kinds()
+                .map(|(_, files)| files.len().to_string().into()),
+        );
+        fields.join(&RECORD_SEPARATOR)
+    }
+
+    fn line(&self) -> Vec<u8> {
+        let checkout = self.checkout;
+        let mut out = Vec::new();
+        append_word(&mut out, Some(checkout.branch.as_ref()));
+        for (name, word) in [
+            ("bookmark", checkout.bookmark.as_ref()),
+            ("topic", checkout.topic.as_ref()),
+        ] {
+            out.extend_from_slice(format!(" {name} ").as_bytes());
+            append_word(&mut out, word.map(BString::as_ref));
+        }
+        let phase = checkout.phase.map_or(NOTHING, |phase| phase.name());
+        out.extend_from_slice(format!(" phase {phase}").as_bytes());
+        for (name, files) in self.kinds() {
+            out.extend_from_slice(format!(" {name} {}", files.len()).as_bytes());
+        }
+        let operation = checkout.operation.map_or(NOTHING, |one| one.name());
+        let rest = format!(" unresolved {} action {operation}", checkout.unresolved);
+        out.extend_from_slice(rest.as_bytes());
+        out
+    }
+}
+
+/// Between the fields of what a prompt is drawn from.
+const RECORD_SEPARATOR: u8 = 0x1f;
+
+/// Where nothing is known, or nothing is there.
+const NOTHING: &str = "-";
+
+/// A name, quoted where it would be more than one word.
+fn append_word(out: &mut Vec<u8>, word: Option<&BStr>) {
+    let rule = QuoteRule {
+        high_bytes: false,
+        spaces: true,
+    };
+    match word {
+        None => out.extend_from_slice(NOTHING.as_bytes()),
+        Some(word) => append_quoted(out, word, rule),
+    }
+}
+
+fn hex(node: Node) -> Option<String> {
+    (!node.is_null()).then(|| node.hex())
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    system: &'static str,
+    branch: Text<'a>,
+    bookmark: Option<Text<'a>>,
+    topic: Option<Text<'a>>,
+    phase: Option<&'static str>,
+    p1: Option<String>,
+    p2: Option<String>,
+    operation: Option<&'static str>,
+    unresolved: usize,
+    counts: Counts,
+    changes: Vec<ChangeDocument<'a>>,
+}
+
+/// How many files there are of each kind, of those that were looked for.
+#[derive(Default, Serialize)]
+struct Counts {
+    modified: Option<usize>,
+    added: Option<usize>,
+    removed: Option<usize>,
+    deleted: Option<usize>,
+    unknown: Option<usize>,
+    ignored: Option<usize>,
+    clean: Option<usize>,
+}
+
+impl Counts {
+    fn of(&mut self, name: &str) -> &mut Option<usize> {
+        match name {
+            "modified" => &mut self.modified,
+            "added" => &mut self.added,
+            "removed" => &mut self.removed,
+            "deleted" => &mut self.deleted,
+            "unknown" => &mut self.unknown,
+            "ignored" => &mut self.ignored,
+            _ => &mut self.clean,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ChangeDocument<'a> {
+    status: &'static str,
+    path: Text<'a>,
+    source: Option<Text<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use vigil_hg::checkout::{Operation, Phase};
+
+    use super::*;
+
+    use bstr::ByteSlice;
+
+    const SPECIFICATION: &str = include_str!("../../../../docs/json-hg-status.md");
+
+    fn checkout() -> Checkout {
+        let node = Node::from_hex(b"a42c4f36ef8da7f897c78d8eefbf9a6d5129dbc5").unwrap();
+        let other = Node::from_hex(b"ffcae53422e35ff408ac4fda8d687ae9a1d31b94").unwrap();
+        Checkout {
+            parents: [node, other],
+            branch: "default".into(),
+            bookmark: Some("a b".into()),
+            topic: None,
+            phase: Some(Phase::Draft),
+            operation: Some(Operation::Merge),
+            unresolved: 1,
+        }
+    }
+
+    fn written(format: OwnFormat) -> Vec<u8> {
+        let mut lists = Lists::default();
+        lists[0] = vec!["src/main.rs".into()];
+        lists[4] = vec![BString::from(b"not utf-8 \xff".to_vec())];
+        Told {
+            checkout: &checkout(),
+            lists: &lists,
+            shown: &[true, true, true, true, true, false, false],
+            dirstate: &Dirstate::empty(),
+            ends_with_nul: false,
+        }
+        .write(format)
+    }
+
+    #[test]
+    fn the_example_in_the_specification_is_what_is_written() {
+        let (_, example) = SPECIFICATION.rsplit_once("```json\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let example: Value = serde_json::from_str(example).unwrap();
+        let document: Value = serde_json::from_slice(&written(OwnFormat::Json)).unwrap();
+        assert_eq!(document, example);
+        for member in document.as_object().unwrap().keys() {
+            assert!(
+                SPECIFICATION.contains(&format!("| `{member}` |")),
+                "{member}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_prompt_is_drawn_from_has_no_control_character_in_a_name() {
+        let record = BString::from(written(OwnFormat::Prompt));
+        let node = "a42c4f36ef8da7f897c78d8eefbf9a6d5129dbc5";
+        let want = format!("default|a b||draft|{node}|merge|1|1|0|0|0|1\n");
+        assert_eq!(record, want.replace('|', "\x1f"));
+        let mut checkout = checkout();
+        checkout.topic = Some("t\x1f\n\x1b\u{e9}".into());
+        let told = Told {
+            checkout: &checkout,
+            lists: &Lists::default(),
+            shown: &[false; 7],
+            dirstate: &Dirstate::empty(),
+            ends_with_nul: false,
+        };
+        let record = BString::from(told.write(OwnFormat::Prompt));
+        assert!(record.contains_str("\x1ft???\u{e9}\x1f"), "{record}");
+    }
+
+    #[test]
+    fn a_line_has_one_word_for_each_name() {
+        let line = BString::from(written(OwnFormat::Line));
+        let want = "default bookmark \"a b\" topic - phase draft modified 1 added 0 removed 0 deleted 0 unknown 1 unresolved 1 action merge\n";
+        assert_eq!(line, want);
+    }
+}

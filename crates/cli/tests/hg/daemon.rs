@@ -1,0 +1,193 @@
+//! Mercurial's working copies, asked through a daemon: the same bytes, at once after each change.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use vigil_testkit::daemon::Daemon;
+use vigil_testkit::sandbox::default_parent;
+
+use super::sandbox::{Working, programs};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A working copy, and a daemon that whoever asks finds.
+struct Served {
+    working: Working,
+    daemon: Daemon,
+}
+
+impl Served {
+    fn new(hg: &Path) -> Self {
+        let daemon = Daemon::start(Path::new(VIGIL), &default_parent()).unwrap();
+        let mut working = Working::new(hg, true);
+        let folder = daemon.runtime_folder();
+        working.0.set("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
+        working.0.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
+        Self { working, daemon }
+    }
+
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let mut command = self.working.0.command(VIGIL, &self.working.path(""));
+        command.args(arguments).envs(variables.iter().copied());
+        command.output().unwrap()
+    }
+
+    /// What `arguments` say is the same without the daemon; whether that answered.
+    #[track_caller]
+    fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+        let before = self.daemon.told().unwrap().answered;
+        let by_daemon = self.run(arguments, variables);
+        let answered = self.daemon.told().unwrap().answered > before;
+        let alone = [variables, &[("VIGIL_NO_DAEMON", "1")]].concat();
+        assert_eq!(by_daemon, self.run(arguments, &alone), "{arguments:?}");
+        answered
+    }
+}
+
+const DOORS: [&[&str]; 7] = [
+    &["hg", "status"],
+    &["hg", "status", "-A"],
+    &["hg", "status", "-nT", "json"],
+    &["status"],
+    &["status", "--format=json"],
+    &["status", "--format=line"],
+    &["prompt"],
+];
+
+#[test]
+fn after_each_change_the_daemon_answers_as_whoever_looks() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        let same = || {
+            for door in DOORS {
+                assert!(served.same(door, &[]), "{door:?}");
+            }
+        };
+        same();
+        working.write("a", "1\n");
+        working.write("d/b", "1\n");
+        same();
+        working.commit("first");
+        same();
+        working.write("a", "12\n");
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        working.write("d/x.o", "");
+        same();
+        working.write(".hgignore", "");
+        same();
+        working.hg(&["commit", "-q", "-A", "-m", "second"]);
+        working.hg(&["bookmark", "book"]);
+        same();
+        std::fs::rename(working.path("d"), working.path("e")).unwrap();
+        same();
+        working.write("e/new", "");
+        same();
+        working.hg(&["update", "-q", "-C", "0"]);
+        same();
+        working.write("a", "3\n");
+        working.commit("other");
+        working.hg(&["purge", "--config", "extensions.purge="]);
+        working.0.hg(["merge", "1"]).unwrap();
+        let told = served.run(&["status", "--format=line"], &[]).stdout;
+        assert!(told.ends_with(b" action merge\n"));
+        same();
+        working.hg(&["branch", "-q", "elsewhere"]);
+        same();
+        working.0.hg(["resolve", "-m"]).unwrap();
+        same();
+        // The second parent goes, and nothing in the working copy changes.
+        working.hg(&["debugsetparents", "0"]);
+        same();
+        std::fs::remove_dir_all(working.path(".hg")).unwrap();
+        assert!(!served.same(&["hg", "status"], &[]));
+        working.hg(&["init"]);
+        same();
+    }
+}
+
+#[test]
+fn each_is_answered_by_his_own_configuration() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.write("a", "");
+        working.write("b", "");
+        let rc = working.0.home().join("other");
+        std::fs::write(&rc, "[ui]\nignore = ~/patterns\n").unwrap();
+        std::fs::write(working.0.home().join("patterns"), "a\n").unwrap();
+        let other: &[(&str, &str)] = &[("HGRCPATH", rc.to_str().unwrap())];
+        for _ in 0..2 {
+            assert!(served.same(&["hg", "status"], &[]));
+            assert!(served.same(&["hg", "status"], other));
+        }
+        assert_eq!(served.run(&["status"], other).stdout, b"? b\n");
+        std::fs::write(working.0.home().join("patterns"), "b\n").unwrap();
+        assert!(served.same(&["hg", "status"], other));
+        // A variable that only whoever asks knows.
+        std::fs::write(&rc, "[ui]\nignore = $WHERE/patterns\n").unwrap();
+        let home = working.0.home();
+        let knowing = [other, &[("WHERE", home.to_str().unwrap())]].concat();
+        assert!(!served.same(&["hg", "status"], &knowing));
+        std::fs::write(&rc, "[ui]\ncolor=always\n[alias]\nx=y\n").unwrap();
+        assert!(served.same(&["hg", "status"], other));
+        for refused in [
+            "[vigil]\ndaemon = no\n",
+            "[ui]\nignore = nowhere\n",
+            "[ui]\nquiet = yes\n",
+            "[extensions]\nlargefiles =\n",
+            "nonsense\n",
+        ] {
+            std::fs::write(&rc, refused).unwrap();
+            assert!(!served.same(&["hg", "status"], other), "{refused}");
+        }
+        for arguments in [
+            &["hg", "status", "a"][..],
+            &["hg", "status", "-m"],
+            &["hg", "status", "--bad"],
+        ] {
+            assert!(!served.same(arguments, &[]), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_daemon_that_is_gone_costs_no_answer() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        served.working.write("a", "");
+        assert!(served.same(&["status"], &[]));
+        let Served { working, daemon } = served;
+        drop(daemon);
+        let output = working
+            .0
+            .command(VIGIL, &working.path(""))
+            .arg("status")
+            .output();
+        assert_eq!(output.unwrap().stdout, b"? a\n");
+    }
+}
+
+#[test]
+fn whoever_watches_is_told() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        let mut command = working.0.command(VIGIL, &working.path(""));
+        let mut watching = command.arg("watch").stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+        let mut next = |want: &str| {
+            let line = lines.next().unwrap().unwrap();
+            assert!(line.contains(want), "{want}: {line}");
+        };
+        next(" unknown 0 ");
+        working.write("new", "");
+        next(" unknown 1 ");
+        working.hg(&["add", "-q", "new"]);
+        next(" added 1 ");
+        watching.kill().unwrap();
+        watching.wait().unwrap();
+        assert!(served.daemon.told().unwrap().answered > 0);
+    }
+}

@@ -1,0 +1,336 @@
+//! Vigil's own commands where they stand in a working copy of Mercurial's.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Working, programs};
+
+impl Working {
+    /// Vigil's own command in a folder of the working copy.
+    fn own(&self, folder: &str, arguments: &[&str]) -> Output {
+        let vigil = env!("CARGO_BIN_EXE_vigil");
+        let mut command = self.0.command(vigil, &self.path(folder));
+        command.args(arguments).env("VIGIL_NO_DAEMON", "1");
+        command.output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let all = [&["status", "--format=json"], arguments].concat();
+        let output = self.own("", &all);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What Mercurial says of the working copy, by a template.
+    fn template(&self, template: &str) -> String {
+        let output = self.hg(&["log", "-r", ".", "-T", template]);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Two heads with a conflict between them, at the second.
+    fn with_conflict(&self) {
+        self.write("f", "one\n");
+        self.write("g", "one\n");
+        self.commit("first");
+        self.write("f", "two\n");
+        self.commit("second");
+        self.hg(&["update", "-q", "0"]);
+        self.write("f", "three\n");
+        self.commit("third");
+    }
+
+    /// As [`Self::hg`], where it may stop halfway.
+    fn try_hg(&self, arguments: &[&str]) {
+        self.0.hg(arguments).unwrap();
+    }
+}
+
+#[test]
+fn the_status_is_that_of_the_innermost_repository() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("d/f", "1");
+        working.commit("first");
+        working.write("d/f", "12");
+        working.write("new", "");
+        for folder in ["", "d"] {
+            for options in [&[][..], &["-A"], &["-mn0"], &["d", "-q"]] {
+                let own = working.own(folder, &[&["status"], options].concat());
+                let same = working.own(folder, &[&["hg", "status"], options].concat());
+                assert_eq!(own, same, "{options:?}");
+            }
+        }
+        let git = |folder: &str| {
+            let output = working.own(folder, &["status", "--porcelain=v2", "--branch"]);
+            output.stdout.starts_with(b"# branch.oid")
+        };
+        let init = |folder: &str| {
+            let mut command = working.0.command("git", &working.path(folder));
+            assert!(command.args(["init", "-q"]).status().unwrap().success());
+        };
+        assert!(!git("d"));
+        init("d");
+        assert_eq!((git(""), git("d")), (false, true));
+        // In one folder, git's comes first.
+        init("");
+        assert!(git(""));
+        std::fs::remove_dir_all(working.path(".git")).unwrap();
+        std::fs::create_dir(working.path("d/inner")).unwrap();
+        working.hg(&["init", "d/inner"]);
+        assert_eq!(working.own("d/inner", &["status"]).stdout, b"");
+        assert!(git("d"));
+    }
+}
+
+#[test]
+fn options_of_git_are_refused_in_words() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        for option in [
+            "--porcelain=v2",
+            "-s",
+            "-uno",
+            "--show-stash",
+            "--format=xml",
+        ] {
+            let output = working.own("", &["status", option]);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(255), "{option}");
+            assert!(said.contains("working copy of Mercurial"), "{said}");
+            assert_eq!(output.stdout, b"");
+        }
+        let help = working.own("", &["status", "--help"]);
+        assert_eq!(
+            (help.status.code(), help.stdout.is_empty()),
+            (Some(0), false)
+        );
+    }
+}
+
+#[test]
+fn programs_are_told_what_is_checked_out_and_what_changed() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        let nothing = working.json(&[]);
+        assert_eq!(
+            (&nothing["p1"], &nothing["phase"], &nothing["branch"]),
+            (&Value::Null, &json!("public"), &json!("default"))
+        );
+        for name in ["m", "r", "d", "from"] {
+            working.write(name, name);
+        }
+        working.commit("first");
+        working.hg(&["bookmark", "a b"]);
+        working.hg(&["branch", "-q", "other"]);
+        working.write("m", "changed");
+        working.write("u", "");
+        working.hg(&["remove", "r"]);
+        working.hg(&["copy", "from", "a"]);
+        std::fs::remove_file(working.path("d")).unwrap();
+        let told = working.json(&[]);
+        assert_eq!(told["p1"], json!(working.template("{node}")));
+        assert_eq!(told["p2"], Value::Null);
+        assert_eq!(
+            (&told["branch"], &told["bookmark"]),
+            (&json!("other"), &json!("a b"))
+        );
+        let change = |status: &str, path: &str, source: Option<&str>| json!({"status": status, "path": path, "source": source});
+        assert_eq!(
+            told["changes"],
+            json!([
+                change("modified", "m", None),
+                change("added", "a", Some("from")),
+                change("removed", "r", None),
+                change("deleted", "d", None),
+                change("unknown", "u", None),
+            ])
+        );
+        assert_eq!(
+            told["counts"],
+            json!({"modified": 1, "added": 1, "removed": 1, "deleted": 1, "unknown": 1, "ignored": null, "clean": null})
+        );
+        let some = working.json(&["-mq", "glob:*"]);
+        assert_eq!(some["changes"], json!([change("modified", "m", None)]));
+        let line = working.own("", &["status", "--format=line"]).stdout;
+        let want = "other bookmark \"a b\" topic - phase draft modified 1 added 1 removed 1 deleted 1 unknown 1 unresolved 0 action -\n";
+        assert_eq!(String::from_utf8(line).unwrap(), want);
+        // A bookmark that is gone is not active, whatever is written.
+        working.hg(&["bookmark", "-d", "a b"]);
+        std::fs::write(working.path(".hg/bookmarks.current"), "a b").unwrap();
+        assert_eq!(working.json(&[])["bookmark"], Value::Null);
+        std::fs::write(working.path(".hg/topic"), "t\u{1}\n").unwrap();
+        assert_eq!(working.json(&[])["topic"], json!("t\u{1}"));
+    }
+}
+
+#[test]
+fn the_phase_is_that_of_the_first_parent() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        for n in 0..6 {
+            working.write("f", format!("{n}"));
+            working.commit("more");
+        }
+        working.hg(&["update", "-q", "2"]);
+        working.write("g", "");
+        working.commit("branches off");
+        working.hg(&["merge", "-q", "5"]);
+        working.commit("merge");
+        let compare = || {
+            for number in 0..8 {
+                working.hg(&["update", "-q", &number.to_string()]);
+                let phase = working.json(&[])["phase"].clone();
+                assert_eq!(phase, json!(working.template("{phase}")), "{number}");
+            }
+        };
+        compare();
+        for change in [
+            &["--public", "1"][..],
+            &["--secret", "--force", "5"],
+            &["--secret", "--force", "6"],
+            &["--public", "3"],
+            &["--draft", "--force", "0"],
+        ] {
+            working.hg(&[&["phase"], change].concat());
+            compare();
+        }
+    }
+}
+
+#[test]
+fn what_waits_to_be_finished_is_told() {
+    for hg in programs() {
+        let extensions = ["rebase", "histedit", "shelve", "graft"];
+        let enabled: Vec<String> = extensions
+            .iter()
+            .filter(|name| **name != "graft")
+            .map(|name| format!("extensions.{name}="))
+            .collect();
+        let with = |arguments: &[&'static str]| -> Vec<String> {
+            let all = arguments.iter().map(|word| (*word).to_owned());
+            let options = enabled
+                .iter()
+                .flat_map(|one| ["--config".to_owned(), one.clone()]);
+            all.chain(options).collect()
+        };
+        for (name, operations) in [
+            ("merge", &[&["merge"][..]][..]),
+            ("graft", &[&["graft", "1"]]),
+            ("rebase", &[&["rebase", "-s", "2", "-d", "1"]]),
+            ("histedit", &[&["histedit", "2", "--commands", "plan"]]),
+            (
+                "bisect",
+                &[&["bisect", "--bad", "2"], &["bisect", "--good", "0"]],
+            ),
+            (
+                "bisect",
+                &[
+                    &["bisect", "--bad", "2"],
+                    &["update", "-q", "-C", "2"],
+                    &["merge"],
+                ],
+            ),
+        ] {
+            let working = Working::new(&hg, true);
+            working.with_conflict();
+            if name == "histedit" {
+                let node = working.template("edit {node|short}\n");
+                working.write("plan", node);
+            }
+            assert_eq!(working.json(&[])["operation"], Value::Null);
+            for operation in operations {
+                let all = with(operation);
+                working.try_hg(&all.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+            let all = with(&["status", "-v"]);
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            let said = String::from_utf8(working.hg(&all).stdout).unwrap();
+            assert!(
+                said.contains(&format!("unfinished *{name}* state")),
+                "{said}"
+            );
+            let told = working.json(&[]);
+            assert_eq!(told["operation"], json!(name));
+            let unresolved = working
+                .hg(&["resolve", "--list", "-T", "{mergestatus}"])
+                .stdout;
+            let open = unresolved.iter().filter(|letter| **letter == b'U').count();
+            assert_eq!(told["unresolved"], json!(open), "{name}");
+        }
+    }
+}
+
+#[test]
+fn watching_tells_of_changes() {
+    use std::io::{BufRead, BufReader};
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        let vigil = env!("CARGO_BIN_EXE_vigil");
+        let mut command = working.0.command(vigil, &working.path(""));
+        let mut watching = command
+            .arg("watch")
+            .env("VIGIL_NO_DAEMON", "1")
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.contains(" unknown 0 "), "{first}");
+        working.write("new", "");
+        let second = lines.next().unwrap().unwrap();
+        assert!(second.contains(" unknown 1 "), "{second}");
+        watching.kill().unwrap();
+        watching.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_prompt_tells_what_is_checked_out_and_what_changed() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        let prompt = |folder: &str, options: &[&str]| {
+            let output = working.own(folder, &[&["prompt"], options].concat());
+            assert!(output.status.success() && output.stderr.is_empty());
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!(prompt("", &[]), "default\n");
+        working.write("r", "r");
+        working.write("d/x", "x");
+        working.with_conflict();
+        working.hg(&["bookmark", "b%F{1}$(x)"]);
+        working.try_hg(&["merge", "1"]);
+        working.hg(&["remove", "r"]);
+        working.write("d/u", "");
+        let text = prompt("d", &[]);
+        assert_eq!(text, "default@b%F{1}$(x) draft merge ~1 -1 !1 ?2\n");
+        let of_zsh = prompt("", &["--shell=zsh", "--color=never"]);
+        assert!(of_zsh.starts_with("default@b%%F{1}"), "{of_zsh}");
+        let format = prompt("", &["--format={bookmark}|{phase}|{staged}|{unstaged}"]);
+        assert_eq!(format, "b%F{1}$(x)|draft|+1|!1\n");
+        // gitstatusd knows git alone.
+        let mut command = working
+            .0
+            .command(env!("CARGO_BIN_EXE_vigil"), &working.path("d"));
+        let place = working.path("d");
+        let request = format!("id\x1f{}\x1e", place.display());
+        let mut serving = command
+            .args(["gitstatusd", "--prompt-for", "bash"])
+            .env("VIGIL_NO_DAEMON", "1")
+            .env("NO_COLOR", "1")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut serving.stdin.take().unwrap(), request.as_bytes()).unwrap();
+        let output = serving.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let mut fields = said.split('\x1f');
+        assert_eq!((fields.next(), fields.next()), (Some("id"), Some("0")));
+        assert!(
+            fields.next().unwrap().starts_with("default@b%F{1}"),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! What is kept of a working copy of Mercurial's on disk.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::sandbox::{Working, programs};
+
+/// All files and folders below `folder` but those of the state: what a write would change.
+fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+    let mut all = BTreeMap::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        let seen = std::fs::symlink_metadata(&path).unwrap();
+        if seen.is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            let below = entries.map(|entry| entry.unwrap().path());
+            pending.extend(below.filter(|path| !path.ends_with(".hg/vigil")));
+        }
+        // That the folder of the state is made changes the one above.
+        if !path.ends_with(".hg") {
+            all.insert(path, (seen.ino(), seen.mtime_nsec(), seen.ctime_nsec()));
+        }
+    }
+    all
+}
+
+impl Working {
+    fn state(&self, arguments: &[&str]) -> String {
+        let mut command = self.0.command(env!("CARGO_BIN_EXE_vigil"), &self.path(""));
+        let output = command.arg("state").args(arguments).output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    }
+}
+
+#[test]
+fn nothing_is_written_but_the_state() {
+    for hg in programs() {
+        for is_v2 in [false, true] {
+            let working = Working::new(&hg, is_v2);
+            working.write("d/f", "1");
+            working.commit("first");
+            working.write("d/f", "2");
+            let before = all_below(&working.path(""));
+            for arguments in [&["status"][..], &["status", "-A"], &["status", "d"]] {
+                working.vigil(arguments);
+            }
+            assert!(working.path(".hg/vigil/state").exists());
+            assert_eq!(all_below(&working.path("")), before);
+            let shown = working.state(&["show"]);
+            assert!(
+                shown.contains("/.hg/vigil\n") && shown.contains("dirstate "),
+                "{shown}"
+            );
+            assert!(
+                working
+                    .state(&["show", "--format=json"])
+                    .starts_with("{\"schema\":")
+            );
+            assert!(working.state(&["verify"]).contains("is not verified"));
+            assert!(working.state(&["drop"]).starts_with("removed "));
+            assert!(!working.path(".hg/vigil").exists());
+            assert_eq!(working.state(&["drop"]), "there is no state\n");
+            working.vigil(&["status", "--config", "vigil.stateFile=no"]);
+            assert!(!working.path(".hg/vigil").exists());
+            // Whose home it is does not matter: what cannot be written there is kept elsewhere.
+            std::fs::write(working.path(".hg/vigil"), "in the way").unwrap();
+            working.same(&["status"]);
+            working.same(&["status"]);
+            assert_eq!(
+                std::fs::read(working.path(".hg/vigil")).unwrap(),
+                b"in the way"
+            );
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! One working copy of Mercurial's, kept in memory between questions, as [`crate::session`] is one of git's.
+//!
+//! What is asked, configured and required is read for each question by whoever asks, who may be anybody. Kept is what costs
+//! most: the dirstate, the compiled ignore patterns, what scans saw, and in a daemon what is known of the working copy by
+//! what the kernel told since.
+
+mod audit;
+mod own_folders;
+mod patterns;
+mod place;
+mod recorded;
+mod without_effect;
+mod working_copy;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bstr::BString;
+use vigil_hg::abort::Abort;
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::node::Node;
+use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
+use vigil_hg::repository::Repository;
+use vigil_linux::stat::stat_path;
+use vigil_model::HashKind;
+use vigil_model::clock::{ClockMark, distrusted_from};
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_scan::{Findings, Focus, ScanError, ScanMemory, Watch};
+use vigil_stamp::trust;
+use vigil_store::{Published, Steps, Store, StoreError};
+use vigil_watch::{Top, Watcher};
+
+use self::own_folders::OwnFolders;
+use self::patterns::KnownPatterns;
+use self::recorded::Recorded;
+use self::without_effect::OfMercurial;
+use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
+use crate::hg_system::HgSystem;
+use crate::session::WatchReport;
+use crate::session::heard::Heard;
+use crate::session::kept::looked_at;
+use crate::session::watched::{Grounds, WatchedFindings, WithoutEffect};
+use crate::state::{State, StateReport, ToSave};
+
+pub use place::{in_repository, places};
+pub use working_copy::{HgWorkingCopy, root_around};
+
+/// One working copy and what is known of it.
+pub struct HgSession {
+    root: PathBuf,
+    /// The folder with the dirstate.
+    dot_hg: PathBuf,
+    /// Where what is known may be on disk, the first choice first.
+    places: Vec<Store>,
+    state: Option<State>,
+    recorded: Option<Recorded>,
+    patterns: KnownPatterns,
+    watched: Option<WatchedFindings>,
+    own_folders: Option<OwnFolders>,
+    /// Files that were compared with what the parent has: with another parent they are to be compared again.
+    unsure: BTreeSet<BString>,
+    /// Files of which more may be proven by the same facts at another time, as of the last question whose answer is kept: they are
+    /// looked at for the next one.
+    young: BTreeSet<BString>,
+    /// The repository and what it ignores, as of the last question whose answer is kept.
+    last: Option<(Repository, Arc<Ignore>)>,
+    /// When the session began to look.
+    mark: ClockMark,
+}
+
+/// What is asked of a session.
+#[derive(Debug)]
+pub struct HgRequest<'r> {
+    /// The repository, as it is now.
+    pub repository: &'r Repository,
+    /// What it ignores.
+    pub ignore: Arc<Ignore>,
+    /// Which paths are asked for.
+    pub matcher: Arc<Matcher>,
+    /// Whether clean files are.
+    pub clean: bool,
+    /// Whether unknown files are.
+    pub unknown: bool,
+    /// Whether ignored files are.
+    pub ignored: bool,
+}
+
+impl HgSession {
+    /// Of `repository`, of which something may be on disk in `places`.
+    pub fn new(repository: &Repository, places: Vec<Store>) -> Self {
+        Self {
+            root: repository.root.clone(),
+            dot_hg: repository.dot_hg.clone(),
+            places,
+            state: None,
+            recorded: None,
+            patterns: KnownPatterns::default(),
+            watched: None,
+            own_folders: None,
+            unsure: BTreeSet::new(),
+            young: BTreeSet::new(),
+            last: None,
+            mark: trust::mark(),
+        }
+    }
+
+    /// From now on looks only at what `watcher` hears of, where all was looked at once.
+    pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
+        self.own_folders = Some(OwnFolders::new(watcher.clone()));
+        self.watched = Some(WatchedFindings::new(watcher));
+    }
+
+    /// Whether it is that of `repository`.
+    pub fn is_of(&self, repository: &Repository) -> bool {
+        self.root == repository.root && self.dot_hg == repository.dot_hg
+    }
+
+    /// The dirstate, as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn dirstate(&mut self, repository: &Repository) -> Result<Arc<Dirstate>, Abort> {
+        self.refresh(repository)?;
+        let recorded = self.recorded.as_ref();
+        Ok(recorded.map_or_else(
+            || Arc::new(Dirstate::empty()),
+            |recorded| recorded.dirstate.clone(),
+        ))
+    }
+
+    /// What the ignore patterns in `files` are, as they are now.
+    pub fn ignore(&mut self, files: &[PathBuf]) -> Arc<IgnoreRead> {
+        self.patterns.read(&self.root, files)
+    }
+
+    /// Answers. The dirstate is the one that [`Self::dirstate`] gave.
+    ///
+    /// # Errors
+    /// The working copy or the store cannot be read, or is damaged.
+    pub fn status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {
+        let answered = self.try_status(request);
+        if !self.drop_damaged_state() {
+            return answered;
+        }
+        self.refresh(request.repository)?;
+        self.try_status(request)
+    }
+
+    fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {
+        let Some(recorded) = &mut self.recorded else {
+            return Err(Abort::plain("the dirstate was not read"));
+        };
+        // Links are followed for what is asked then, and what is behind them is heard of by nobody; patterns that are read on
+        // the way are known by their names alone.
+        let is_plain = request.unknown && request.ignore.is_whole();
+        let is_whole = is_plain && request.matcher.is_everything();
+        if is_plain && recorded.memory.is_none() && self.watched.is_some() {
+            recorded.remember();
+        }
+        let recorded = &*recorded;
+        let memory = recorded.memory.as_ref().filter(|_| is_whole);
+        let watched = self.watched.as_mut().filter(|_| is_whole);
+        if watched.is_some() {
+            self.last = Some((request.repository.clone(), request.ignore.clone()));
+        }
+        let ignored = match request.ignored {
+            true => IgnoredMode::Traditional,
+            false => IgnoredMode::No,
+        };
+        let question = vigil_scan::question::number(UntrackedMode::All, ignored);
+        let ignore = &request.ignore;
+        let files = RecordedFiles {
+            tracked: &recorded.tracked,
+            special: Some(&recorded.special),
+            is_remembered: memory.is_some(),
+        };
+        let (unsure, young) = (&mut self.unsure, &mut self.young);
+        let root = &self.root;
+        let question_of = HgQuestion {
+            repository: request.repository,
+            dirstate: &recorded.dirstate,
+            ignore: request.ignore.clone(),
+            matcher: request.matcher.clone(),
+            clean: request.clean,
+            unknown: request.unknown,
+            ignored: request.ignored,
+        };
+        status_of(question_of, &files, |system, look| {
+            let found = match (watched, memory) {
+                (Some(watched), Some(memory)) => {
+                    let grounds = Grounds {
+                        question,
+                        index: recorded.serial,
+                        attribute_tree: None,
+                        rules: ignore.digest(),
+                        top: top(root)?,
+                    };
+                    let of_mercurial = OfMercurial {
+                        tracked: &recorded.tracked,
+                        ignore,
+                    };
+                    let without_effect =
+                        (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn WithoutEffect);
+                    by_watch(
+                        watched,
+                        grounds,
+                        without_effect,
+                        recorded,
+                        memory,
+                        system,
+                        look,
+                    )
+                }
+                (_, memory) => look(Look {
+                    memory,
+                    ..Look::default()
+                }),
+            };
+            unsure.append(&mut system.unsure());
+            *young = system.young();
+            found
+        })
+    }
+
+    /// Reads the dirstate if it is not the one in memory.
+    fn refresh(&mut self, repository: &Repository) -> Result<(), Abort> {
+        if let Some(folders) = &mut self.own_folders {
+            folders.listen(&self.dot_hg);
+        }
+        self.look_at_the_clock();
+        let is_v2 = repository.has_dirstate_v2();
+        let known = self.recorded.take();
+        if let Some(known) = known.filter(|known| known.is_v2 == is_v2) {
+            if known.is_current() {
+                self.recorded = Some(known);
+                return Ok(());
+            }
+            let next = recorded::read(&self.dot_hg, is_v2)?;
+            let (next, moved) = next.after(&known);
+            if let Some(watched) = &mut self.watched {
+                let before = (known.serial, &known.tracked);
+                watched.index_moved(before, (next.serial, &next.tracked), &moved);
+                if parent(&known) != parent(&next) {
+                    watched.doubt(&self.unsure);
+                }
+            }
+            self.recorded = Some(next.with_memory(known, moved));
+            return Ok(());
+        }
+        let next = recorded::read(&self.dot_hg, is_v2)?;
+        self.open_state();
+        self.recorded = Some(match &self.state {
+            Some(state) => next.with_state(state),
+            None => next.alone(),
+        });
+        Ok(())
+    }
+
+    fn open_state(&mut self) {
+        if self.state.is_none() && !self.places.is_empty() {
+            let in_repository = in_repository(&self.dot_hg);
+            let stores = std::mem::take(&mut self.places);
+            self.state = Some(State::open(in_repository, stores, &self.root, self.mark));
+        }
+    }
+
+    /// What there is to tell of the state on disk, if there may be one.
+    pub fn state_report(&mut self) -> Option<StateReport> {
+        self.open_state();
+        let path = self.dot_hg.join("dirstate");
+        let state = self.state.as_ref()?;
+        Some(state.report(HashKind::Sha1, &path))
+    }
+
+    /// Forgets all that stamps prove if the clock was set back since the session began to look.
+    fn look_at_the_clock(&mut self) {
+        let now = trust::mark_of_run(self.mark.boot);
+        if self.recorded.is_some() && distrusted_from(&self.mark, &now).is_some() {
+            self.recorded = None;
+            self.mark = now;
+            if let Some(state) = &mut self.state {
+                state.distrust(now);
+            }
+        }
+    }
+
+    /// Writes to the state on disk what it does not have yet. To be called after an answer.
+    ///
+    /// # Errors
+    /// Why it could not be written, which matters to nobody but who asks.
+    pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+        let (Some(state), Some(recorded)) = (&mut self.state, &mut self.recorded) else {
+            return Ok(Published::Unchanged);
+        };
+        if !recorded.has_moved() {
+            return Ok(Published::Unchanged);
+        }
+        if let Err(damage) = recorded.tracked.check() {
+            state.forget(&damage);
+            self.recorded = None;
+            return Ok(Published::Unchanged);
+        }
+        if state.is_superseded() {
+            // What is in memory does not fit to what is published now: the next process begins with that.
+            self.state = None;
+            return Ok(Published::Superseded);
+        }
+        let published = state.save(
+            &ToSave {
+                file: &recorded.file,
+                tracked: &recorded.tracked,
+                moved: recorded.moved.as_ref(),
+                memory: recorded.memory.as_ref(),
+                staged: None,
+                head_tree: None,
+            },
+            steps,
+        )?;
+        if matches!(
+            published,
+            Published::Appended { .. } | Published::Rewritten { .. } | Published::Unchanged
+        ) {
+            recorded.is_saved();
+        }
+        Ok(published)
+    }
+
+    /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.
+    fn drop_damaged_state(&mut self) -> bool {
+        let checked = self
+            .recorded
+            .as_ref()
+            .map(|recorded| recorded.tracked.check());
+        let Some(Err(damage)) = checked else {
+            return false;
+        };
+        self.recorded = None;
+        if let Some(state) = &mut self.state {
+            state.forget(&damage);
+        }
+        true
+    }
+
+    /// How many files are recorded, as far as the dirstate was read.
+    pub fn tracked_files(&self) -> usize {
+        let recorded = self.recorded.as_ref();
+        recorded.map_or(0, |recorded| recorded.dirstate.len())
+    }
+
+    /// The top of the working copy.
+    pub fn root(&self) -> &std::path::Path {
+        &self.root
+    }
+
+    /// What is watched for this session.
+    pub fn watch_report(&self) -> WatchReport {
+        let trees = self.heard().0.into_iter();
+        let watches = trees.map(|(tree, _)| tree.watches());
+        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
+        let recorded = self.recorded.as_ref();
+        WatchReport {
+            watches: watches.fold(0, usize::saturating_add),
+            looked_at: unheard
+                .zip(recorded)
+                .map(|(unheard, recorded)| looked_at(unheard, &recorded.tracked))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Up to where the last answer takes in what happened.
+    pub fn heard(&self) -> Heard {
+        let watched = self.watched.iter();
+        let trees = watched.flat_map(|watched| watched.known_until());
+        let own = self.own_folders.iter();
+        let trees = trees.chain(own.flat_map(OwnFolders::known_until));
+        Heard(
+            trees
+                .map(|(tree, position)| (tree.clone(), position))
+                .collect(),
+        )
+    }
+}
+
+fn parent(recorded: &Recorded) -> Node {
+    let [p1, _] = recorded.dirstate.parents();
+    p1
+}
+
+fn top(root: &std::path::Path) -> Result<Top, ScanError> {
+    let stat = stat_path(root).map_err(|source| ScanError::WorkTree {
+        path: root.to_owned(),
+        source,
+    })?;
+    Ok(Top {
+        path: root.to_owned(),
+        id: (stat.dev, stat.ino),
+    })
+}
+
+/// What is found by looking at what changed, or at all where that is not known.
+fn by_watch(
+    watched: &mut WatchedFindings,
+    grounds: Grounds,
+    without_effect: Option<&dyn WithoutEffect>,
+    recorded: &Recorded,
+    memory: &ScanMemory,
+    system: &HgSystem<'_>,
+    look: &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
+) -> Result<Findings, ScanError> {
+    let scan = |focus: Option<&Focus>, watch: &dyn Watch| {
+        look(Look {
+            focus,
+            memory: Some(memory),
+            watch: Some(watch),
+        })
+    };
+    let found = watched.findings(grounds, without_effect, Vec::new, &recorded.tracked, scan)?;
+    watched.doubt(&system.young());
+    let known = || watched.known().cloned();
+    Ok(found.or_else(known).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Doubt: what is kept of the working copy, compared with what a look finds that believes nothing which was heard or seen before.
+
+use std::sync::Arc;
+
+use vigil_hg::abort::Abort;
+use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
+use vigil_hg::repository::Repository;
+use vigil_model::request::IgnoredMode;
+use vigil_scan::{Findings, Focus};
+
+use super::{HgRequest, HgSession};
+use crate::hg_status::{HgQuestion, Look, RecordedFiles, status_of};
+use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample, TRIES_MAX};
+
+impl HgSession {
+    /// Compares what is kept of the working copy with what is there. Whoever finds differences is to drop the session.
+    ///
+    /// # Errors
+    /// The working copy, or the dirstate, cannot be looked at.
+    pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
+        let mut audit = Audit::default();
+        let Some((repository, ignore)) = self.last.clone() else {
+            return Ok(audit);
+        };
+        let questions = self.watched.as_ref().map(|watched| watched.questions());
+        for number in questions.unwrap_or_default() {
+            let Some((_, ignored)) = vigil_scan::question::of_number(number) else {
+                continue;
+            };
+            audit.questions = audit.questions.saturating_add(1);
+            let mut found = None;
+            for _ in 0..TRIES_MAX {
+                found = self.compare(&repository, &ignore, ignored, extent, &mut audit)?;
+                if found.is_some() {
+                    break;
+                }
+            }
+            match found {
+                Some(differences) => audit.differences.extend(differences),
+                None => audit.unsettled = audit.unsettled.saturating_add(1),
+            }
+        }
+        Ok(audit)
+    }
+
+    /// Where what is kept for the question differs from what is there; `None` where something changed meanwhile.
+    fn compare(
+        &mut self,
+        repository: &Repository,
+        ignore: &Arc<Ignore>,
+        ignored: IgnoredMode,
+        extent: Extent,
+        audit: &mut Audit,
+    ) -> Result<Option<Vec<Difference>>, Abort> {
+        let matcher = Arc::new(Matcher::new(&MatcherQuestion {
+            root: &self.root,
+            cwd: &self.root,
+            patterns: &[],
+            include: &[],
+            exclude: &[],
+            is_of_working_copy: true,
+        })?);
+        let is_ignored = ignored != IgnoredMode::No;
+        self.dirstate(repository)?;
+        // What was heard is looked at first, as for any question.
+        self.status(&HgRequest {
+            repository,
+            ignore: ignore.clone(),
+            matcher: matcher.clone(),
+            clean: false,
+            unknown: true,
+            ignored: is_ignored,
+        })?;
+        let (Some(recorded), Some(watched)) = (&self.recorded, &self.watched) else {
+            return Ok(Some(Vec::new()));
+        };
+        let tracked = &recorded.tracked;
+        let sample = match extent {
+            Extent::All => None,
+            Extent::From(first) => Some(Sample::new(tracked, first)),
+        };
+        audit.files = match &sample {
+            None => tracked.sums().entries,
+            Some(sample) => u32::try_from(sample.files.len()).unwrap_or(u32::MAX),
+        };
+        audit.next = sample.as_ref().map_or(0, |sample| sample.next);
+        let focus = sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories));
+        let question = HgQuestion {
+            repository,
+            dirstate: &recorded.dirstate,
+            ignore: ignore.clone(),
+            matcher,
+            clean: false,
+            unknown: true,
+            ignored: is_ignored,
+        };
+        let files = RecordedFiles {
+            tracked,
+            special: Some(&recorded.special),
+            is_remembered: false,
+        };
+        let mut found = Findings::default();
+        status_of(question, &files, |_, look| {
+            found = look(Look {
+                focus: focus.as_ref(),
+                ..Look::default()
+            })?;
+            Ok(found.clone())
+        })?;
+        if !recorded.is_current() {
+            return Ok(None);
+        }
+        let untracked = vigil_model::request::UntrackedMode::All;
+        let number = vigil_scan::question::number(untracked, ignored);
+        let compared = watched.compare(number, tracked, focus.as_ref(), &found);
+        let difference = |(disagreement, heard, heard_of_path)| Difference {
+            disagreement,
+            untracked,
+            ignored,
+            heard,
+            heard_of_path,
+        };
+        Ok(compared.map(|differences| {
+            // A second may have begun meanwhile, by which the facts prove more.
+            let is_settled = |(one, ..): &(Disagreement, _, _)| !self.young.contains(&one.path);
+            let differences = differences.into_iter().filter(is_settled);
+            differences.map(difference).collect()
+        }))
+    }
+}

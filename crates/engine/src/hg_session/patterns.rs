@@ -1,0 +1,54 @@
+//! Ignore patterns that were read, and are the same as long as their files are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use vigil_hg::patterns::{Ignore, IgnoreRead};
+use vigil_model::timestamp::Timestamp;
+use vigil_stamp::SeenFile;
+use vigil_stamp::stamp::Stamp;
+
+/// The patterns of the last question.
+#[derive(Default)]
+pub(super) struct KnownPatterns(Option<Known>);
+
+struct Known {
+    seen: Vec<SeenFile>,
+    read_at: Timestamp,
+    read: Arc<IgnoreRead>,
+}
+
+impl KnownPatterns {
+    /// The patterns in `files`, for the working copy at `root`.
+    pub(super) fn read(&mut self, root: &Path, files: &[PathBuf]) -> Arc<IgnoreRead> {
+        if let Some(known) = self.0.as_ref()
+            && known.seen.iter().map(|seen| &seen.path).eq(files)
+            && known.seen.iter().all(|seen| seen.is_current(known.read_at))
+        {
+            return known.read.clone();
+        }
+        let read_at = vigil_stamp::now();
+        let before = look(files);
+        let read = Arc::new(Ignore::read(root, files));
+        let is_whole = read.ignore.as_ref().is_ok_and(|ignore| ignore.is_whole());
+        // What a file includes was not looked at before it was read.
+        let seen = before.filter(|before| {
+            is_whole && read.files == files && look(files).as_ref() == Some(before)
+        });
+        self.0 = seen.map(|seen| Known {
+            seen,
+            read_at,
+            read: read.clone(),
+        });
+        read
+    }
+}
+
+fn look(files: &[PathBuf]) -> Option<Vec<SeenFile>> {
+    let look = |path: &PathBuf| {
+        let stamp = Stamp::of(path).ok()?;
+        let path = path.clone();
+        Some(SeenFile { path, stamp })
+    };
+    files.iter().map(look).collect()
+}

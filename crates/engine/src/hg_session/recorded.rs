@@ -1,0 +1,181 @@
+//! The dirstate as a session has it, with what was made of it, and what scans remember of its files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use vigil_git::index_file::IndexFile;
+use vigil_hg::abort::Abort;
+use vigil_hg::dirstate::{self, Dirstate};
+use vigil_model::HashKind;
+use vigil_model::tracked::{Moved, Tracked};
+use vigil_scan::ScanMemory;
+use vigil_stamp::SeenFile;
+use vigil_stamp::stamp::Stamp;
+
+use crate::hg_system::HgSystem;
+use crate::state::State;
+
+/// How often a dirstate is read that is replaced meanwhile.
+const TRIES_MAX: usize = 5;
+
+/// A dirstate and what was made of it.
+pub(super) struct Recorded {
+    pub(super) dirstate: Arc<Dirstate>,
+    pub(super) is_v2: bool,
+    /// The file that it came from: that of the first format, or the docket of the second, which names the other file and how
+    /// much of it counts.
+    pub(super) file: IndexFile,
+    pub(super) tracked: Tracked,
+    /// The numbers of the files of which there is something to tell though they are as recorded.
+    pub(super) special: Vec<u32>,
+    pub(super) memory: Option<ScanMemory>,
+    /// How the tracked files differ from those in the state on disk; `None` where there is none.
+    pub(super) moved: Option<Moved>,
+    /// The file is not the one in the state on disk.
+    is_moved: bool,
+    /// Another one for each dirstate that was read.
+    pub(super) serial: u64,
+}
+
+/// A dirstate of which nothing was made yet.
+pub(super) struct Read {
+    dirstate: Dirstate,
+    is_v2: bool,
+    file: IndexFile,
+}
+
+/// Reads the dirstate in the folder `.hg`.
+///
+/// # Errors
+/// It cannot be read, or is damaged.
+pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
+    let path = dot_hg.join("dirstate");
+    let look = |path: &PathBuf| {
+        let stamp = Stamp::of(path).map_err(|error| Abort::io(path, &error.into()))?;
+        let path = path.clone();
+        Ok(SeenFile { path, stamp })
+    };
+    let mut tries = 0usize;
+    loop {
+        tries = tries.saturating_add(1);
+        let read_at = vigil_stamp::now();
+        let own = look(&path)?;
+        let dirstate = dirstate::read(dot_hg, is_v2)?.dirstate;
+        // One that is replaced again and again is read again for the next question, since it is young.
+        if look(&path)? == own || tries >= TRIES_MAX {
+            return Ok(Read {
+                dirstate,
+                is_v2,
+                file: IndexFile {
+                    own,
+                    shared: None,
+                    is_sparse: false,
+                    notices: Vec::new(),
+                    untracked_cache_origin: None,
+                    read_at,
+                },
+            });
+        }
+    }
+}
+
+/// A number that no dirstate had before.
+fn next_serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Read {
+    /// Of which nothing is known of earlier.
+    pub(super) fn alone(self) -> Recorded {
+        let tracked = HgSystem::tracked(&self.dirstate);
+        self.with(tracked, None, None)
+    }
+
+    /// With what the state on disk has of it.
+    pub(super) fn with_state(self, state: &State) -> Recorded {
+        let Some(recorded) = state.recorded(HashKind::Sha1) else {
+            let mut alone = self.alone();
+            alone.remember();
+            return alone;
+        };
+        let memory = state.memory(&recorded.tracked);
+        if recorded.is_current(&self.file.own.path) && recorded.file.own == self.file.own {
+            let mut next = self.with(recorded.tracked, Some(memory), Some(Moved::default()));
+            next.is_moved = false;
+            return next;
+        }
+        let (tracked, moved) = self.tracked_after(&recorded.tracked);
+        let memory = memory.carried_over(tracked.directories() as usize, &moved);
+        self.with(tracked, Some(memory), Some(moved))
+    }
+
+    /// As what follows `known`, and how the files differ.
+    pub(super) fn after(self, known: &Recorded) -> (Recorded, Moved) {
+        let (tracked, moved) = self.tracked_after(&known.tracked);
+        (self.with(tracked, None, None), moved)
+    }
+
+    fn tracked_after(&self, before: &Tracked) -> (Tracked, Moved) {
+        let records = HgSystem::records(&self.dirstate);
+        let paths = self.dirstate.iter().map(|(path, _)| path);
+        before.moved_to_records(paths.zip(&records))
+    }
+
+    fn with(self, tracked: Tracked, memory: Option<ScanMemory>, moved: Option<Moved>) -> Recorded {
+        let numbered = (0u32..).zip(self.dirstate.iter());
+        let special = numbered.filter(|(_, (_, entry))| {
+            entry.has_p2_info() || entry.is_added() || entry.is_removed()
+        });
+        Recorded {
+            special: special.map(|(number, _)| number).collect(),
+            dirstate: Arc::new(self.dirstate),
+            is_v2: self.is_v2,
+            file: self.file,
+            tracked,
+            memory,
+            moved,
+            is_moved: true,
+            serial: next_serial(),
+        }
+    }
+}
+
+impl Recorded {
+    /// Whether the dirstate is still the one that was read.
+    pub(super) fn is_current(&self) -> bool {
+        self.file.own.is_current(self.file.read_at)
+    }
+
+    /// From now on scans are remembered.
+    pub(super) fn remember(&mut self) {
+        let directories = self.tracked.directories() as usize;
+        self.memory = Some(ScanMemory::new(directories));
+    }
+
+    /// With what was remembered of `before`, from which the files differ by `moved`.
+    pub(super) fn with_memory(mut self, before: Self, moved: Moved) -> Self {
+        let directories = self.tracked.directories() as usize;
+        let memory = before.memory;
+        self.memory = memory.map(|memory| memory.carried_over(directories, &moved));
+        self.moved = before.moved.map(|mut all| {
+            all.add(moved);
+            all
+        });
+        self
+    }
+
+    /// Whether anything is not in the state on disk.
+    pub(super) fn has_moved(&self) -> bool {
+        self.is_moved
+            || self.moved.as_ref().is_none_or(|moved| !moved.is_empty())
+            || self.memory.as_ref().is_some_and(ScanMemory::has_moved)
+    }
+
+    /// All of it is in the state on disk.
+    pub(super) fn is_saved(&mut self) {
+        self.moved = Some(Moved::default());
+        self.is_moved = false;
+    }
+}

@@ -1,0 +1,379 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use tempfile::TempDir;
+use vigil_store::NoSteps;
+
+use super::*;
+use crate::session::audit::Extent;
+
+/// A working copy with a dirstate that was made by hand.
+struct Copy(TempDir);
+
+impl Copy {
+    fn new() -> Self {
+        let copy = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(copy.path(".hg")).unwrap();
+        copy.write(".hg/requires", "revlogv1\n");
+        copy
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        let path = self.path(name);
+        let _ = fs::create_dir_all(path.parent().unwrap());
+        let _ = fs::write(path, contents);
+    }
+
+    /// Makes a file as old as one that proves something.
+    fn age(&self, name: &str) {
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let file = fs::File::options()
+            .write(true)
+            .open(self.path(name))
+            .unwrap();
+        file.set_modified(old).unwrap();
+    }
+
+    /// Records files as they are, each with the letter of its state, and the first parent.
+    fn record(&self, parent: u8, files: &[(&str, u8)]) {
+        let mut bytes = vec![parent; 20];
+        bytes.extend([0; 20]);
+        for (name, state) in files {
+            let facts = match fs::symlink_metadata(self.path(name)) {
+                Ok(seen) if seen.is_file() => [
+                    seen.mode(),
+                    u32::try_from(seen.size()).unwrap(),
+                    u32::try_from(seen.mtime()).unwrap(),
+                ],
+                _ => [0o100_644, 7, 7],
+            };
+            bytes.push(*state);
+            bytes.extend(facts.map(u32::to_be_bytes).concat());
+            bytes.extend(u32::try_from(name.len()).unwrap().to_be_bytes());
+            bytes.extend(name.as_bytes());
+        }
+        let fresh = self.path(".hg/dirstate.new");
+        fs::write(&fresh, bytes).unwrap();
+        fs::rename(fresh, self.path(".hg/dirstate")).unwrap();
+    }
+
+    fn repository(&self) -> Repository {
+        Repository::open(&self.0.path().canonicalize().unwrap()).unwrap()
+    }
+
+    /// A session, with a state on disk if that `is_saved`.
+    fn session(&self, is_saved: bool) -> HgSession {
+        let repository = self.repository();
+        let places = match is_saved {
+            true => places(&repository, |_| None),
+            false => Vec::new(),
+        };
+        HgSession::new(&repository, places)
+    }
+
+    fn ask(&self, session: &mut HgSession, clean: bool, ignored: bool) -> Result<HgStatus, Abort> {
+        let repository = self.repository();
+        session.dirstate(&repository)?;
+        let files: Vec<PathBuf> = [self.repository().root.join(".hgignore")]
+            .into_iter()
+            .filter(|path| path.exists())
+            .collect();
+        let read = session.ignore(&files);
+        let matcher = Matcher::new(&vigil_hg::patterns::MatcherQuestion {
+            root: &repository.root,
+            cwd: &repository.root,
+            patterns: &[],
+            include: &[],
+            exclude: &[],
+            is_of_working_copy: true,
+        });
+        session.status(&HgRequest {
+            repository: &repository,
+            ignore: read.ignore.clone()?,
+            matcher: Arc::new(matcher?),
+            clean,
+            unknown: true,
+            ignored,
+        })
+    }
+}
+
+const FILES: [&str; 6] = ["a", "d/b", "d/e/c", "d/e/d", "f.o", "g/h"];
+
+fn with_files() -> Copy {
+    let copy = Copy::new();
+    for name in FILES {
+        copy.write(name, name);
+        copy.age(name);
+    }
+    copy.record(0, &FILES.map(|name| (name, b'n')));
+    copy
+}
+
+#[test]
+fn another_process_lists_nothing_that_is_as_it_was() {
+    let copy = with_files();
+    copy.write("d/unknown", "");
+    let mut first = copy.session(true);
+    let status = copy.ask(&mut first, false, false).unwrap();
+    assert_eq!((status.unknown.len(), status.modified.len()), (1, 0));
+    // What is as young as the look at it is not believed.
+    vigil_testkit::clock::tick();
+    copy.ask(&mut first, false, false).unwrap();
+    first.save(&NoSteps).unwrap();
+    let mut second = copy.session(true);
+    second.dirstate(&copy.repository()).unwrap();
+    let recorded = second.recorded.as_ref().unwrap();
+    let memory = recorded.memory.as_ref().unwrap();
+    let listed = (0..4).filter(|number| memory.has_listing(*number)).count();
+    // Making the folder for the state was a change of `.hg`, and none of the top.
+    assert_eq!(listed, 4);
+    assert!(!recorded.has_moved());
+    let again = copy.ask(&mut second, false, false).unwrap();
+    assert_eq!(again, status);
+    // With another dirstate, what is the same of it goes on.
+    copy.write("d/e/new", "");
+    copy.record(
+        0,
+        &[
+            ("a", b'n'),
+            ("d/b", b'n'),
+            ("d/e/c", b'n'),
+            ("d/e/new", b'a'),
+        ],
+    );
+    let mut third = copy.session(true);
+    third.dirstate(&copy.repository()).unwrap();
+    assert!(third.recorded.as_ref().unwrap().has_moved());
+    let status = copy.ask(&mut third, false, false).unwrap();
+    let paths = |paths: &[BString]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(paths(&status.unknown), ["d/e/d", "d/unknown", "f.o", "g/h"]);
+    assert_eq!(paths(&status.added), ["d/e/new"]);
+}
+
+#[test]
+fn a_damaged_state_is_not_believed() {
+    let copy = with_files();
+    let mut first = copy.session(true);
+    let want = copy.ask(&mut first, true, false).unwrap();
+    first.save(&NoSteps).unwrap();
+    let folder = copy.path(".hg/vigil");
+    let data = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    for path in data {
+        let bytes = fs::read(&path).unwrap();
+        for at in (0..bytes.len()).step_by(7) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x55;
+            fs::write(&path, &damaged).unwrap();
+            let mut second = copy.session(true);
+            let status = copy.ask(&mut second, true, false).unwrap();
+            assert_eq!(status, want, "{} {at}", path.display());
+        }
+        fs::write(&path, bytes).unwrap();
+    }
+}
+
+/// What may happen to a working copy, by number.
+fn change(copy: &Copy, step: u64, number: u64) {
+    const NAMES: [&str; 12] = [
+        "a",
+        "d/b",
+        "d/e/c",
+        "d/e/d",
+        "f.o",
+        "g/h",
+        "new",
+        "d/new",
+        "d/e/new.o",
+        "out/x",
+        "out/y/z",
+        "k/l/m",
+    ];
+    const FOLDERS: [&str; 6] = ["d", "d/e", "g", "out", "k", "k/l"];
+    let name = NAMES[(number / 32 % 12) as usize];
+    let folder = FOLDERS[(number / 512 % 6) as usize];
+    let path = copy.path(name);
+    match number % 16 {
+        0 | 1 => copy.write(name, &format!("{step}")),
+        2 => copy.write(name, name),
+        3 => {
+            if path.is_file() {
+                copy.age(name);
+            }
+        }
+        4 => drop(fs::remove_file(&path)),
+        5 => drop(fs::remove_dir_all(copy.path(folder))),
+        6 => drop(fs::rename(copy.path(folder), copy.path("moved"))),
+        7 => drop(fs::rename(copy.path("moved"), copy.path(folder))),
+        8 => drop(fs::create_dir_all(copy.path(folder).join(".hg"))),
+        9 => drop(fs::remove_dir_all(copy.path(folder).join(".hg"))),
+        10 => copy.write(
+            ".hgignore",
+            [
+                "syntax: glob\n*.o\nout\n",
+                "",
+                "^d/e\n",
+                "syntax: glob\nmoved\n",
+            ][(number / 16 % 4) as usize],
+        ),
+        11 => {
+            let _ = fs::remove_file(&path);
+            let _ = symlink("a", &path);
+        }
+        12 => {
+            if let Ok(seen) = fs::metadata(&path) {
+                let mut mode = seen.permissions();
+                mode.set_mode(mode.mode() ^ 0o111);
+                fs::set_permissions(&path, mode).unwrap();
+            }
+        }
+        13 => {
+            // As for git, another name that is not known yet is heard of when it is written under the first.
+            let _ = fs::hard_link(&path, copy.path("link"));
+            let _ = fs::write(&path, format!("{step}"));
+        }
+        14 => {
+            let files: Vec<(&str, u8)> = NAMES
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| number >> 16 >> at & 1 == 1)
+                .map(|(at, name)| (*name, b"nnnarm"[(number >> 8 >> at) as usize % 6]))
+                .collect();
+            copy.record(0, &files);
+        }
+        _ => {
+            copy.record(0, &FILES.map(|name| (name, b'n')));
+        }
+    }
+}
+
+#[test]
+fn a_watched_session_answers_as_one_that_looks_at_everything() {
+    let seeds: u64 =
+        std::env::var("VIGIL_WATCHED_SEEDS").map_or(12, |seeds| seeds.parse().unwrap());
+    let mut kept = 0;
+    for seed in 1..=seeds {
+        let copy = with_files();
+        let watcher = Arc::new(Watcher::new().unwrap());
+        let mut watched = copy.session(seed % 2 == 0);
+        watched.watch_by(watcher);
+        let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for step in 0..60 {
+            number ^= number << 13;
+            number ^= number >> 7;
+            number ^= number << 17;
+            change(&copy, step, number >> 3);
+            let (clean, ignored) = (number % 3 == 0, number % 5 == 0);
+            let mut tries = 0;
+            loop {
+                let answer = copy.ask(&mut watched, clean, ignored);
+                let want = copy.ask(&mut copy.session(false), clean, ignored);
+                tries += 1;
+                if answer == want {
+                    break;
+                }
+                // Between both, a second may have begun, by which stamps prove more.
+                assert!(tries < 4, "seed {seed} step {step}: {answer:?} {want:?}");
+            }
+            if number % 11 == 0 {
+                let audit = watched.audit(Extent::All).unwrap();
+                assert_eq!(audit.differences, [], "seed {seed} step {step}");
+            }
+            let known = watched.watched.as_ref().and_then(|watched| watched.known());
+            kept += u64::from(known.is_some());
+            if number % 7 == 0 {
+                watched.save(&NoSteps).unwrap();
+            }
+        }
+    }
+    assert!(kept > 20 * seeds, "{kept}");
+}
+
+#[test]
+fn an_audit_finds_what_was_not_heard_of() {
+    let copy = with_files();
+    let mut session = copy.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    copy.ask(&mut session, false, false).unwrap();
+    // A name of which nobody knew, in a folder that is not watched.
+    let outside = tempfile::tempdir_in(copy.0.path().parent().unwrap()).unwrap();
+    let other = outside.path().join("other");
+    fs::hard_link(copy.path("d/b"), &other).unwrap();
+    fs::write(&other, "longer than before").unwrap();
+    let status = copy.ask(&mut session, false, false).unwrap();
+    assert_eq!(status.modified.len(), 0);
+    for extent in [Extent::From(0), Extent::All] {
+        let audit = session.audit(extent).unwrap();
+        assert_eq!((audit.questions, audit.files), (1, 6));
+        let paths = audit
+            .differences
+            .iter()
+            .map(|one| one.disagreement.path.clone());
+        assert_eq!(paths.collect::<Vec<_>>(), ["d/b"]);
+    }
+}
+
+#[test]
+fn whoever_waits_hears_of_changes_in_the_repository() {
+    let copy = with_files();
+    let mut session = copy.session(false);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    session.watch_by(watcher.clone());
+    let mut since = |change: &dyn Fn()| {
+        copy.ask(&mut session, false, false).unwrap();
+        let heard = session.heard();
+        change();
+        watcher.listen();
+        heard.since()
+    };
+    assert_eq!(since(&|| {}), 0);
+    assert!(since(&|| copy.record(0, &[])) > 0);
+    assert!(since(&|| copy.write(".hg/store/phaseroots", "")) > 0);
+    assert!(since(&|| copy.write(".hg/store/phaseroots", "1")) > 0);
+    assert!(since(&|| copy.write(".hg/merge/state2", "")) > 0);
+    assert!(since(&|| copy.write("new", "")) > 0);
+    assert_eq!(since(&|| {}), 0);
+}
+
+#[test]
+fn what_changes_is_looked_at_and_nothing_else() {
+    let copy = with_files();
+    copy.write(".hgignore", "syntax: glob\n*.o\n");
+    let mut session = copy.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    copy.ask(&mut session, false, false).unwrap();
+    // What nobody hears of is not looked for: the answer is that of before.
+    let moved = |session: &HgSession| {
+        let watched = session.watched.as_ref().unwrap();
+        watched.moved().map(BTreeSet::len)
+    };
+    copy.ask(&mut session, false, false).unwrap();
+    assert_eq!(moved(&session), Some(0));
+    copy.write("d/other.o", "");
+    assert_eq!(
+        copy.ask(&mut session, false, false).unwrap().unknown.len(),
+        1
+    );
+    copy.write("d/other", "");
+    let status = copy.ask(&mut session, false, false).unwrap();
+    assert_eq!(status.unknown, [".hgignore", "d/other"]);
+    assert_eq!(moved(&session), Some(0));
+    // Another dirstate: only where it is another.
+    copy.write("g/i", "");
+    let files = FILES.map(|name| (name, b'n'));
+    copy.record(0, &[&files[..], &[("g/i", b'a')]].concat());
+    let status = copy.ask(&mut session, false, false).unwrap();
+    assert_eq!((status.added.len(), moved(&session)), (1, Some(2)));
+    assert_eq!(status.added, ["g/i"]);
+    // Other patterns: all is looked at.
+    copy.write(".hgignore", "");
+    let status = copy.ask(&mut session, false, false).unwrap();
+    assert_eq!(status.unknown, [".hgignore", "d/other", "d/other.o"]);
+    assert_eq!(moved(&session), None);
+}

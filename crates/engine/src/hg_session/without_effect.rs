@@ -1,0 +1,102 @@
+//! Changes that show in no answer about a working copy of Mercurial's: what is ignored came or went.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::patterns::Ignore;
+use vigil_model::tracked::Tracked;
+use vigil_scan::Watch;
+
+use crate::session::watched::WithoutEffect;
+
+/// Tells which changes are without effect. What is ignored is so by its path alone, whatever is there.
+pub(super) struct OfMercurial<'s> {
+    pub(super) tracked: &'s Tracked,
+    pub(super) ignore: &'s Ignore,
+}
+
+impl WithoutEffect for OfMercurial<'_> {
+    fn leave_out(
+        &self,
+        paths: &mut BTreeSet<BString>,
+        folders: &mut BTreeSet<BString>,
+        _: &[BString],
+        _: &dyn Watch,
+    ) {
+        paths.retain(|path| !self.is_ignored(path.as_ref()));
+        folders.retain(|path| !self.is_ignored(path.as_ref()));
+    }
+}
+
+impl OfMercurial<'_> {
+    /// Whether `path`, and all that may be below, is ignored, and nothing that is recorded is there or takes its place.
+    fn is_ignored(&self, path: &BStr) -> bool {
+        let is_recorded = |path: &BStr| self.tracked.find_first(path).is_some();
+        let mut ends = path.find_iter(b"/").chain([path.len()]);
+        !path.is_empty()
+            && self.tracked.find_directory(path).is_none()
+            && !ends.any(|end| is_recorded(path.get(..end).unwrap_or_default().into()))
+            && self.ignore.is_match_or_below(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_hg::dirstate::Dirstate;
+    use vigil_stamp::file::Contents;
+
+    use super::*;
+    use crate::hg_system::HgSystem;
+
+    struct Nobody;
+
+    impl Watch for Nobody {
+        fn watch(&self, _: &BStr, _: std::os::fd::BorrowedFd<'_>) -> bool {
+            false
+        }
+    }
+
+    fn entry(path: &str) -> Vec<u8> {
+        let len = u32::try_from(path.len()).unwrap().to_be_bytes();
+        let facts = [[0, 0, 0x81, 0xa4], [0; 4], [0; 4]].concat();
+        [b"n", facts.as_slice(), &len, path.as_bytes()].concat()
+    }
+
+    #[test]
+    fn what_is_ignored_and_not_recorded_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ignore");
+        std::fs::write(&file, "syntax: glob\nout\n*.o\n").unwrap();
+        let ignore = Ignore::read(folder.path(), &[file]).ignore.unwrap();
+        let bytes = [vec![0; 40], entry("a.o"), entry("d/x"), entry("out/kept/y")].concat();
+        let dirstate = Dirstate::of_v1(Contents::Read(bytes)).unwrap();
+        let tracked = HgSystem::tracked(&dirstate);
+        let of_mercurial = OfMercurial {
+            tracked: &tracked,
+            ignore: &ignore,
+        };
+        let all = [
+            "a.o",
+            "a.o/b",
+            "b.o",
+            "d",
+            "d/b.o",
+            "d/c",
+            "d/out",
+            "out",
+            "out/kept",
+            "out/kept/new",
+            "out/other",
+            "d/x/out",
+        ];
+        let mut paths: BTreeSet<BString> = all.iter().map(|path| BString::from(*path)).collect();
+        let mut folders = paths.clone();
+        of_mercurial.leave_out(&mut paths, &mut folders, &[], &Nobody);
+        let left: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            left,
+            ["a.o", "a.o/b", "d", "d/c", "d/x/out", "out", "out/kept"]
+        );
+        assert_eq!(folders, paths);
+    }
+}

@@ -1,0 +1,103 @@
+//! The place of a session, which is made with the first question and again where the repository is another one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use vigil_hg::abort::Abort;
+use vigil_hg::repository::{self, Repository};
+use vigil_store::{Steps, Store};
+use vigil_watch::Watcher;
+
+use super::HgSession;
+use crate::session::WatchReport;
+use crate::session::audit::{Audit, Extent};
+use crate::session::heard::Heard;
+
+/// The top of the innermost working copy of Mercurial's around `directory`.
+pub fn root_around(directory: &Path) -> Option<PathBuf> {
+    repository::find(directory)
+}
+
+/// What is known of one working copy, if anything is.
+#[derive(Default)]
+pub struct HgWorkingCopy {
+    session: Option<HgSession>,
+    /// Hears of changes, for one that is kept.
+    watcher: Option<Arc<Watcher>>,
+}
+
+impl HgWorkingCopy {
+    /// One that is kept, and looks only at what `watcher` hears of, if there is one.
+    pub fn watched_by(watcher: Option<Arc<Watcher>>) -> Self {
+        Self {
+            session: None,
+            watcher,
+        }
+    }
+
+    /// Whether changes are heard of.
+    pub fn is_watched(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    /// The session of `repository`; a new one, of which something may be on disk in `places`, where there is none.
+    pub fn session_of(
+        &mut self,
+        repository: &Repository,
+        places: impl FnOnce() -> Vec<Store>,
+    ) -> &mut HgSession {
+        let known = self.session.take();
+        let known = known.filter(|session| session.is_of(repository));
+        let watcher = &self.watcher;
+        let session = known.unwrap_or_else(|| {
+            let mut session = HgSession::new(repository, places());
+            if let Some(watcher) = watcher {
+                session.watch_by(watcher.clone());
+            }
+            session
+        });
+        self.session.insert(session)
+    }
+
+    /// As [`HgSession::save`]. What cannot be saved is missed by nobody.
+    pub fn save(&mut self, steps: &dyn Steps) {
+        if let Some(session) = &mut self.session {
+            let _ = session.save(steps);
+        }
+    }
+
+    /// The top of the working copy, once something was asked.
+    pub fn root(&self) -> Option<&Path> {
+        self.session.as_ref().map(HgSession::root)
+    }
+
+    /// How many files are recorded.
+    pub fn tracked_files(&self) -> usize {
+        self.session.as_ref().map_or(0, HgSession::tracked_files)
+    }
+
+    /// As [`HgSession::audit`]; nothing where nothing is known.
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
+        let session = self.session.as_mut();
+        session.map_or_else(|| Ok(Audit::default()), |session| session.audit(extent))
+    }
+
+    /// Up to where the last answer takes in what happened.
+    pub fn heard(&self) -> Heard {
+        self.session
+            .as_ref()
+            .map(HgSession::heard)
+            .unwrap_or_default()
+    }
+
+    /// What is watched for it.
+    pub fn watch_report(&self) -> WatchReport {
+        self.session
+            .as_ref()
+            .map(HgSession::watch_report)
+            .unwrap_or_default()
+    }
+}

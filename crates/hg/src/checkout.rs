@@ -1,0 +1,159 @@
+//! What is checked out, beside the files: the branch, the active bookmark, the topic, the phase of the first parent, and the
+//! operation that waits to be finished.
+
+mod merging;
+mod phase;
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::stat::stat_path;
+use vigil_stamp::file;
+
+pub use phase::Phase;
+
+use crate::bytes::trim;
+use crate::node::Node;
+use crate::repository::Repository;
+
+/// What is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// The parents of the working copy; the second one only while it is merged.
+    pub parents: [Node; 2],
+    /// The branch of the next commit.
+    pub branch: BString,
+    /// The active bookmark.
+    pub bookmark: Option<BString>,
+    /// The topic of the next commit.
+    pub topic: Option<BString>,
+    /// The phase of the first parent, unless the store cannot be read.
+    pub phase: Option<Phase>,
+    /// What waits to be finished.
+    pub operation: Option<Operation>,
+    /// How many files wait to be merged.
+    pub unresolved: usize,
+}
+
+/// What waits to be finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `hg rebase`.
+    Rebase,
+    /// `hg histedit`.
+    Histedit,
+    /// `hg evolve`.
+    Evolve,
+    /// `hg transplant`.
+    Transplant,
+    /// `hg unshelve`.
+    Unshelve,
+    /// `hg graft`.
+    Graft,
+    /// `hg bisect`.
+    Bisect,
+    /// `hg update`.
+    Update,
+    /// `hg merge`.
+    Merge,
+}
+
+/// The files that say which operation it is. Where there are several, Mercurial tells of the first.
+const STATES: [(&str, Operation); 8] = [
+    ("rebasestate", Operation::Rebase),
+    ("histedit-state", Operation::Histedit),
+    ("evolvestate", Operation::Evolve),
+    ("transplant/journal", Operation::Transplant),
+    ("shelvedstate", Operation::Unshelve),
+    ("graftstate", Operation::Graft),
+    ("bisect.state", Operation::Bisect),
+    ("updatestate", Operation::Update),
+];
+
+impl Operation {
+    /// Its name, as Mercurial calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rebase => "rebase",
+            Self::Histedit => "histedit",
+            Self::Evolve => "evolve",
+            Self::Transplant => "transplant",
+            Self::Unshelve => "unshelve",
+            Self::Graft => "graft",
+            Self::Bisect => "bisect",
+            Self::Update => "update",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+impl Checkout {
+    /// What is checked out of `repository`, whose working copy has `parents`. What cannot be read counts as not there: it is
+    /// shown, and nothing rests on it.
+    pub fn read(repository: &Repository, parents: [Node; 2]) -> Self {
+        let dot_hg = &repository.dot_hg;
+        let is_merge = parents.get(1).is_some_and(|second| !second.is_null());
+        let mut states = STATES.iter();
+        let state = states.find(|(name, _)| stat_path(&dot_hg.join(name)).is_ok());
+        let [p1, _] = parents;
+        Self {
+            parents,
+            branch: word(&dot_hg.join("branch")).unwrap_or_else(|| "default".into()),
+            bookmark: active_bookmark(repository),
+            topic: word(&dot_hg.join("topic")),
+            phase: phase::of(repository, &p1),
+            operation: state
+                .map(|(_, operation)| *operation)
+                .or(is_merge.then_some(Operation::Merge)),
+            unresolved: merging::unresolved(&dot_hg.join("merge/state2")),
+        }
+    }
+}
+
+/// What stands in a small file, without the spaces around it.
+fn word(path: &Path) -> Option<BString> {
+    let text = file::read(path).ok()?;
+    let word = trim(&text);
+    (!word.is_empty()).then(|| word.into())
+}
+
+/// The bookmark that is active: one that is no more is none.
+fn active_bookmark(repository: &Repository) -> Option<BString> {
+    let text = file::read(&repository.dot_hg.join("bookmarks.current")).ok()?;
+    let name = text.lines().next().filter(|name| !name.is_empty())?;
+    let bookmarks = file::read(&bookmarks_path(repository)).ok()?;
+    let mut known = bookmarks.split(|byte| *byte == b'\n').filter_map(bookmark);
+    known.any(|known| known == name).then(|| name.into())
+}
+
+/// The name on a line of bookmarks, behind the node.
+fn bookmark(line: &[u8]) -> Option<&BStr> {
+    let (node, rest) = trim(line).split_at_checked(Node::LEN.saturating_mul(2))?;
+    Node::from_hex(node)?;
+    rest.strip_prefix(b" ").map(BStr::new)
+}
+
+/// Where the bookmarks are: those of a share are its own, unless they are shared, too.
+fn bookmarks_path(repository: &Repository) -> PathBuf {
+    let requirements = &repository.requirements;
+    if requirements.has("bookmarksinstore") {
+        return repository.shared.join("store/bookmarks");
+    }
+    let shares = file::read(&repository.dot_hg.join("shared"));
+    let shares = shares.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"));
+    let folder = match shares {
+        true => &repository.shared,
+        false => &repository.dot_hg,
+    };
+    folder.join("bookmarks")
+}
+
+/// What is done with bytes from a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub fn fuzz(bytes: &[u8]) {
+    merging::fuzz(bytes);
+    phase::fuzz(bytes);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let _ = bookmark(line);
+    }
+}
