@@ -82,6 +82,26 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
 }
 
 #[test]
+fn however_long_all_listings_are_they_are_told_once() {
+    let Ok(watcher) = Watcher::new().map(Arc::new) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let far = vec!["x".repeat(250); 14].join("/");
+    for number in 0..1000 {
+        sandbox.write(format!("{far}/{number}/file"), "");
+    }
+    let mut session = session(&sandbox, &watcher);
+    let first = session.everything().unwrap().unwrap().told().unwrap();
+    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    let until = told.until;
+    let told = paths(told);
+    assert!(told.iter().map(|path| path.len()).sum::<usize>() > 3 << 20);
+    let told = session.told_since(Some(until)).unwrap().unwrap();
+    assert_eq!(paths(told), BTreeSet::new());
+}
+
+#[test]
 fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
     let Ok(watcher) = Watcher::new().map(Arc::new) else {
         return;

@@ -22,7 +22,8 @@ use crate::fsmonitor::{self, Form, packets};
 use crate::panics;
 use crate::peer;
 use crate::protocol::{
-    Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response, StatusQuestion, program,
+    ANSWER_LEN_MAX, Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response,
+    StatusQuestion, program,
 };
 use crate::spare_memory;
 use crate::statistics::{Statistics, micros};
@@ -449,7 +450,12 @@ impl Host {
 /// `response` as it is sent, and whether it is an answer.
 fn framed(response: Response) -> (Vec<u8>, bool) {
     let frame = response.to_frame();
-    if frame.len() > RESPONSE_LEN_MAX {
+    let is_of_changes = matches!(response, Response::Changed(_));
+    let max = match is_of_changes {
+        true => RESPONSE_LEN_MAX,
+        false => ANSWER_LEN_MAX,
+    };
+    if frame.len() > max {
         let too_long = Response::Yourself("the answer is too long".into());
         return (too_long.to_frame(), false);
     }

@@ -14,6 +14,10 @@ use vigil_watch::{Changes, WatchedTree};
 const PATHS_MAX: usize = 100_000;
 const BYTES_MAX: usize = 3 << 20;
 
+/// The same where all listings are told: what is not told then is told never, and everything each time.
+const LISTINGS_MAX: usize = 1_000_000;
+const LISTINGS_BYTES_MAX: usize = 48 << 20;
+
 /// No such file need be there. A path directly in a folder is the only way to say that its listing changed: of a folder that is
 /// named itself, git forgets the listing of the one above.
 const INSIDE: &[u8] = b".vigil";
@@ -106,6 +110,8 @@ pub(super) struct Paths<'t> {
     tree: &'t WatchedTree,
     told: BTreeSet<BString>,
     is_everything: bool,
+    /// How many paths are told, and how many bytes of them.
+    max: (usize, usize),
 }
 
 impl<'t> Paths<'t> {
@@ -115,6 +121,7 @@ impl<'t> Paths<'t> {
             tree,
             told: BTreeSet::new(),
             is_everything,
+            max: (PATHS_MAX, BYTES_MAX),
         }
     }
 
@@ -144,6 +151,7 @@ impl<'t> Paths<'t> {
 
     /// Takes in that any listing may have changed.
     pub(super) fn add_all_listings(&mut self) {
+        self.max = (LISTINGS_MAX, LISTINGS_BYTES_MAX);
         self.add_listings("".into());
     }
 
@@ -193,7 +201,7 @@ impl<'t> Paths<'t> {
 
     /// The listings of the folder at `path` and of all below may have changed.
     fn add_listings(&mut self, path: &BStr) {
-        let room = PATHS_MAX.saturating_sub(self.told.len());
+        let room = self.max.0.saturating_sub(self.told.len());
         let (folders, are_all) = match self.is_everything {
             true => return,
             false => self.tree.folders_from(path, room),
@@ -232,7 +240,8 @@ impl<'t> Paths<'t> {
             .iter()
             .map(|path| path.len().saturating_add(1))
             .sum();
-        let is_everything = self.is_everything || self.told.len() > PATHS_MAX || bytes > BYTES_MAX;
+        let (paths_max, bytes_max) = self.max;
+        let is_everything = self.is_everything || self.told.len() > paths_max || bytes > bytes_max;
         (!is_everything).then_some(self.told)
     }
 }
