@@ -856,7 +856,7 @@ fn git_is_asked_about_objects_of_remotes_if_it_knows_how() {
     };
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let ask = |options: &[&str], input: &str| {
-        let mut command = sandbox.command(VIGIL, "", &[&["cat-file"], options].concat());
+        let mut command = sandbox.command(VIGIL, "", [&["cat-file"], options].concat());
         command.env("PATH", &path);
         let output = answer(command, input.as_bytes());
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

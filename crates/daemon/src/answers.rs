@@ -288,7 +288,10 @@ impl Answers {
             directory: None,
         };
         let open = || {
-            let copy = HgWorkingCopy::watched_by(self.watcher.clone());
+            let mut copy = HgWorkingCopy::watched_by(self.watcher.clone());
+            if mounts::can_be_unmounted(&question.directory, shown) {
+                copy.hold_no_files();
+            }
             Ok(WorkingCopy::Mercurial(Box::new(copy)))
         };
         let (stdout, slot) = self.answer_by(key, open, |copy, _| {

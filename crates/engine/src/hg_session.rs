@@ -260,7 +260,7 @@ impl HgSession {
     fn open_state(&mut self) {
         if self.state.is_none() && !self.places.is_empty() {
             let in_repository = in_repository(&self.dot_hg);
-            let stores = std::mem::take(&mut self.places);
+            let stores = self.places.clone();
             self.state = Some(State::open(in_repository, stores, &self.root, self.mark));
         }
     }
@@ -302,8 +302,9 @@ impl HgSession {
             return Ok(Published::Unchanged);
         }
         if state.is_superseded() {
-            // What is in memory does not fit to what is published now: the next process begins with that.
+            // What is in memory does not fit to what is published now: the next question begins with that.
             self.state = None;
+            self.recorded = None;
             return Ok(Published::Superseded);
         }
         let published = state.save(
@@ -324,6 +325,13 @@ impl HgSession {
             recorded.is_saved();
         }
         Ok(published)
+    }
+
+    /// Keeps the state no longer mapped, if there is room for a copy.
+    fn copy_state_to_memory(&self) {
+        if let Some(state) = &self.state {
+            state.copy_to_memory();
+        }
     }
 
     /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.

@@ -90,12 +90,12 @@ impl Map {
             made => made,
         };
         let start = self.start.as_ptr().cast();
-        // SAFETY: both ranges are mapped and ours. At the addresses of the mapping there are the same bytes before and after, and
-        // in one step; it is unmapped by nobody else as long as `self` lives.
         let moved = is_made.and_then(|()| {
-            known.replace_by_copy(|| unsafe {
+            known.replace_by_copy(|| {
                 let flags = MremapFlags::MAYMOVE;
-                mremap_fixed(copy, self.len, self.len, flags, start).map(drop)
+                // SAFETY: both ranges are mapped and ours. At the addresses of the mapping there are the same bytes before and
+                // after, and in one step; it is unmapped by nobody else as long as `self` lives.
+                unsafe { mremap_fixed(copy, self.len, self.len, flags, start) }.map(drop)
             })
         });
         if moved.is_err() {

@@ -146,7 +146,7 @@ impl Run<'_> {
             }
             None => None,
         };
-        let is_watched = self.known.is_watched();
+        let is_kept = self.known.is_kept();
         let session = session_of(self.known, &config, &repository, self.surroundings)?;
         let dirstate = session.dirstate(&repository)?;
         let unfinished = match settings.tells_state && arguments.own.is_none() {
@@ -158,7 +158,7 @@ impl Run<'_> {
             return Err(Abort::unsupported(said));
         }
         let within = nested::of_working_copy(&repository, &dirstate)?;
-        if is_watched && !within.is_empty() {
+        if is_kept && !within.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
@@ -255,7 +255,7 @@ impl Run<'_> {
 
     /// Refuses what is not for a daemon, where this is one.
     fn leave_what_no_daemon_answers(&self, config: &Config, unknown: bool) -> Result<(), Abort> {
-        if !self.known.is_watched() {
+        if !self.known.is_kept() {
             return Ok(());
         }
         let left = if !config.boolean("vigil", "daemon", true)? {

@@ -160,7 +160,9 @@ fn answer(
     match answer::answer(parsed, surroundings, &mut detailed, known, is_terminal) {
         Ok(reply) => reply,
         Err(error) => {
-            if error.abort.kind == Kind::Unsupported && error.may_fall_back {
+            // Mercurial knows nothing of Vigil's own formats.
+            let may_fall_back = error.may_fall_back && parsed.own.is_none();
+            if error.abort.kind == Kind::Unsupported && may_fall_back {
                 return fallback::run(arguments, environment, &error.abort);
             }
             let mut reply = complain(&error.abort, detailed);

@@ -334,3 +334,23 @@ fn a_prompt_tells_what_is_checked_out_and_what_changed() {
         );
     }
 }
+
+#[test]
+fn what_only_mercurial_knows_is_asked_of_it_for_no_format_of_vigils_own() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("u", "");
+        let rc = "[vigil]\nhg.fallback=yes\n[extensions]\nlargefiles=\n";
+        working.write(".hg/hgrc", rc);
+        let plain = working.own("", &["status"]);
+        assert!(plain.stdout.starts_with(b"? u"), "{plain:?}");
+        for arguments in [
+            &["status", "--format=json"][..],
+            &["status", "--format=line"],
+            &["prompt"],
+        ] {
+            let output = working.own("", arguments);
+            assert_eq!(output.stdout, b"", "{arguments:?}");
+        }
+    }
+}

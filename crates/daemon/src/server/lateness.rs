@@ -20,7 +20,7 @@ impl Lateness {
     /// An answer about a working copy whose former answers are in `former` has been found out in `time`. What was looked at for it
     /// is in memory now, so that whoever gave it up may ask again; unless the one before took too long as well.
     pub(super) fn answered(&self, former: &Statistics, time: Duration) {
-        if time >= self.patience && !former.last().is_some_and(|last| last >= self.patience) {
+        if time >= self.patience && former.last().is_none_or(|last| last < self.patience) {
             // Left there, it keeps others from asking for a few seconds.
             let _ = self.forget();
         }

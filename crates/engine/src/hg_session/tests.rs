@@ -296,8 +296,29 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
 }
 
 #[test]
+fn what_another_process_published_is_begun_with() {
+    let copy = with_files();
+    let (mut first, mut second) = (copy.session(true), copy.session(true));
+    for session in [&mut first, &mut second] {
+        copy.ask(session, false, false).unwrap();
+    }
+    first.save(&NoSteps).unwrap();
+    copy.write("d/new", "");
+    let want = copy.ask(&mut first, false, false).unwrap();
+    first.save(&NoSteps).unwrap();
+    assert_eq!(second.save(&NoSteps).unwrap(), Published::Superseded);
+    for _ in 0..2 {
+        assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
+        second.save(&NoSteps).unwrap();
+    }
+    assert!(second.state.is_some());
+}
+
+#[test]
 fn an_audit_finds_what_was_not_heard_of() {
     let copy = with_files();
+    // A dirstate that is as young as the look at it is read again, and nothing is compared meanwhile.
+    vigil_testkit::clock::tick();
     let mut session = copy.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     copy.ask(&mut session, false, false).unwrap();

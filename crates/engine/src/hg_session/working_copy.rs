@@ -22,6 +22,10 @@ pub fn root_around(directory: &Path) -> Option<PathBuf> {
 #[derive(Default)]
 pub struct HgWorkingCopy {
     session: Option<HgSession>,
+    /// Whether it is kept for many questions.
+    is_kept: bool,
+    /// Whether no file is open or mapped between two questions.
+    holds_no_files: bool,
     /// Hears of changes, for one that is kept.
     watcher: Option<Arc<Watcher>>,
 }
@@ -31,13 +35,20 @@ impl HgWorkingCopy {
     pub fn watched_by(watcher: Option<Arc<Watcher>>) -> Self {
         Self {
             session: None,
+            is_kept: true,
+            holds_no_files: false,
             watcher,
         }
     }
 
-    /// Whether changes are heard of.
-    pub fn is_watched(&self) -> bool {
-        self.watcher.is_some()
+    /// As [`Session::hold_no_files`](crate::session::Session::hold_no_files), once what was learned is saved.
+    pub fn hold_no_files(&mut self) {
+        self.holds_no_files = true;
+    }
+
+    /// Whether it is kept for many questions.
+    pub fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// The session of `repository`; a new one, of which something may be on disk in `places`, where there is none.
@@ -63,6 +74,9 @@ impl HgWorkingCopy {
     pub fn save(&mut self, steps: &dyn Steps) {
         if let Some(session) = &mut self.session {
             let _ = session.save(steps);
+            if self.holds_no_files {
+                session.copy_state_to_memory();
+            }
         }
     }
 

@@ -2,6 +2,27 @@
 
 use super::operations::Player;
 
+/// The arguments of a status of all of the working copy.
+pub(super) fn plain_question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
+    let mut words: Vec<Vec<u8>> = vec![b"status".to_vec()];
+    for (options, percent) in [
+        (&["-A"][..], 20),
+        (&["-i", "-u"], 10),
+        (&["-mardu"], 10),
+        (&["-mardcui"], 5),
+        (&["-C"], 20),
+        (&["-n"], 10),
+        (&["-T", "json"], 15),
+        (&["--terse", "ui"], 5),
+        (&["--config", "ui.ignore=more"], 8),
+    ] {
+        if player.rng.chance(percent) {
+            words.extend(options.iter().map(|option| option.as_bytes().to_vec()));
+        }
+    }
+    words
+}
+
 /// The arguments of a status.
 pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
     let mut words: Vec<Vec<u8>> = vec![b"status".to_vec()];

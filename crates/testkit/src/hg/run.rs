@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
 use super::operations::Player;
-use super::questions::question;
+use super::questions::{plain_question, question};
 use super::sandbox::HgSandbox;
 use super::server::{Said, Server};
 use crate::daemon::Daemon;
@@ -170,7 +170,11 @@ fn play(
     for _ in 0..settings.steps {
         player.step(&mut server)?;
         for _ in 0..settings.questions {
-            let words = question(&mut player);
+            // Of a part it does not answer.
+            let words = match daemon.is_some() && player.rng.chance(75) {
+                true => plain_question(&mut player),
+                false => question(&mut player),
+            };
             let mut candidate = sandbox.command(&settings.candidate, &top);
             candidate
                 .arg("hg")
