@@ -139,10 +139,7 @@ impl<'p> Player<'p> {
         let path = self.path();
         let place = self.place(&path);
         let shown = String::from_utf8_lossy(&path).into_owned();
-        // Whoever opens a fifo waits for another to do so.
-        if fs::metadata(&place).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-            fs::remove_file(&place)?;
-        }
+        remove_fifo(&place)?;
         match self.rng.below(14) {
             0..5 => {
                 self.note(format!("write {shown:?}"));
@@ -272,7 +269,9 @@ impl<'p> Player<'p> {
         if self.rng.chance(15) {
             return fs::remove_file(self.place(file));
         }
-        fs::write(self.place(file), text)
+        let place = self.place(file);
+        remove_fifo(&place)?;
+        fs::write(place, text)
     }
 
     /// Gives all files old mtimes, each one of its own, so that facts decide once they are recorded.
@@ -380,5 +379,13 @@ impl<'p> Player<'p> {
         let said = server.run(&arguments)?;
         self.note(format!("hg {shown:?} = {}", said.code));
         Ok(())
+    }
+}
+
+/// Removes the fifo at `place`, if one is there: who opens it waits for another to do so.
+fn remove_fifo(place: &Path) -> io::Result<()> {
+    match fs::metadata(place) {
+        Ok(seen) if seen.file_type().is_fifo() => fs::remove_file(place),
+        _ => Ok(()),
     }
 }
