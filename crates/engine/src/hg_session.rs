@@ -172,7 +172,7 @@ impl HgSession {
         let ignore = &request.ignore;
         let files = RecordedFiles {
             tracked: &recorded.tracked,
-            special: Some(&recorded.special),
+            special: &recorded.special,
             is_remembered: memory.is_some(),
         };
         let (unsure, young) = (&mut self.unsure, &mut self.young);

@@ -95,25 +95,11 @@ pub struct Bad {
     pub was_met: bool,
 }
 
-/// Answers a question.
-///
-/// # Errors
-/// The working copy or the store cannot be read, or is damaged.
-pub fn status(question: HgQuestion<'_>) -> Result<HgStatus, Abort> {
-    let tracked = HgSystem::tracked(question.dirstate);
-    let recorded = RecordedFiles {
-        tracked: &tracked,
-        special: None,
-        is_remembered: false,
-    };
-    status_of(question, &recorded, |_, look| look(Look::default()))
-}
-
 /// The files of the dirstate.
 pub(crate) struct RecordedFiles<'r> {
     pub(crate) tracked: &'r Tracked,
-    /// The numbers of those of which there is something to tell though nothing is found to differ, if they are known.
-    pub(crate) special: Option<&'r [u32]>,
+    /// The numbers of those of which there is something to tell though nothing is found to differ.
+    pub(crate) special: &'r [u32],
     /// Whether what is found is remembered.
     pub(crate) is_remembered: bool,
 }
@@ -334,7 +320,7 @@ impl Answer<'_> {
             .collect()
     }
 
-    fn tracked(&mut self, findings: &Findings, special: Option<&[u32]>, nested: &[BString]) {
+    fn tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
         let mut differing: BTreeMap<u32, Observed> = findings.tracked.iter().copied().collect();
         for unseen in &findings.unknown {
             let number = self.dirstate.position(unseen.path.as_bstr());
@@ -342,9 +328,9 @@ impl Answer<'_> {
             differing.extend(number.map(|number| (number, Observed::Missing)));
         }
         let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
-        let numbers: Box<dyn Iterator<Item = u32>> = match special {
+        let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
             // Of the others there is nothing to tell, and they may be many.
-            Some(special) if !self.lists_clean && nested.is_empty() => {
+            false if nested.is_empty() => {
                 let told: BTreeSet<u32> = differing.keys().chain(special).copied().collect();
                 Box::new(told.into_iter())
             }

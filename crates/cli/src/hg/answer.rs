@@ -195,7 +195,7 @@ impl Run<'_> {
         let is_everything = matcher.is_everything();
         let subject = Subject {
             repository: &repository,
-            session: Some(RefCell::new(session)),
+            session: RefCell::new(session),
             config: &config,
             options: &arguments.config,
             surroundings: self.surroundings,

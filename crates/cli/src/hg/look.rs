@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{HgRequest, HgSession};
-use vigil_engine::hg_status::{self, Bad, HgQuestion, HgStatus, IgnoreUse};
+use vigil_engine::hg_status::{Bad, HgStatus, IgnoreUse};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, Surroundings};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
-use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_hg::patterns::Matcher;
 use vigil_hg::repository::Repository;
 use vigil_hg::revision::{Revisions, Target};
 
@@ -49,8 +49,8 @@ impl Pair {
 /// A repository, and what is asked of it.
 pub(super) struct Subject<'s> {
     pub(super) repository: &'s Repository,
-    /// What is known of it, if anything is.
-    pub(super) session: Option<RefCell<&'s mut HgSession>>,
+    /// What is known of it.
+    pub(super) session: RefCell<&'s mut HgSession>,
     pub(super) config: &'s Config,
     /// What the command line says of the configuration.
     pub(super) options: &'s [BString],
@@ -147,36 +147,20 @@ impl Subject<'_> {
             true => repository.ignore_files(self.config, self.surroundings),
             false => Vec::new(),
         };
-        let mut session = self.session.as_ref().map(RefCell::borrow_mut);
-        let read = match &mut session {
-            Some(session) => session.ignore(&files),
-            None => Arc::new(Ignore::read(&repository.root, &files)),
-        };
+        let mut session = self.session.borrow_mut();
+        let read = session.ignore(&files);
         let (ignore, failure) = match &read.ignore {
             Ok(ignore) => (ignore.clone(), None),
             Err(abort) => (Arc::default(), Some(abort.clone())),
         };
-        let matcher = self.matcher.clone();
-        let (clean, unknown, ignored) = (self.clean, self.unknown, self.ignored);
-        let mut status = match &mut session {
-            Some(session) => session.status(&HgRequest {
-                repository,
-                ignore,
-                matcher,
-                clean,
-                unknown,
-                ignored,
-            })?,
-            None => hg_status::status(HgQuestion {
-                repository,
-                dirstate: self.dirstate,
-                ignore,
-                matcher,
-                clean,
-                unknown,
-                ignored,
-            })?,
-        };
+        let mut status = session.status(&HgRequest {
+            repository,
+            ignore,
+            matcher: self.matcher.clone(),
+            clean: self.clean,
+            unknown: self.unknown,
+            ignored: self.ignored,
+        })?;
         let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
         let all = named.into_iter().chain(met);
         let all: Vec<&Bad> = all

@@ -1,13 +1,15 @@
 //! What a status says of subrepositories (`-S`), and what without it.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_session::HgSession;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::config::Layers;
-use vigil_hg::dirstate::{self, Dirstate};
+use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::repository::{self, Repository};
@@ -158,7 +160,9 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         return Err(Abort::unsupported(beyond));
     }
     let repository = Repository::open(root)?;
-    let dirstate = dirstate::read(&repository.dot_hg, repository.has_dirstate_v2())?.dirstate;
+    // Of what is known of it nothing is kept.
+    let mut session = HgSession::new(&repository, Vec::new());
+    let dirstate = session.dirstate(&repository)?;
     let revisions = Revisions::new(&repository, dirstate.parents())?;
     let target = |node: Node| {
         let target = revisions.find(&node);
@@ -168,7 +172,7 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
     let subject = Subject {
         repository: &repository,
-        session: None,
+        session: RefCell::new(&mut session),
         config: &configuration.config,
         options: above.options,
         surroundings: above.surroundings,

@@ -10,7 +10,7 @@ use vigil_scan::{Findings, Focus};
 
 use super::{HgRequest, HgSession};
 use crate::hg_status::{HgQuestion, Look, RecordedFiles, status_of};
-use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample, TRIES_MAX};
+use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample};
 
 impl HgSession {
     /// Compares what is kept of the working copy with what is there. Whoever finds differences is to drop the session.
@@ -27,18 +27,7 @@ impl HgSession {
             let Some((_, ignored)) = vigil_scan::question::of_number(number) else {
                 continue;
             };
-            audit.questions = audit.questions.saturating_add(1);
-            let mut found = None;
-            for _ in 0..TRIES_MAX {
-                found = self.compare(&repository, &ignore, ignored, extent, &mut audit)?;
-                if found.is_some() {
-                    break;
-                }
-            }
-            match found {
-                Some(differences) => audit.differences.extend(differences),
-                None => audit.unsettled = audit.unsettled.saturating_add(1),
-            }
+            audit.compare(|audit| self.compare(&repository, &ignore, ignored, extent, audit))?;
         }
         Ok(audit)
     }
@@ -96,7 +85,7 @@ impl HgSession {
         };
         let files = RecordedFiles {
             tracked,
-            special: Some(&recorded.special),
+            special: &recorded.special,
             is_remembered: false,
         };
         let mut found = Findings::default();

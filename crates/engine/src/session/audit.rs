@@ -13,7 +13,7 @@ use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
 /// How often it is tried to compare while nothing changes.
-pub(crate) const TRIES_MAX: usize = 3;
+const TRIES_MAX: usize = 3;
 
 /// A sample has so many tracked files, and what is beside them.
 const SAMPLE_FILES: u32 = 300;
@@ -40,6 +40,27 @@ pub struct Audit {
     pub next: u32,
     /// What differs.
     pub differences: Vec<Difference>,
+}
+
+impl Audit {
+    /// Counts one question, whose answer `compare` compares: again where it gives nothing, since something changed meanwhile.
+    ///
+    /// # Errors
+    /// As of `compare`.
+    pub(crate) fn compare<E>(
+        &mut self,
+        mut compare: impl FnMut(&mut Self) -> Result<Option<Vec<Difference>>, E>,
+    ) -> Result<(), E> {
+        self.questions = self.questions.saturating_add(1);
+        for _ in 0..TRIES_MAX {
+            if let Some(differences) = compare(self)? {
+                self.differences.extend(differences);
+                return Ok(());
+            }
+        }
+        self.unsettled = self.unsettled.saturating_add(1);
+        Ok(())
+    }
 }
 
 /// A path of which something else is kept than is there.
@@ -88,18 +109,7 @@ impl Session {
                 ignored,
                 ..StatusRequest::default()
             };
-            audit.questions = audit.questions.saturating_add(1);
-            let mut found = None;
-            for _ in 0..TRIES_MAX {
-                found = self.compare(&request, sample.as_ref())?;
-                if found.is_some() {
-                    break;
-                }
-            }
-            match found {
-                Some(differences) => audit.differences.extend(differences),
-                None => audit.unsettled = audit.unsettled.saturating_add(1),
-            }
+            audit.compare(|_| self.compare(&request, sample.as_ref()))?;
         }
         Ok(audit)
     }
