@@ -258,3 +258,26 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
     let count = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
     play(0..count, 60);
 }
+
+#[test]
+fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
+    let play = Play::new();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    fs::remove_dir_all(play.0.top().join("d")).unwrap();
+    // Nobody hears of what happens out there.
+    let later = play.0.home().join("outside/later");
+    symlink(&later, play.0.top().join("d")).unwrap();
+    for target in [None, Some("later"), Some("../elsewhere")] {
+        let _ = fs::remove_file(&later);
+        if let Some(target) = target {
+            symlink(target, &later).unwrap();
+        }
+        for question in [0, 1] {
+            let still = watched.still();
+            let answer = answers(&mut watched, question, still);
+            let truth = answers(&mut play.session(None), question, None);
+            assert_eq!(answer, truth, "{target:?}, question {question}");
+        }
+    }
+}

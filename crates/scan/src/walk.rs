@@ -292,7 +292,9 @@ impl<'a> Walk<'a> {
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
-                if is_link {
+                // Where a link leads is decided elsewhere, also of one that leads nowhere now.
+                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
+                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
                     self.note_unheard_tree(path, worker);
                 }
                 self.report_below(spot, observed, is_link, &mut worker.findings);
