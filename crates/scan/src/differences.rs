@@ -59,7 +59,7 @@ impl Known {
                     note((entry.path, Some(*number)), Saw::Tracked(*observed));
                 }
             }
-            let has = |path: &BStr| focus.is_none_or(|focus| focus.has_folder_of(tracked, path));
+            let has = |path: &BStr| focus.is_none_or(|focus| focus.has_others_of(tracked, path));
             let others = findings.untracked.iter().map(|path| (path, Saw::Untracked));
             let others = others.chain(findings.ignored.iter().map(|path| (path, Saw::Ignored)));
             for (path, saw) in others.filter(|(path, _)| has(path.as_ref())) {

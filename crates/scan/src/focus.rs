@@ -3,15 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_model::tracked::{DirNumber, ROOT, Tracked};
+use vigil_model::path::is_odd;
+use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked};
 
-/// Directories, and of each the places of the files to look at. The directories above are in too: ignore rules come from
-/// there.
+/// Directories, and what of each is to be looked at. The directories above are in too: ignore rules come from there.
 #[derive(Debug, Default)]
 pub struct Focus {
-    dirs: BTreeMap<DirNumber, Vec<usize>>,
+    dirs: BTreeMap<DirNumber, Part>,
     /// Directories that are in with all below.
     whole: BTreeSet<DirNumber>,
+}
+
+/// What of a directory is to be looked at.
+#[derive(Debug, Default)]
+struct Part {
+    /// The places of files.
+    files: Vec<usize>,
+    /// What is beside its tracked files, too, here or further down.
+    has_others: bool,
 }
 
 impl Focus {
@@ -20,17 +29,17 @@ impl Focus {
     pub fn new(files: &Tracked, tracked: &[BString], untracked: &[BString]) -> Self {
         let mut focus = Self::default();
         for path in tracked {
-            let (dir, places) = focus.add(files, path.as_bstr());
+            let (dir, part) = focus.add(files, path.as_bstr(), true);
             let name_start = vigil_model::path::directory_len(path.as_bstr());
             let name = path.get(name_start..).unwrap_or_default();
             let directory = files.directory(dir);
             let at = directory.position(name);
             if directory.file(at).is_some_and(|file| file.name() == name) {
-                places.push(at);
+                part.files.push(at);
             }
         }
         for path in untracked {
-            focus.add(files, path.as_bstr());
+            focus.add(files, path.as_bstr(), true);
         }
         focus.finish();
         focus
@@ -38,17 +47,34 @@ impl Focus {
 
     /// Takes in what may be at `path`: a tracked file, with all its sides, or something beside them.
     pub(super) fn add_entry(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, _) = self.add(files, above(path));
+        let (dir, _) = self.add(files, above(path), true);
         let name = vigil_model::path::file_name(path);
         let directory = files.directory(dir);
         if let Some(sub) = directory.find_subdir(name) {
             self.add_whole(sub.number);
         }
-        let at = directory.position(name);
-        let sides = directory.files_from(at);
-        let places = sides.take_while(|(_, file)| file.name() == name);
-        let places: Vec<usize> = places.map(|(place, _)| place).collect();
-        self.dirs.entry(dir).or_default().extend(places);
+        let places = places_of(&directory, name);
+        self.dirs.entry(dir).or_default().files.extend(places);
+    }
+
+    /// As [`Self::add_entry`], where there neither was nor is a folder at `path`: beside a tracked file nothing else is then to
+    /// be looked at in its directory.
+    pub(super) fn add_file(&mut self, files: &Tracked, path: &BStr) {
+        let way = self.way(files, above(path));
+        let directory = files.directory(way.dir);
+        let name = vigil_model::path::file_name(path);
+        let places = places_of(&directory, name);
+        let is_plain = |place: &usize| {
+            let file = directory.file(*place);
+            file.is_some_and(|file| !file.is_nested() && !is_odd(file.name()))
+        };
+        let is_tracked = way.is_tracked && !places.is_empty() && places.iter().all(is_plain);
+        if !is_tracked || directory.find_subdir(name).is_some() {
+            self.add_entry(files, path);
+            return;
+        }
+        let (_, part) = self.add(files, above(path), false);
+        part.files.extend(places);
     }
 
     /// Takes in the folder at `path` with all below, and the entry that it is.
@@ -61,13 +87,13 @@ impl Focus {
 
     /// Takes in what is in the folder at `path` beside its tracked files, or that it is no more.
     pub(super) fn add_folder(&mut self, files: &Tracked, path: &BStr) {
-        self.add(files, path);
+        self.add(files, path, true);
     }
 
     /// Takes in the directory at `path` with its own files, and what is beside them.
     pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, places) = self.add(files, path);
-        places.extend(0..files.directory(dir).files_len());
+        let (dir, part) = self.add(files, path, true);
+        part.files.extend(0..files.directory(dir).files_len());
     }
 
     fn add_whole(&mut self, number: DirNumber) {
@@ -77,9 +103,9 @@ impl Focus {
 
     /// To be called once all is taken in.
     pub(super) fn finish(&mut self) {
-        for places in self.dirs.values_mut() {
-            places.sort_unstable();
-            places.dedup();
+        for part in self.dirs.values_mut() {
+            part.files.sort_unstable();
+            part.files.dedup();
         }
     }
 
@@ -93,11 +119,12 @@ impl Focus {
         self.whole.contains(&number)
     }
 
-    /// Whether the innermost tracked directory that holds `path`, or that is there itself, is in.
-    pub(super) fn has_folder_of(&self, files: &Tracked, path: &BStr) -> bool {
+    /// Whether what is beside the tracked files is looked at in the innermost tracked directory that holds `path`, or that is
+    /// there itself.
+    pub(super) fn has_others_of(&self, files: &Tracked, path: &BStr) -> bool {
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let way = self.way(files, path.as_bstr());
-        way.is_whole || self.has(way.dir)
+        way.is_whole || self.has_others(way.dir)
     }
 
     /// Whether the tracked file at `path` is to be looked at.
@@ -128,16 +155,17 @@ impl Focus {
         way
     }
 
-    /// Takes in the innermost tracked directory that holds `path`, and returns it and the places of its files.
-    fn add(&mut self, files: &Tracked, path: &BStr) -> (DirNumber, &mut Vec<usize>) {
+    /// Takes in the innermost tracked directory that holds `path`, with what is beside its tracked files if `has_others`, and
+    /// returns it and what of it is in.
+    fn add(&mut self, files: &Tracked, path: &BStr, has_others: bool) -> (DirNumber, &mut Part) {
         let mut dir = ROOT;
-        self.dirs.entry(dir).or_default();
+        self.dirs.entry(dir).or_default().has_others |= has_others;
         for name in path.split_str("/") {
             match files.directory(dir).find_subdir(name) {
                 Some(sub) => dir = sub.number,
                 None => break,
             }
-            self.dirs.entry(dir).or_default();
+            self.dirs.entry(dir).or_default().has_others |= has_others;
         }
         (dir, self.dirs.entry(dir).or_default())
     }
@@ -147,12 +175,15 @@ impl Focus {
         self.dirs.contains_key(&number)
     }
 
+    /// Whether what is beside the tracked files of the directory `number` is to be looked at, there or further down.
+    pub(super) fn has_others(&self, number: DirNumber) -> bool {
+        self.dirs.get(&number).is_some_and(|part| part.has_others)
+    }
+
     /// The places of the files directly in the directory `number` to look at, in order.
     pub(super) fn files(&self, number: DirNumber) -> &[usize] {
-        self.dirs
-            .get(&number)
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        let part = self.dirs.get(&number);
+        part.map(|part| part.files.as_slice()).unwrap_or_default()
     }
 }
 
@@ -164,6 +195,13 @@ struct Way {
     is_tracked: bool,
     /// Whether one of them is in with all below.
     is_whole: bool,
+}
+
+/// The places of the records called `name`.
+fn places_of(directory: &Directory<'_>, name: &BStr) -> Vec<usize> {
+    let sides = directory.files_from(directory.position(name));
+    let places = sides.take_while(|(_, file)| file.name() == name);
+    places.map(|(place, _)| place).collect()
 }
 
 /// The folder in which `path` is, without a slash at its end.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bstr::{BStr, BString};
-use vigil_model::tracked::{DirNumber, Tracked};
+use bstr::{BStr, BString, ByteSlice};
+use vigil_model::path::join;
+use vigil_model::tracked::{Moved, Tracked};
 
 use super::findings::Findings;
 use super::focus::Focus;
@@ -12,8 +13,10 @@ use super::focus::Focus;
 #[derive(Debug)]
 pub struct Known {
     findings: Findings,
-    /// Directories whose records are others than when they were looked at.
+    /// Directories whose records are others than when this was asked for.
     moved: BTreeSet<BString>,
+    /// Directories with other names in their records than when they were looked at.
+    other_names: BTreeSet<BString>,
     /// Files that are to be compared with their records again.
     doubted: BTreeSet<BString>,
     /// Folders of which all is to be looked at again, with what is below.
@@ -30,6 +33,7 @@ impl Known {
             true => Ok(Self {
                 findings,
                 moved: BTreeSet::new(),
+                other_names: BTreeSet::new(),
                 doubted: BTreeSet::new(),
                 doubted_trees: BTreeSet::new(),
             }),
@@ -44,9 +48,9 @@ impl Known {
             && !findings.unheard.trees.iter().any(|path| path.is_empty())
     }
 
-    /// The directories whose records are others than when they were looked at.
-    pub fn moved(&self) -> &BTreeSet<BString> {
-        &self.moved
+    /// The directories whose records are others than when this was asked last.
+    pub fn take_moved(&mut self) -> BTreeSet<BString> {
+        std::mem::take(&mut self.moved)
     }
 
     /// The findings.
@@ -54,9 +58,9 @@ impl Known {
         &self.findings
     }
 
-    /// From now on holds for the records `now`, which have `directories` that are not as in `before`. These are looked at the next
-    /// time, and so is what was found to differ: what it differs from may be another time.
-    pub fn move_to(&mut self, before: &Tracked, now: &Tracked, directories: &BTreeSet<DirNumber>) {
+    /// From now on holds for the records `now`, which differ by `moved` from those in `before`. What has another record is looked
+    /// at the next time, and so is what was found to differ: what it differs from may be another time.
+    pub fn move_to(&mut self, before: &Tracked, now: &Tracked, moved: &Moved) {
         let doubted = &mut self.doubted;
         let mut renumbered = |number: u32| {
             let entry = before.entry(number)?;
@@ -71,8 +75,19 @@ impl Known {
             .collect();
         let files = std::mem::take(&mut known.unheard.files).into_iter();
         known.unheard.files = files.filter_map(renumbered).collect();
-        let paths = now.paths_of(directories).into_iter();
-        self.moved.extend(paths.map(|(_, path)| path));
+        for (&number, path) in &moved.paths {
+            if moved.other_names.contains(&number) {
+                self.other_names.insert(path.clone());
+            } else {
+                // The same names are in the same places.
+                let (old, new) = (before.directory(number), now.directory(number));
+                let places = old.files_from(0).zip(new.files_from(0));
+                let others = places.filter(|((_, old), (_, new))| !old.is_recorded_as(new));
+                let others = others.map(|(_, (_, file))| join(path.as_bstr(), file.name()));
+                self.doubted.extend(others);
+            }
+            self.moved.insert(path.clone());
+        }
     }
 
     /// From now on it is not known whether the file at `path` is as its record says.
@@ -85,8 +100,8 @@ impl Known {
         self.doubted_trees.insert(path);
     }
 
-    /// What is to be looked at where the entries `paths` and the folders `folders`, with all below, may have changed. `None`
-    /// where nothing is.
+    /// What is to be looked at where the entries `paths`, which are and were no folders, and the folders `folders`, with all below,
+    /// may have changed. `None` where nothing is.
     pub fn focus<'p>(
         &self,
         tracked: &Tracked,
@@ -95,16 +110,16 @@ impl Known {
     ) -> Option<Focus> {
         let mut focus = Focus::default();
         for path in paths {
-            focus.add_entry(tracked, path.as_ref());
+            focus.add_file(tracked, path.as_ref());
         }
         for folder in folders {
             focus.add_tree(tracked, folder.as_ref());
         }
-        for path in &self.moved {
+        for path in &self.other_names {
             focus.add_files_of(tracked, path.as_ref());
         }
         for path in &self.doubted {
-            focus.add_entry(tracked, path.as_ref());
+            focus.add_file(tracked, path.as_ref());
         }
         for path in &self.doubted_trees {
             focus.add_tree(tracked, path.as_ref());
@@ -112,7 +127,7 @@ impl Known {
         let unheard = &self.findings.unheard;
         for number in &unheard.files {
             if let Some(entry) = tracked.entry(*number) {
-                focus.add_entry(tracked, entry.path.as_ref());
+                focus.add_file(tracked, entry.path.as_ref());
             }
         }
         for folder in &unheard.folders {
@@ -131,7 +146,7 @@ impl Known {
         if !Self::can_be_kept(&later) {
             return false;
         }
-        self.moved.clear();
+        self.other_names.clear();
         self.doubted.clear();
         self.doubted_trees.clear();
         let known = &mut self.findings;
@@ -139,7 +154,7 @@ impl Known {
             let entry = tracked.entry(number);
             entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
         };
-        let has = |path: &BStr| focus.has_folder_of(tracked, path);
+        let has = |path: &BStr| focus.has_others_of(tracked, path);
         known.tracked.retain(|(number, _)| !has_file(*number));
         known.untracked.retain(|path| !has(path.as_ref()));
         known.ignored.retain(|path| !has(path.as_ref()));

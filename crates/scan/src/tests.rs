@@ -140,8 +140,13 @@ impl System for List {
 
 impl List {
     fn tracked(&self, top: &Path) -> Tracked {
-        let entries: Vec<(&BStr, Entry)> = self
-            .0
+        let records = self.records(top);
+        let records = records.iter().map(|(path, entry)| (*path, entry));
+        Tracked::of_records(HashKind::Sha1, records)
+    }
+
+    fn records(&self, top: &Path) -> Vec<(&BStr, Entry)> {
+        self.0
             .iter()
             .map(|(path, contents)| {
                 let is_link = lstat_path(&top.join(path)).is_ok_and(|stat| stat.is_symlink());
@@ -156,29 +161,26 @@ impl List {
                 let entry = Entry::new(stat, mode, id_of(contents), EntryFlags::default());
                 (BStr::new(*path), entry)
             })
-            .collect();
-        Tracked::of_records(
-            HashKind::Sha1,
-            entries.iter().map(|(path, entry)| (*path, entry)),
-        )
+            .collect()
     }
 
-    /// The paths that differ, and what is there beside the list.
-    fn look(
+    /// What a scan finds.
+    fn find(
         &self,
         top: &Path,
+        tracked: &Tracked,
         memory: Option<&ScanMemory>,
-    ) -> (Vec<String>, Vec<BString>, Vec<BString>) {
-        let tracked = self.tracked(top);
+        focus: Option<&Focus>,
+    ) -> Findings {
         let findings = Scan {
             work_tree: top,
-            tracked_files: &tracked,
+            tracked_files: tracked,
             ignore_case: false,
             looks_at_present_skipped_files: false,
             lacks_sparse_directories: false,
             system: self,
             filter: None,
-            focus: None,
+            focus,
             tracked: true,
             untracked: UntrackedMode::Normal,
             ignored: IgnoredMode::Traditional,
@@ -192,15 +194,35 @@ impl List {
         .run()
         .unwrap();
         assert_eq!(
-            (findings.unlisted, findings.unknown),
-            (Vec::new(), Vec::new())
+            (&findings.unlisted, &findings.unknown),
+            (&Vec::new(), &Vec::new())
         );
-        let differ = findings.tracked.iter().map(|(number, observed)| {
-            let entry = tracked.entry(*number).unwrap();
-            format!("{} {observed:?}", entry.path)
-        });
-        (differ.collect(), findings.untracked, findings.ignored)
+        findings
     }
+
+    /// The paths that differ, and what is there beside the list.
+    fn look(
+        &self,
+        top: &Path,
+        memory: Option<&ScanMemory>,
+    ) -> (Vec<String>, Vec<BString>, Vec<BString>) {
+        let tracked = self.tracked(top);
+        let findings = self.find(top, &tracked, memory, None);
+        (
+            differing(&tracked, &findings),
+            findings.untracked,
+            findings.ignored,
+        )
+    }
+}
+
+/// The tracked paths that were found to differ.
+fn differing(tracked: &Tracked, findings: &Findings) -> Vec<String> {
+    let differ = findings.tracked.iter().map(|(number, observed)| {
+        let entry = tracked.entry(*number).unwrap();
+        format!("{} {observed:?}", entry.path)
+    });
+    differ.collect()
 }
 
 #[test]
@@ -254,6 +276,67 @@ fn a_list_of_paths_and_facts_is_system_enough() {
     let (differ, untracked, _) = list.look(top, Some(&memory));
     assert_eq!(differ, expected.0[..2]);
     assert_eq!(untracked, ["b/nested/", "b/new", "c/", "d/", "newer"]);
+}
+
+#[test]
+fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let write = |path: &str, contents: &str| {
+        std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+        std::fs::write(top.join(path), contents).unwrap();
+    };
+    let mut list = List(BTreeMap::from([
+        ("a/b/file", "text"),
+        ("a/file", "text"),
+        ("a/other", "text"),
+        ("c/file", "text"),
+    ]));
+    for (path, contents) in &list.0 {
+        write(path, contents);
+    }
+    let tracked = list.tracked(top);
+    let mut known = Known::new(list.find(top, &tracked, None, None)).unwrap();
+    let paths = |paths: &[&str]| paths.iter().map(|path| BString::from(*path)).collect();
+    let look = |list: &List, known: &mut Known, tracked: &Tracked, told: &[&str]| {
+        let told: Vec<BString> = paths(told);
+        if let Some(focus) = known.focus(tracked, &told, []) {
+            let found = list.find(top, tracked, None, Some(&focus));
+            assert!(known.take_in(tracked, &focus, found));
+        }
+        let findings = known.findings();
+        (differing(tracked, findings), findings.untracked.clone())
+    };
+    let longer = |path: &str| format!("{path} {:?}", Observed::Present(FileMode::FILE));
+    // Of a tracked file nothing but that is looked at.
+    for path in ["a/file", "a/other", "a/new", "a/b/file", "c/new"] {
+        write(path, "longer text");
+    }
+    let expected = (vec![longer("a/file")], Vec::new());
+    assert_eq!(look(&list, &mut known, &tracked, &["a/file"]), expected);
+    // What is beside tracked files is told by what is there.
+    let expected = (vec![longer("a/file")], paths(&["a/new"]));
+    assert_eq!(look(&list, &mut known, &tracked, &["a/new"]), expected);
+    // New records are compared, and nothing else.
+    list.0.insert("a/file", "longer text");
+    list.0.insert("c/file", "longer text");
+    let (now, moved) =
+        tracked.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    known.move_to(&tracked, &now, &moved);
+    let expected = (vec![longer("c/file")], paths(&["a/new"]));
+    assert_eq!(look(&list, &mut known, &now, &[]), expected);
+    assert_eq!(
+        known.take_moved(),
+        ["a", "c"].map(BString::from).into_iter().collect()
+    );
+    // Where there are other names, all is looked at.
+    list.0.insert("c/new", "longer text");
+    let (later, moved) =
+        now.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    write("c/newer", "");
+    known.move_to(&now, &later, &moved);
+    let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
+    assert_eq!(look(&list, &mut known, &later, &[]), expected);
 }
 
 fn symlink_in(top: &Path, target: &str, path: &str) {

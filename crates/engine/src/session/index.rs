@@ -223,6 +223,9 @@ impl Session {
             self.index = Some(state);
             return Ok(());
         }
+        if self.follow_index()? {
+            return Ok(());
+        }
         let mut loaded = self.read_index(read)?;
         self.check_threads(&loaded.file)?;
         let mut written_sparse = None;
@@ -267,19 +270,19 @@ impl Session {
         Ok(())
     }
 
-    /// As [`Self::refresh_index`], for who needs the tracked files alone: the whole is read again once something needs it.
-    pub(super) fn refresh_tracked(&mut self) -> Result<(), SessionError> {
-        if self.holds_index(IndexFile::is_current) {
-            return Ok(());
-        }
+    /// Reads the index as what is not the same as in the one in memory, if it is one that can be read so. The whole is read
+    /// again once something needs it.
+    fn follow_index(&mut self) -> Result<bool, SessionError> {
         let earlier = self.index.as_ref();
-        let earlier = earlier.filter(|state| state.written_sparse.is_none());
+        let earlier = earlier.filter(|state| {
+            state.written_sparse.is_none() && state.file.exists() && state.file.shared.is_none()
+        });
         let following = match earlier {
             Some(earlier) => self.read_index(|of| read_following(of, &earlier.tracked))?,
             None => None,
         };
         let Some((loaded, moved)) = following else {
-            return self.refresh_index();
+            return Ok(false);
         };
         self.check_threads(&loaded.file)?;
         let mut state = IndexState {
@@ -291,7 +294,7 @@ impl Session {
         }
         self.check_split(&state)?;
         self.index = Some(state);
-        Ok(())
+        Ok(true)
     }
 
     /// Forgets all that stamps prove if the clock was set back since the session began to look.

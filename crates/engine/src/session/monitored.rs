@@ -123,7 +123,7 @@ impl Session {
     }
 
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
-        self.refresh_tracked()?;
+        self.refresh_index()?;
         let Ok(attribute_tree) = self.attribute_tree() else {
             // git ends where it asks for attributes, if it does.
             return Ok(None);

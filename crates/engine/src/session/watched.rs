@@ -148,7 +148,7 @@ impl WatchedFindings {
                     let shown = &kept.known.findings().untracked;
                     without_effect.leave_out(&mut paths, &mut folders, shown, &listener);
                 }
-                let moved = kept.known.moved().clone();
+                let moved = kept.known.take_moved();
                 let focus = kept.known.focus(tracked, &paths, &folders);
                 let is_kept = match focus {
                     None => true,
@@ -270,7 +270,7 @@ impl WatchedFindings {
             if kept.grounds.index != before.0 {
                 return false;
             }
-            kept.known.move_to(before.1, now.1, &moved.directories);
+            kept.known.move_to(before.1, now.1, moved);
             for path in &governed {
                 kept.known.doubt_tree(path.clone());
             }
@@ -339,11 +339,8 @@ fn governed_otherwise(
         let mut names = GOVERNING.iter();
         names.any(|name| entry(before, *number, name) != entry(now, *number, name))
     };
-    let others: BTreeSet<DirNumber> = moved.directories.iter().copied().filter(is_other).collect();
-    if others.is_empty() {
-        // What was in folders that are gone governs nothing.
-        return Vec::new();
-    }
+    // What was in folders that are gone governs nothing.
+    let others = moved.paths.iter().filter(|(number, _)| is_other(number));
     let is_checked_out = |path: BString| {
         let on_disk = tree.as_ref();
         let on_disk = on_disk.map(|(top, _)| top.path.join(path.to_path_lossy()));
@@ -357,9 +354,8 @@ fn governed_otherwise(
             old != new && (is_left_out || !is_checked_out(join(path, BStr::new(name))))
         })
     };
-    let paths = now.paths_of(&others).into_iter();
-    let counting = paths.filter(|(number, path)| counts(*number, path.as_ref()));
-    counting.map(|(_, path)| path).collect()
+    let counting = others.filter(|(number, path)| counts(**number, path.as_ref()));
+    counting.map(|(_, path)| path.clone()).collect()
 }
 
 /// Hears of the folders of one tree.

@@ -21,8 +21,8 @@ pub trait Put {
     /// The number for the directory `name` in `parent`; [`ROOT`] is not asked for.
     fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber;
 
-    /// Takes the block of a directory.
-    fn directory(&mut self, number: DirNumber, block: &[u8]);
+    /// Takes the block of the directory at `path` (without a slash at its end; empty for the top).
+    fn directory(&mut self, number: DirNumber, path: &BStr, block: &[u8]);
 
     /// Takes a block of files of the directory `of`, and says its key.
     fn files(&mut self, of: DirNumber, block: &[u8]) -> u32;
@@ -37,8 +37,7 @@ pub struct Builder<P> {
     open: usize,
     /// The path of the innermost open directory, with a `/` at its end, or empty.
     path: BString,
-    /// The path of the last entry.
-    previous: BString,
+    /// The stage of the last entry.
     previous_stage: u8,
     block: Vec<u8>,
 }
@@ -100,7 +99,6 @@ impl<P: Put> Builder<P> {
             levels: vec![top],
             open: 1,
             path: BString::default(),
-            previous: BString::default(),
             previous_stage: 0,
             block: Vec::new(),
         }
@@ -111,15 +109,11 @@ impl<P: Put> Builder<P> {
         let mut dir_len = path
             .rfind_byte(b'/')
             .map_or(0, |slash| slash.saturating_add(1));
-        if path.get(..dir_len) != Some(self.path.as_slice()) {
+        let mut is_same_directory = path.get(..dir_len) == Some(self.path.as_slice());
+        if !is_same_directory {
             dir_len = directory_len(path);
-            self.move_to(path.get(..dir_len).unwrap_or_default());
+            is_same_directory = self.move_to(path.get(..dir_len).unwrap_or_default());
         }
-        let is_same_path = path == self.previous;
-        let is_same_conflict = is_same_path && self.previous_stage > 0;
-        self.previous.clear();
-        self.previous.extend_from_slice(path);
-        self.previous_stage = entry.flags.stage();
         let Some(level) = self
             .open
             .checked_sub(1)
@@ -128,9 +122,16 @@ impl<P: Put> Builder<P> {
             return;
         };
         let name = path.get(dir_len..).unwrap_or_default();
-        let name_start = match level.records.last() {
-            Some(last) if is_same_path => last.name_start(),
-            _ => {
+        let last = level.records.last().filter(|last| {
+            let known = level.names.get(last.name_start() as usize..);
+            let known = known.and_then(|known| known.split_last());
+            is_same_directory && known.is_some_and(|(_, known)| known == name)
+        });
+        let is_same_conflict = last.is_some() && self.previous_stage > 0;
+        self.previous_stage = entry.flags.stage();
+        let name_start = match last {
+            Some(last) => last.name_start(),
+            None => {
                 let start = to_u32(level.names.len());
                 level.names.extend_from_slice(name);
                 level.names.push(0);
@@ -139,14 +140,15 @@ impl<P: Put> Builder<P> {
         };
         let record = FileRecord::new(&entry.stat, entry.mode, entry.flags, name_start);
         level.records.push(record);
-        let mut id = [0; 32];
-        let bytes = entry.id.as_bytes();
-        for (to, from) in id.iter_mut().zip(bytes) {
-            *to = *from;
-        }
+        let id = entry.id.as_bytes();
         level
             .ids
-            .extend_from_slice(id.get(..self.id_len).unwrap_or_default());
+            .extend_from_slice(id.get(..self.id_len).unwrap_or(id));
+        // Each has its place.
+        let ids_len = level.records.len().saturating_mul(self.id_len);
+        if level.ids.len() < ids_len {
+            level.ids.resize(ids_len, 0);
+        }
         level.sums.add(&sums_of(entry, is_same_conflict));
     }
 
@@ -158,8 +160,9 @@ impl<P: Put> Builder<P> {
         self.put
     }
 
-    /// Closes and opens directories, so that `dir` (with `/` at its end, or empty) is the innermost.
-    fn move_to(&mut self, dir: &[u8]) {
+    /// Closes and opens directories, so that `dir` (with `/` at its end, or empty) is the innermost. Whether it was that before.
+    fn move_to(&mut self, dir: &[u8]) -> bool {
+        let was_innermost = dir == self.path.as_slice();
         while self.open > 1 && !dir.starts_with(&self.path) {
             self.close();
         }
@@ -173,7 +176,7 @@ impl<P: Put> Builder<P> {
                 .open
                 .checked_sub(1)
                 .and_then(|at| self.levels.get_mut(at));
-            let Some(above) = above else { return };
+            let Some(above) = above else { return false };
             let number = self.put.number(above.number, name);
             above.subdirs.push(OpenSubdir {
                 number,
@@ -192,6 +195,7 @@ impl<P: Put> Builder<P> {
             }
             self.open = self.open.saturating_add(1);
         }
+        was_innermost
     }
 
     /// Writes the block of the innermost directory.
@@ -201,7 +205,14 @@ impl<P: Put> Builder<P> {
         let Some(level) = inner.first_mut() else {
             return;
         };
-        write(level, self.id_len, &mut self.block, &mut self.put);
+        let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
+        write(
+            level,
+            self.id_len,
+            path.as_bstr(),
+            &mut self.block,
+            &mut self.put,
+        );
         self.path.truncate(level.outer_len);
         if let Some(above) = above.last_mut() {
             above.sums.add(&level.sums);
@@ -218,7 +229,7 @@ impl<P: Put> Take for Builder<P> {
     }
 }
 
-fn write(level: &mut Level, id_len: usize, block: &mut Vec<u8>, put: &mut impl Put) {
+fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put: &mut impl Put) {
     let names = &level.subdir_names;
     let name = |subdir: &OpenSubdir| {
         let end = subdir.name_start.saturating_add(subdir.name_len);
@@ -262,7 +273,7 @@ fn write(level: &mut Level, id_len: usize, block: &mut Vec<u8>, put: &mut impl P
         block.extend_from_slice(&level.names);
     }
     block.extend_from_slice(&level.subdir_names);
-    put.directory(level.number, block);
+    put.directory(level.number, path, block);
 }
 
 /// Writes the files of a large directory. Where one segment ends and the next begins is a matter of the names there,

@@ -1,10 +1,10 @@
 //! The tree of a new index as a difference from that of an older one: blocks that are the same stay where they are, and
 //! directories keep their numbers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bstr::BStr;
+use bstr::{BStr, BString};
 
 use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::{Builder, Put};
@@ -20,6 +20,8 @@ const DEPTH_MAX: u32 = 4;
 pub struct Moved {
     /// Directories whose block is new.
     pub directories: BTreeSet<DirNumber>,
+    /// Their paths (without a slash at the end; empty for the top).
+    pub paths: BTreeMap<DirNumber, BString>,
     /// Directories that are gone.
     pub removed: BTreeSet<DirNumber>,
     /// Blocks of files that are new, by their keys.
@@ -41,6 +43,9 @@ impl Moved {
         self.directories.extend(later.directories);
         self.directories
             .retain(|number| !later.removed.contains(number));
+        self.paths.extend(later.paths);
+        self.paths
+            .retain(|number, _| !later.removed.contains(number));
         self.other_names.extend(later.other_names);
         self.other_names
             .retain(|number| !later.removed.contains(number));
@@ -82,6 +87,7 @@ impl Tracked {
             base: self,
             directories: Store::default(),
             files: Store::default(),
+            paths: BTreeMap::new(),
             seen: BTreeSet::from([ROOT]),
             next_directory: self.directories().max(1),
             next_files: self.blocks().files_keys(),
@@ -110,6 +116,8 @@ struct Difference<'b> {
     base: &'b Tracked,
     directories: Store,
     files: Store,
+    /// Where the new blocks of directories are.
+    paths: BTreeMap<DirNumber, BString>,
     /// All directories of the new tree.
     seen: BTreeSet<DirNumber>,
     next_directory: DirNumber,
@@ -134,9 +142,10 @@ impl Put for Difference<'_> {
         number
     }
 
-    fn directory(&mut self, number: DirNumber, block: &[u8]) {
+    fn directory(&mut self, number: DirNumber, path: &BStr, block: &[u8]) {
         if self.base.blocks().directory(number) != Ok(block) {
             self.directories.put(number, block);
+            self.paths.insert(number, path.to_owned());
         }
     }
 
@@ -159,6 +168,7 @@ impl Difference<'_> {
         let base = self.base;
         let mut moved = Moved {
             directories: self.directories.keys().collect(),
+            paths: self.paths,
             files: self.files.keys().collect(),
             ..Moved::default()
         };

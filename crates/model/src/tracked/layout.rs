@@ -272,6 +272,13 @@ impl<'b> TrackedFile<'b> {
         ObjectId::try_from(self.id).unwrap_or(ObjectId::null(Kind::Sha1))
     }
 
+    /// Whether all but the name is recorded of it as of `other`.
+    pub fn is_recorded_as(&self, other: &TrackedFile<'_>) -> bool {
+        self.id == other.id
+            && self.record.with_name_start(0).as_bytes()
+                == other.record.with_name_start(0).as_bytes()
+    }
+
     /// The name in its directory; empty for a sparse directory. It has slashes where a directory could not have the
     /// name that the path gives it, see [`directory_len`](crate::path::directory_len).
     #[inline]

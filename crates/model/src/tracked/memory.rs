@@ -157,7 +157,7 @@ impl Put for InMemory {
         number
     }
 
-    fn directory(&mut self, number: DirNumber, block: &[u8]) {
+    fn directory(&mut self, number: DirNumber, _path: &BStr, block: &[u8]) {
         self.put_directory(number, block);
     }
 

@@ -1,7 +1,7 @@
 //! The tree that blocks make up.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use super::sums::Sums;
 use crate::facts::RecordedStat;
 use crate::index::{Entry, EntryFlags, Index};
 use crate::mode::FileMode;
-use crate::path::{directory_len, join};
+use crate::path::directory_len;
 
 /// All tracked files.
 ///
@@ -292,25 +292,6 @@ impl Tracked {
                 .find_subdir(name)
                 .map(|subdir| subdir.number)
         })
-    }
-
-    /// The paths of those of the directories `wanted` that there are (without a slash at the end; empty for the top), in no
-    /// order.
-    pub fn paths_of(&self, wanted: &BTreeSet<DirNumber>) -> Vec<(DirNumber, BString)> {
-        let mut found = Vec::with_capacity(wanted.len());
-        let budget = self.budget();
-        let mut pending = vec![(ROOT, BString::default())];
-        while let Some((number, path)) = pending.pop()
-            && found.len() < wanted.len()
-        {
-            for sub in self.met(number, path.len(), &budget).subdirs() {
-                pending.push((sub.number, join(path.as_bstr(), sub.name())));
-            }
-            if wanted.contains(&number) {
-                found.push((number, path));
-            }
-        }
-        found
     }
 
     /// Shows `visit` every entry in the order of the index, with its number and path. Directories whose sums `is_wanted`
