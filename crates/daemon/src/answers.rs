@@ -1,15 +1,13 @@
 //! From a question to an answer, or to the word that whoever asks has to find out by himself.
 
-use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
-use parking_lot::Mutex;
 use vigil_engine::hg_session::{HgWorkingCopy, root_around};
 use vigil_engine::session::{Everything, Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
@@ -32,13 +30,10 @@ use crate::protocol::{
 };
 use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
 use crate::variables;
+use crate::waiting::{Waiting, Waits};
 
 /// How long nothing is tried again where there was no answer: the work would be done twice.
 const PAUSE: Duration = Duration::from_secs(2);
-
-/// From as many questions about one directory that are not answered yet, further ones are not taken: it may be on a disk that
-/// does not answer, and each takes a thread.
-const WAITING_MAX: usize = 8;
 
 fn theirs(reason: &str) -> Declined {
     Declined::Question(reason.into())
@@ -80,7 +75,7 @@ pub(crate) struct Answers {
     sessions: Sessions,
     /// Where git asks a monitor.
     doors: Doors,
-    waiting: Mutex<HashMap<PathBuf, usize>>,
+    waiting: Waiting,
 }
 
 /// An answer, and what is left to do once it is out.
@@ -113,7 +108,7 @@ impl Answers {
             watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
             doors: Doors::new()?,
-            waiting: Mutex::default(),
+            waiting: Waiting::default(),
         })
     }
 
@@ -508,17 +503,9 @@ impl Answers {
     }
 
     /// Counts a question about `directory`, as long as it is not answered.
-    fn wait(&self, directory: &Path) -> Result<Waiting<'_>, Declined> {
-        let mut waiting = self.waiting.lock();
-        let count = waiting.entry(directory.to_owned()).or_default();
-        if *count >= WAITING_MAX {
-            return Err(theirs("too many ask about the directory"));
-        }
-        *count = count.saturating_add(1);
-        Ok(Waiting {
-            all: &self.waiting,
-            directory: directory.to_owned(),
-        })
+    fn wait(&self, directory: &Path) -> Result<Waits<'_>, Declined> {
+        let waits = self.waiting.begin(directory);
+        waits.ok_or_else(|| theirs("too many ask about the directory"))
     }
 }
 
@@ -527,24 +514,6 @@ impl Answer {
     fn expect_again(&self, question: impl FnOnce() -> Asked) {
         if let Some(slot) = &self.slot {
             slot.ahead.lock().asked(question(), Instant::now());
-        }
-    }
-}
-
-/// A question that is not answered yet.
-struct Waiting<'a> {
-    all: &'a Mutex<HashMap<PathBuf, usize>>,
-    directory: PathBuf,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut all = self.all.lock();
-        if let Some(count) = all.get_mut(&self.directory) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                all.remove(&self.directory);
-            }
         }
     }
 }

@@ -28,6 +28,7 @@ mod statistics;
 mod stream;
 pub mod variables;
 pub mod view;
+mod waiting;
 mod work_ahead;
 
 pub use answers::StatusWriter;

@@ -37,8 +37,9 @@ const KEPT_MAX: usize = 64;
 /// with what changed there. Who works in one of them now works in few.
 const AWAKE_MAX: usize = 4;
 
-/// How long one question waits for the one before it: whoever asks can answer by himself.
-const TURN_MAX: Duration = Duration::from_secs(1);
+/// How long one question waits for the one before it: as long as whoever asks waits for a daemon that is at work. He can answer by
+/// himself, but many who did so at a time would slow down each other, and the one who is answered.
+const TURN_MAX: Duration = Duration::from_secs(4);
 
 /// Where a repository is, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

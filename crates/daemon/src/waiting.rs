@@ -1,0 +1,73 @@
+//! Who waits for an answer: so many at a time that a directory which does not answer leaves threads for the others.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+/// So many questions about one directory may be unanswered at a time whatever else is asked,
+const FEW: usize = 8;
+
+/// and further ones as long as there are no more than these in all: the directory may be on a disk that does not answer, and each
+/// takes one of the threads.
+const ALL: usize = 32;
+
+/// The questions that are not answered yet, by the directory that they are about.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(Mutex<HashMap<PathBuf, usize>>);
+
+impl Waiting {
+    /// Counts a question about `directory` as long as what is returned lives; `None` where too many wait already.
+    pub(crate) fn begin(&self, directory: &Path) -> Option<Waits<'_>> {
+        let mut counts = self.0.lock();
+        let all: usize = counts.values().sum();
+        let count = counts.entry(directory.to_owned()).or_default();
+        if *count >= FEW && all >= ALL {
+            return None;
+        }
+        *count = count.saturating_add(1);
+        Some(Waits {
+            among: self,
+            directory: directory.to_owned(),
+        })
+    }
+}
+
+/// A question that is not answered yet.
+#[derive(Debug)]
+pub(crate) struct Waits<'a> {
+    among: &'a Waiting,
+    directory: PathBuf,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.among.0.lock();
+        if let Some(count) = counts.get_mut(&self.directory) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(&self.directory);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_directory_may_have_many_waiting_and_leaves_room_for_others() {
+        let waiting = Waiting::default();
+        let begin = |directory: &str| waiting.begin(Path::new(directory));
+        let many: Vec<_> = (0..).map_while(|_| begin("/slow")).collect();
+        assert_eq!(many.len(), ALL);
+        let few: Vec<_> = (0..).map_while(|_| begin("/other")).collect();
+        assert_eq!(few.len(), FEW);
+        drop(many);
+        let more: Vec<_> = (0..).map_while(|_| begin("/other")).collect();
+        assert_eq!(more.len(), ALL - FEW);
+        drop((few, more));
+        assert!(waiting.0.lock().is_empty());
+    }
+}
