@@ -1,13 +1,15 @@
 //! Which paths patterns mean: those of ignore files and those of a command line (`hg help patterns`, `hg help hgignore`).
 //!
 //! Patterns are regular expressions as Python takes them, or become such. All that stand together are compiled into one
-//! automaton, whose size and time are bounded whatever the patterns are.
+//! automaton, but for those that look ahead or behind, which have one each. Their size and time are bounded whatever the patterns
+//! are.
 
 mod compiled;
 mod file;
 mod glob;
 mod ignore;
 mod kinds;
+mod looking;
 mod matcher;
 mod place;
 mod regular;

@@ -78,6 +78,9 @@ fn every_kind_of_file_is_told_with_every_option() {
                 &["status", "-X", "d/**", "glob:**e*"],
                 &["status", "re:.*e$"],
                 &["status", "re:("],
+                &["status", "re:(?!d/|x)"],
+                &["status", "-A", "-X", "re:.*(?<!e)$"],
+                &["status", "-A", "relre:(?<=o)v(?=e)", "path:x"],
                 &["status", "path:d/e", "-c"],
                 &["status", "d/nowhere", "rootfilesin:d"],
                 &["status", "../outside"],
@@ -129,7 +132,16 @@ fn ignore_files_are_read_as_mercurial_does() {
             "syntax: glob\n[z-a]\n",
             "(?i)A\\.[CO]$\n",
             "^d/e$\n",
+            "^(?!d/)\n",
+            "^(?!d(/|$)).*\\.c\nsyntax: glob\n*.o\n",
+            "(?<!b)\\.c$\n(?=out)\n",
+            "^d/(?=e)(?!.*\\.c$)\n\\.o$\n",
+            "(?i)^A(?=\\.O)\n",
+            "(?<=a*)b\n",
+            "(?!x\n",
+            "subinclude:d/more\n",
         ] {
+            working.write("d/more", "^(?!e|more)\n");
             working.write(".hgignore", text);
             working.write("d/patterns", "syntax: glob\n*.c\n");
             for arguments in [
@@ -312,7 +324,7 @@ fn what_cannot_be_answered_is_named() {
                 "largefiles",
             ),
             (&["status", "--config", "encode.*=x"], "encode"),
-            (&["status", "re:a(?=b)"], "look ahead"),
+            (&["status", r"re:(a)\1"], "reference back"),
             (&["status", "--time"], "--time"),
             (&["status", "--color=debug"], "colours as labels"),
             (

@@ -6,7 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::kinds::{Kind, Pattern};
-use super::regular::{Wrong, translate};
+use super::looking::{Looking, NEST_MAX};
+use super::regular::{Wrong, branches, translate};
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined};
 
@@ -16,12 +17,13 @@ const GROUP_LEN_MAX: usize = 20_000;
 const SIZE_MAX: usize = 256 << 20;
 /// and of what each thread keeps of its automaton.
 const CACHE_LEN_MAX: usize = 16 << 20;
-const NEST_MAX: u32 = 2000;
 
 /// Patterns, any of which may match.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
     regex: Option<Regex>,
+    /// Alternatives that look ahead or behind.
+    looking: Looking,
     /// Directories of whose files all match, where nothing else is asked for.
     directories: Option<BTreeSet<BString>>,
     /// Paths that match as they are. They are no part of the expression, whose flags must come first.
@@ -70,29 +72,29 @@ impl Compiled {
             let said = format!("matcher pattern is too long ({} bytes)", long.len());
             return Err(Abort::plain(said));
         }
-        let mut text = String::new();
+        let mut plain: Vec<String> = Vec::new();
+        let mut looking = Vec::new();
         for group in groups(&all) {
             let whole = joined(group.iter().map(|regular| regular.as_slice()), b"|");
-            let translated = translate(&whole).map_err(|wrong| said_of(patterns, suffix, wrong))?;
-            if !text.is_empty() {
-                text.push('|');
+            let branches = branches(&whole).map_err(|wrong| said_of(patterns, suffix, wrong))?;
+            for branch in branches {
+                match branch.looks.is_empty() {
+                    true => plain.push(branch.text),
+                    false => looking.push(branch),
+                }
             }
-            text.push_str("(?:");
-            text.push_str(&translated);
-            text.push(')');
         }
-        let text = format!(r"\A(?:{text})");
-        let regex = RegexBuilder::new(&text)
-            .unicode(false)
-            .size_limit(SIZE_MAX)
-            .dfa_size_limit(CACHE_LEN_MAX)
-            .nest_limit(NEST_MAX)
-            .build()
-            .map_err(|_| Abort::unsupported("patterns that take too much memory"))?;
+        let text = format!("{plain:?} {looking:?} {files:?}");
+        let too_much = || Abort::unsupported("patterns that take too much memory");
+        let regex = match plain.is_empty() {
+            true => None,
+            false => Some(regex(&plain.join("|")).map_err(|_| too_much())?),
+        };
         Ok(Self {
-            regex: Some(regex),
+            regex,
+            looking: Looking::new(&looking).ok_or_else(too_much)?,
             directories: None,
-            text: format!("{text} {files:?}"),
+            text,
             files,
         })
     }
@@ -109,12 +111,23 @@ impl Compiled {
         let regex = self.regex.as_ref();
         self.files.contains(path.as_bytes().as_bstr())
             || regex.is_some_and(|regex| regex.is_match(path))
+            || self.looking.is_match(path)
     }
 
     /// What is the same where the patterns are.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// What matches `text` from the beginning on.
+fn regex(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&format!(r"\A(?:{text})"))
+        .unicode(false)
+        .size_limit(SIZE_MAX)
+        .dfa_size_limit(CACHE_LEN_MAX)
+        .nest_limit(NEST_MAX)
+        .build()
 }
 
 /// The expressions in groups as Mercurial makes them, whose length is bounded.

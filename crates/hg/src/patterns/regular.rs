@@ -1,7 +1,11 @@
 //! Python's regular expressions over bytes (the Python library reference, "Regular Expression Syntax") as those of the `regex`
-//! crate: the same strings match, and what Python refuses is refused.
+//! crate: the same strings match, and what Python refuses is refused. What looks ahead or behind is no such expression: it is
+//! told apart.
+
+mod width;
 
 use super::sets::{self, Escaped};
+use width::Width;
 
 /// How deep groups may be nested.
 const DEPTH_MAX: usize = 200;
@@ -17,6 +21,23 @@ pub enum Wrong {
     OnlyPython(&'static str),
 }
 
+/// An expression for the `regex` crate with an empty group at each place where it looks, and what it looks for there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Looks {
+    pub(super) text: String,
+    pub(super) looks: Vec<Look>,
+}
+
+/// What is looked for at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) seen: Looks,
+    /// Whether it must not be there.
+    pub(super) is_negated: bool,
+    /// How many bytes before the place it begins; `None` where it begins there.
+    pub(super) behind: Option<usize>,
+}
+
 /// Flags in force.
 #[derive(Clone, Copy, Default)]
 struct Flags {
@@ -26,24 +47,46 @@ struct Flags {
     is_verbose: bool,
 }
 
-/// What `pattern` matches from the beginning of a text, as an expression for the `regex` crate without Unicode.
+/// What `pattern` matches from the beginning of a text, as an expression for the `regex` crate without Unicode. Where it looks
+/// ahead or behind, there is an empty group, which matches more.
 ///
 /// # Errors
 /// It is none, or can only be matched by trying.
 pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
+    let branches = branches(pattern)?;
+    let texts: Vec<String> = branches.into_iter().map(|branch| branch.text).collect();
+    Ok(texts.join("|"))
+}
+
+/// The same, each alternative by itself with what is seen where it looks.
+///
+/// # Errors
+/// As for [`translate`].
+pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
     let mut translation = Translation {
         rest: pattern,
         out: String::with_capacity(pattern.len().saturating_mul(2)),
+        looks: Vec::new(),
         groups: 0,
         closed_groups: Vec::new(),
         names: Vec::new(),
-        depth: 0,
+        depth: 1,
     };
     let mut flags = Flags::default();
     translation.global_flags(&mut flags)?;
-    translation.alternatives(flags)?;
+    let mut branches = Vec::new();
+    loop {
+        translation.branch(flags)?;
+        branches.push(Looks {
+            text: std::mem::take(&mut translation.out),
+            looks: std::mem::take(&mut translation.looks),
+        });
+        if !translation.take(b"|") {
+            break;
+        }
+    }
     match translation.rest.is_empty() {
-        true => Ok(translation.out),
+        true => Ok(branches),
         // A parenthesis that closes nothing.
         false => Err(Wrong::Syntax),
     }
@@ -52,6 +95,8 @@ pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
 struct Translation<'p> {
     rest: &'p [u8],
     out: String,
+    /// What is seen at each empty group of what was written.
+    looks: Vec<Look>,
     groups: u32,
     closed_groups: Vec<u32>,
     names: Vec<&'p [u8]>,
@@ -106,23 +151,24 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn alternatives(&mut self, flags: Flags) -> Result<(), Wrong> {
+    fn alternatives(&mut self, flags: Flags) -> Result<Width, Wrong> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > DEPTH_MAX {
             return Err(Wrong::OnlyPython("groups that are nested too deep"));
         }
-        loop {
-            self.branch(flags)?;
-            if !self.take(b"|") {
-                break;
-            }
+        let mut width = self.branch(flags)?;
+        while self.take(b"|") {
             self.out.push('|');
+            width = width.or(self.branch(flags)?);
         }
         self.depth = self.depth.saturating_sub(1);
-        Ok(())
+        Ok(width)
     }
 
-    fn branch(&mut self, flags: Flags) -> Result<(), Wrong> {
+    fn branch(&mut self, flags: Flags) -> Result<Width, Wrong> {
+        let mut width = Width::NOTHING;
+        // That of what a repetition would be of, which is not counted yet.
+        let mut of_last = Width::NOTHING;
         let mut last = Last::Nothing;
         let mut start = self.out.len();
         while let Some(first) = self.rest.first().copied() {
@@ -139,17 +185,20 @@ impl<'p> Translation<'p> {
                     Last::Something => {}
                 }
                 self.repeat(start, least, most)?;
+                of_last = of_last.times(least, most);
                 last = Last::Repetition;
                 continue;
             }
             let begun = self.out.len();
-            let read = self.atom(flags)?;
+            let (read, of_read) = self.atom(flags)?;
             if read != Last::Nothing {
                 start = begun;
                 last = read;
+                width = width.and(of_last);
+                of_last = of_read;
             }
         }
-        Ok(())
+        Ok(width.and(of_last))
     }
 
     /// In verbose expressions, white space and comments are nothing.
@@ -231,9 +280,9 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn atom(&mut self, flags: Flags) -> Result<Last, Wrong> {
+    fn atom(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
         let Some(first) = self.next() else {
-            return Ok(Last::Nothing);
+            return Ok((Last::Nothing, Width::NOTHING));
         };
         match first {
             b'.' => self.out.push_str(match flags.dot_is_all {
@@ -245,7 +294,7 @@ impl<'p> Translation<'p> {
                     true => "(?m:^)",
                     false => r"\A",
                 });
-                return Ok(Last::Place);
+                return Ok((Last::Place, Width::NOTHING));
             }
             b'$' => {
                 // Before a line feed at the end, too.
@@ -253,7 +302,7 @@ impl<'p> Translation<'p> {
                     true => "(?m:$)",
                     false => r"(?:\n?\z)",
                 });
-                return Ok(Last::Place);
+                return Ok((Last::Place, Width::NOTHING));
             }
             b'[' => {
                 let (set, rest) = sets::read(self.rest)?;
@@ -264,7 +313,7 @@ impl<'p> Translation<'p> {
             b'\\' => return self.escape(flags),
             letter => self.push(&literal(letter), flags),
         }
-        Ok(Last::Something)
+        Ok((Last::Something, Width::ONE))
     }
 
     fn push(&mut self, piece: &str, flags: Flags) {
@@ -278,7 +327,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn escape(&mut self, flags: Flags) -> Result<Last, Wrong> {
+    fn escape(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
         match self.rest.first() {
             Some(b'A') => self.out.push_str(r"\A"),
             Some(b'Z') => self.out.push_str(r"\z"),
@@ -292,15 +341,15 @@ impl<'p> Translation<'p> {
                     Escaped::Letter(letter) => self.push(&literal(letter), flags),
                     Escaped::Class(class) => self.push(class, flags),
                 }
-                return Ok(Last::Something);
+                return Ok((Last::Something, Width::ONE));
             }
         }
         self.next();
-        Ok(Last::Place)
+        Ok((Last::Place, Width::NOTHING))
     }
 
     /// A group by its number, or a letter by three octal digits.
-    fn numbered(&mut self, flags: Flags) -> Result<Last, Wrong> {
+    fn numbered(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
         let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
         let digits = self.rest.iter().take(3).take_while(|byte| is_octal(byte));
         if digits.count() == 3 {
@@ -311,7 +360,7 @@ impl<'p> Translation<'p> {
             let letter = u8::try_from(value).map_err(|_| Wrong::Syntax)?;
             self.rest = self.rest.get(3..).unwrap_or_default();
             self.push(&literal(letter), flags);
-            return Ok(Last::Something);
+            return Ok((Last::Something, Width::ONE));
         }
         let len = self
             .rest
@@ -331,7 +380,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn group(&mut self, flags: Flags) -> Result<Last, Wrong> {
+    fn group(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
         let mut inner = flags;
         let mut number = None;
         if !self.take(b"?") {
@@ -353,9 +402,15 @@ impl<'p> Translation<'p> {
             let end = self.rest.iter().position(|byte| *byte == b')');
             let end = end.ok_or(Wrong::Syntax)?;
             self.rest = self.rest.get(end.saturating_add(1)..).unwrap_or_default();
-            return Ok(Last::Nothing);
-        } else if self.take(b"=") || self.take(b"!") || self.take(b"<=") || self.take(b"<!") {
-            return self.refused("a look ahead or behind");
+            return Ok((Last::Nothing, Width::NOTHING));
+        } else if self.take(b"=") {
+            return self.look(flags, false, false);
+        } else if self.take(b"!") {
+            return self.look(flags, true, false);
+        } else if self.take(b"<=") {
+            return self.look(flags, false, true);
+        } else if self.take(b"<!") {
+            return self.look(flags, true, true);
         } else if self.take(b">") {
             return self.refused("an atomic group");
         } else if self.take(b"(") {
@@ -364,17 +419,48 @@ impl<'p> Translation<'p> {
             self.local_flags(&mut inner)?;
         }
         self.out.push_str("(?:");
-        self.alternatives(inner)?;
+        let width = self.alternatives(inner)?;
         if !self.take(b")") {
             return Err(Wrong::Syntax);
         }
         self.out.push(')');
         self.closed_groups.extend(number);
-        Ok(Last::Something)
+        Ok((Last::Something, width))
+    }
+
+    /// What is seen, or not, ahead of a place or behind it: an empty group is put there.
+    fn look(
+        &mut self,
+        flags: Flags,
+        is_negated: bool,
+        is_behind: bool,
+    ) -> Result<(Last, Width), Wrong> {
+        let out = std::mem::take(&mut self.out);
+        let looks = std::mem::take(&mut self.looks);
+        let width = self.alternatives(flags)?;
+        if !self.take(b")") {
+            return Err(Wrong::Syntax);
+        }
+        let seen = Looks {
+            text: std::mem::replace(&mut self.out, out),
+            looks: std::mem::replace(&mut self.looks, looks),
+        };
+        let behind = match is_behind {
+            // Python looks behind only from a place that is known.
+            true => Some(width.exact().ok_or(Wrong::Syntax)?),
+            false => None,
+        };
+        self.out.push_str("()");
+        self.looks.push(Look {
+            seen,
+            is_negated,
+            behind,
+        });
+        Ok((Last::Something, Width::NOTHING))
     }
 
     /// What only Python can do, if what is in the group is right.
-    fn refused(&mut self, what: &'static str) -> Result<Last, Wrong> {
+    fn refused(&mut self, what: &'static str) -> Result<(Last, Width), Wrong> {
         match self.rest.contains(&b')') {
             true => Err(Wrong::OnlyPython(what)),
             false => Err(Wrong::Syntax),

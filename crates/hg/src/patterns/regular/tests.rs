@@ -87,6 +87,12 @@ fn what_python_refuses_is_refused() {
         "^*",
         "(?P=n)",
         "|*",
+        "(?=a",
+        "(?!(a)",
+        "(?<!a*)b",
+        "(?<=a|bc)d",
+        "(?<=a?)",
+        "(?<a)b",
     ] {
         assert_eq!(
             translate(pattern.as_bytes()),
@@ -99,11 +105,8 @@ fn what_python_refuses_is_refused() {
 #[test]
 fn what_only_python_can_do_is_named() {
     for pattern in [
-        "(?=a)",
-        "(?!a)b",
-        "(?<=a)b",
-        "(?<!a)b",
         r"(a)\1",
+        r"(?!(a)\1)",
         "(?P<n>a)(?P=n)",
         "(?>a)",
         "a++",

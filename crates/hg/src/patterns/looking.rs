@@ -1,0 +1,226 @@
+//! Expressions that look ahead or behind, which the `regex` crate does not take.
+//!
+//! Whether one matches from a place on is found out for all places of a text at once, from its end to its beginning, by the
+//! states from which the end of the expression is reached; what is seen where it looks is found out before, in the same way. So
+//! the time is that of the length of the text times the size of the expression, whatever they are.
+
+use std::cell::OnceCell;
+
+use regex::bytes::{RegexSet, RegexSetBuilder};
+use regex_automata::nfa::thompson::{Compiler, Config, NFA, State, WhichCaptures};
+use regex_automata::util::primitives::StateID;
+use regex_automata::util::syntax;
+
+use super::regular::Looks;
+
+/// How deep what is in an expression may be nested.
+pub(super) const NEST_MAX: u32 = 2000;
+/// The most bytes of one compiled expression,
+const SIZE_MAX: usize = 1 << 20;
+/// and how many states all have together.
+const STATES_MAX: usize = 20_000;
+
+/// Expressions that match from the beginning of a text on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looking {
+    /// Each matches whatever that of the same number in `exact` does.
+    looser: RegexSet,
+    exact: Vec<Automaton>,
+}
+
+impl Looking {
+    /// Compiles them; `None` if they are too large.
+    pub(super) fn new(all: &[Looks]) -> Option<Self> {
+        let mut states_left = STATES_MAX;
+        let exact = all
+            .iter()
+            .map(|looks| Automaton::new(looks, &mut states_left));
+        let exact = exact.collect::<Option<_>>()?;
+        let looser = RegexSetBuilder::new(all.iter().map(|looks| format!(r"\A(?:{})", looks.text)))
+            .unicode(false)
+            .nest_limit(NEST_MAX)
+            .build();
+        Some(Self {
+            looser: looser.ok()?,
+            exact,
+        })
+    }
+
+    /// Whether one matches at the beginning of `text`.
+    pub(super) fn is_match(&self, text: &[u8]) -> bool {
+        let likely = self.looser.matches(text);
+        let mut likely = likely.iter().filter_map(|number| self.exact.get(number));
+        likely.any(|exact| exact.matches(text).first() == Some(&true))
+    }
+}
+
+/// One expression, with those that it looks for.
+#[derive(Clone, Debug)]
+struct Automaton {
+    nfa: NFA,
+    /// The states that take a letter.
+    taking: Vec<StateID>,
+    /// The states from which each state is reached without a letter.
+    before: Vec<Vec<StateID>>,
+    looks: Vec<CompiledLook>,
+}
+
+#[derive(Clone, Debug)]
+struct CompiledLook {
+    seen: Automaton,
+    is_negated: bool,
+    behind: Option<usize>,
+}
+
+impl Automaton {
+    fn new(looks: &Looks, states_left: &mut usize) -> Option<Self> {
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
+        let syntax = syntax.nest_limit(NEST_MAX);
+        let config = Config::new()
+            .utf8(false)
+            .which_captures(WhichCaptures::All)
+            .nfa_size_limit(Some(SIZE_MAX));
+        let mut compiler = Compiler::new();
+        compiler.syntax(syntax).configure(config);
+        let nfa = compiler.build(&looks.text).ok()?;
+        *states_left = states_left.checked_sub(nfa.states().len())?;
+        let mut taking = Vec::new();
+        let mut before = vec![Vec::new(); nfa.states().len()];
+        for (number, state) in nfa.states().iter().enumerate() {
+            let id = StateID::new(number).ok()?;
+            let mut leads_to = |next: StateID| {
+                if let Some(before) = before.get_mut(next.as_usize()) {
+                    before.push(id);
+                }
+            };
+            match state {
+                State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => taking.push(id),
+                State::Look { next, .. } | State::Capture { next, .. } => leads_to(*next),
+                State::Union { alternates } => alternates.iter().copied().for_each(leads_to),
+                State::BinaryUnion { alt1, alt2 } => [*alt1, *alt2].into_iter().for_each(leads_to),
+                State::Fail | State::Match { .. } => {}
+            }
+        }
+        let compiled = looks.looks.iter().map(|look| {
+            Some(CompiledLook {
+                seen: Self::new(&look.seen, states_left)?,
+                is_negated: look.is_negated,
+                behind: look.behind,
+            })
+        });
+        Some(Self {
+            looks: compiled.collect::<Option<_>>()?,
+            nfa,
+            taking,
+            before,
+        })
+    }
+
+    /// Whether it matches from each place of `text` on, up to the one after its end.
+    fn matches(&self, text: &[u8]) -> Vec<bool> {
+        let seen: Vec<OnceCell<Vec<bool>>> = vec![OnceCell::new(); self.looks.len()];
+        let mut matches = vec![false; text.len().saturating_add(1)];
+        let mut here = Reached::new(self.before.len());
+        let mut after = Reached::new(self.before.len());
+        for at in (0..=text.len()).rev() {
+            std::mem::swap(&mut here, &mut after);
+            here.clear();
+            for (number, state) in self.nfa.states().iter().enumerate() {
+                if matches!(state, State::Match { .. }) {
+                    here.add(number);
+                }
+            }
+            if let Some(letter) = text.get(at) {
+                for id in &self.taking {
+                    let next = match self.nfa.state(*id) {
+                        State::ByteRange { trans } => {
+                            trans.matches_byte(*letter).then_some(trans.next)
+                        }
+                        State::Sparse(all) => all.matches_byte(*letter),
+                        State::Dense(all) => all.matches_byte(*letter),
+                        _ => None,
+                    };
+                    if next.is_some_and(|next| after.has(next)) {
+                        here.add(id.as_usize());
+                    }
+                }
+            }
+            while let Some(reached) = here.next() {
+                for id in self.before.get(reached).into_iter().flatten() {
+                    if !here.has(*id) && self.is_open(*id, text, at, &seen) {
+                        here.add(id.as_usize());
+                    }
+                }
+            }
+            if let Some(is_match) = matches.get_mut(at) {
+                *is_match = here.has(self.nfa.start_anchored());
+            }
+        }
+        matches
+    }
+
+    /// Whether the state may be left at this place without a letter.
+    fn is_open(&self, id: StateID, text: &[u8], at: usize, seen: &[OnceCell<Vec<bool>>]) -> bool {
+        match self.nfa.state(id) {
+            State::Look { look, .. } => self.nfa.look_matcher().matches(*look, text, at),
+            // The first group is the whole expression; the others are empty, and each has two such states.
+            State::Capture {
+                group_index, slot, ..
+            } if slot.as_usize().is_multiple_of(2) => {
+                let number = group_index.as_usize().checked_sub(1);
+                let look = number.and_then(|number| {
+                    let (look, seen) = (self.looks.get(number)?, seen.get(number)?);
+                    Some((look, seen.get_or_init(|| look.seen.matches(text))))
+                });
+                let Some((look, seen)) = look else {
+                    return true;
+                };
+                let start = at.checked_sub(look.behind.unwrap_or(0));
+                let is_there = start.and_then(|start| seen.get(start).copied());
+                is_there.unwrap_or(false) != look.is_negated
+            }
+            _ => true,
+        }
+    }
+}
+
+/// States that were reached, of which some are still to be looked at.
+struct Reached {
+    all: Vec<bool>,
+    left: Vec<usize>,
+}
+
+impl Reached {
+    fn new(states: usize) -> Self {
+        Self {
+            all: vec![false; states],
+            left: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.all.fill(false);
+        self.left.clear();
+    }
+
+    fn add(&mut self, number: usize) {
+        if let Some(has) = self.all.get_mut(number)
+            && !*has
+        {
+            *has = true;
+            self.left.push(number);
+        }
+    }
+
+    fn has(&self, id: StateID) -> bool {
+        self.all.get(id.as_usize()).copied().unwrap_or(false)
+    }
+
+    /// The next that is to be looked at.
+    fn next(&mut self) -> Option<usize> {
+        self.left.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests;
