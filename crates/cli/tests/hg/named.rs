@@ -398,3 +398,22 @@ fn repositories_that_are_none_or_odd_are_told() {
         working.same_in("../share", &["status"]);
     }
 }
+
+#[test]
+fn a_dirstate_that_is_cut_off_is_told() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            working.write("f", "");
+            working.commit("first");
+            for start in ["x", "I ate your data\n"] {
+                working.write(".hg/dirstate", start);
+                // Former versions know nothing of an upgrade that was broken off.
+                if !is_v2 || working.is_from_version_7() {
+                    working.same(&["status"]);
+                    working.same(&["status", "--config", "ui.detailed-exit-code=yes"]);
+                }
+            }
+        }
+    }
+}

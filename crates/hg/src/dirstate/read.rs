@@ -8,9 +8,12 @@ use vigil_stamp::file;
 use super::{Dirstate, Docket, MARKER};
 use crate::abort::Abort;
 use crate::bytes::{bytes, path_of};
+use crate::node::Node;
 
 /// How often a docket is read whose data file was replaced meanwhile.
 const TRIES_MAX: usize = 5;
+/// With what the first format begins.
+const PARENTS_LEN: usize = 2 * Node::LEN;
 
 /// A dirstate, and the files it came from.
 #[derive(Debug)]
@@ -42,6 +45,9 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
         // One that was upgraded meanwhile is of the other format.
         let has_docket = contents.starts_with(MARKER);
         if !has_docket || !is_v2 {
+            if !contents.is_empty() && contents.len() < PARENTS_LEN {
+                return Err(without_parents(is_v2));
+            }
             let dirstate = Dirstate::of_v1(contents);
             let dirstate = dirstate.map_err(|error| Abort::damaged(&path, error.0))?;
             return Ok(whole(dirstate, false, files));
@@ -64,6 +70,15 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
         let dirstate = dirstate.map_err(|error| Abort::damaged(&data_path, error.0))?;
         files.push(data_path);
         return Ok(whole(dirstate, true, files));
+    }
+}
+
+/// What Mercurial says where it cannot read as much as the parents.
+fn without_parents(is_v2: bool) -> Abort {
+    let abort = Abort::plain("working directory state appears damaged!");
+    match is_v2 {
+        true => abort.with_hint("falling back to dirstate-v1 from v2 also failed"),
+        false => abort,
     }
 }
 
