@@ -62,8 +62,24 @@ pub struct HgStatus {
     pub bad: Vec<Bad>,
     /// What is wrong with patterns that only hold below some directory.
     pub ignore_failure: Option<Abort>,
+    /// Why files could not be compared with what the first parent has: then the lists are not true. Mercurial compares once all
+    /// else is said.
+    pub failure: Option<Abort>,
     /// When Mercurial would have read the ignore patterns, if ever: only then is there anything to say of them.
     pub ignore_use: Option<IgnoreUse>,
+}
+
+impl HgStatus {
+    /// The same, if its lists are true.
+    ///
+    /// # Errors
+    /// Files could not be compared.
+    pub(crate) fn compared(self) -> Result<Self, Abort> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self),
+        }
+    }
 }
 
 /// Where files are that are not recorded.
@@ -185,9 +201,7 @@ pub(crate) fn status_of<'q>(
         false => Vec::new(),
     };
     answer.tracked(&findings, recorded.special, &nested);
-    if let Some(failure) = system.failure() {
-        return Err(failure);
-    }
+    answer.status.failure = system.failure();
     let later = ignored.patterns.take_later();
     let below = later.failed_below.as_bstr();
     let found = answer.others(findings, question.unknown, question.ignored, &nested, below);

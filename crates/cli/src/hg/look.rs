@@ -179,10 +179,11 @@ impl Subject<'_> {
         if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
             say(warnings, &bad);
         }
-        if let Some(abort) = status.ignore_failure.take() {
-            return Err(abort);
+        let failure = status.ignore_failure.take().or(status.failure.take());
+        match failure {
+            Some(abort) => Err(abort),
+            None => Ok(status),
         }
-        Ok(status)
     }
 
     /// What is said of what could not be looked at.

@@ -417,3 +417,28 @@ fn a_dirstate_that_is_cut_off_is_told() {
         }
     }
 }
+
+#[test]
+fn of_two_errors_that_is_told_which_mercurial_meets_first() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in ["d/f", "e/f"] {
+            working.write(name, "1\n");
+        }
+        working.commit("first");
+        std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+        symlink("moved", working.path("d")).unwrap();
+        working.write("moved/f", "2\n");
+        working.write(".hgignore", "*bad\n");
+        for arguments in [
+            &["status", "-i"][..],
+            &["status", "-iS"],
+            &["status", "-q"],
+            &["status", "-mS", "nowhere", "."],
+            &["status", "-c", "d", "moved/f"],
+            &["status"],
+        ] {
+            working.same(arguments);
+        }
+    }
+}

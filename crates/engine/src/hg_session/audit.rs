@@ -59,7 +59,8 @@ impl HgSession {
             clean: false,
             unknown: true,
             ignored: is_ignored,
-        })?;
+        })?
+        .compared()?;
         let (Some(recorded), Some(watched)) = (&self.recorded, &self.watched) else {
             return Ok(Some(Vec::new()));
         };
@@ -95,7 +96,8 @@ impl HgSession {
                 ..Look::default()
             })?;
             Ok(found.clone())
-        })?;
+        })?
+        .compared()?;
         if !recorded.is_current() {
             return Ok(None);
         }
