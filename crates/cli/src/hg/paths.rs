@@ -2,26 +2,33 @@
 
 use std::path::Path;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::bytes::of_path;
 use vigil_hg::patterns::shown_from;
+
+use crate::reply::bytes;
 
 /// Shows paths from the top, or from the working directory.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
+    /// The working directory, from the top if it is below.
     cwd: BString,
+    /// The top, where the working directory is not below: paths lead up to where both have a folder in common.
+    top: Option<BString>,
     is_relative: bool,
 }
 
 impl Shown {
     pub(super) fn new(root: &Path, cwd: &Path, is_relative: bool) -> Self {
-        let below = cwd.strip_prefix(root);
-        // From outside, paths lead up to where both have a folder in common.
-        let cwd = match below {
-            Ok(below) => of_path(below).into(),
-            Err(_) => BString::from("\0"),
+        let (cwd, top) = match cwd.strip_prefix(root) {
+            Ok(below) => (of_path(below), None),
+            Err(_) => (of_path(cwd), Some(of_path(root).into())),
         };
-        Self { cwd, is_relative }
+        Self {
+            cwd: cwd.into(),
+            top,
+            is_relative,
+        }
     }
 
     pub(super) fn path(&self, path: &BStr) -> BString {
@@ -33,9 +40,9 @@ impl Shown {
 
     /// Always from the working directory.
     pub(super) fn relative(&self, path: &BStr) -> BString {
-        match self.cwd.as_slice() {
-            b"\0" => path.into(),
-            _ => shown_from(self.cwd.as_ref(), path),
+        match &self.top {
+            Some(top) => shown_from(self.cwd.as_ref(), bytes!(top, "/", path).as_bstr()),
+            None => shown_from(self.cwd.as_ref(), path),
         }
     }
 }

@@ -370,6 +370,34 @@ fn what_cannot_be_answered_is_named() {
 }
 
 #[test]
+fn from_outside_paths_lead_to_the_repository() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("d/f", "");
+        working.write("f", "");
+        let root = working.0.top().to_str().unwrap().to_owned();
+        let name = root.rsplit('/').next().unwrap();
+        std::fs::create_dir(working.0.root().join("outside")).unwrap();
+        for (folder, top) in [("..", name), ("../outside", &*format!("../{name}"))] {
+            let below = |path: &str| format!("{top}/{path}");
+            for arguments in [
+                &["status"][..],
+                &["status", &below("d"), &below("nowhere")],
+                &["status", "path:d", "path:nowhere", "-A"],
+                &["status", "--config", "ui.relative-paths=yes"],
+                &["status", "--config", "ui.relative-paths=no", &below("d")],
+                &["status", "-v", &format!("glob:{}", below("d/*"))],
+                &["status", "-T", "{relpath(path)}\\n"],
+                &["status", "--rev", "null", &below("nowhere")],
+            ] {
+                working.same_in(folder, &[arguments, &["-R", top]].concat());
+            }
+        }
+        working.same(&["status", "-R", &root, "--cwd", "/", &root]);
+    }
+}
+
+#[test]
 fn repositories_that_are_none_or_odd_are_told() {
     for hg in programs() {
         let working = Working::new(&hg, false);
