@@ -14,11 +14,11 @@ use crate::node::Node;
 pub struct Subrepositories(BTreeMap<BString, Option<Node>>);
 
 impl Subrepositories {
-    /// Reads the text of `.hgsub`, and that of `.hgsubstate`.
+    /// Reads the text of `.hgsub`, and that of `.hgsubstate`, which messages call `name`.
     ///
     /// # Errors
     /// One of them is not understood, or a subrepository is none of Mercurial's.
-    pub fn parse(places: &[u8], committed: &[u8]) -> Result<Self, Abort> {
+    pub fn parse(places: &[u8], committed: &[u8], name: &BStr) -> Result<Self, Abort> {
         let mut nodes: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
         for (at, line) in lines_with_ends(committed).enumerate() {
             let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
@@ -28,8 +28,8 @@ impl Subrepositories {
             }
             let number = at.saturating_add(1).to_string();
             let (node, path) = line.split_once_str(" ").ok_or_else(|| {
-                let said = "invalid subrepository revision specifier in '.hgsubstate' line ";
-                Abort::plain(bytes!(said, number))
+                let said = "invalid subrepository revision specifier in '";
+                Abort::plain(bytes!(said, name, "' line ", number))
             })?;
             nodes.insert(path, node);
         }
@@ -97,14 +97,18 @@ impl Subrepositories {
 mod tests {
     use super::*;
 
+    fn parse(places: &[u8], committed: &[u8]) -> Result<Subrepositories, Abort> {
+        Subrepositories::parse(places, committed, ".hgsubstate".into())
+    }
+
     #[test]
     fn places_and_nodes_are_read() {
         let node = Node([0xab; Node::LEN]);
         let committed = format!("{node} d/sub\n\n  {node} other\n");
         let places = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
-        assert!(Subrepositories::parse(places, committed.as_bytes()).is_err());
+        assert!(parse(places, committed.as_bytes()).is_err());
         let places = b"# a comment\nd/sub = ../there\r\nnew=[hg]x\n[subpaths]\na = b\n";
-        let read = Subrepositories::parse(places, committed.as_bytes()).unwrap();
+        let read = parse(places, committed.as_bytes()).unwrap();
         assert_eq!(read.paths().collect::<Vec<_>>(), ["d/sub", "new"]);
         assert_eq!(read.committed("d/sub".into()), Some(node));
         assert_eq!(read.committed("new".into()), None);
@@ -120,7 +124,7 @@ mod tests {
             (b"a = b\n", b"nonsense\n"),
             (b"a = b\n", b"123 a\n"),
         ] {
-            assert!(Subrepositories::parse(places, committed).is_err());
+            assert!(parse(places, committed).is_err());
         }
     }
 }

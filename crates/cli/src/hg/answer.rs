@@ -157,7 +157,8 @@ impl Run<'_> {
             let said = "an unfinished operation by a template";
             return Err(Abort::unsupported(said));
         }
-        let within = nested::of_working_copy(&repository, &dirstate)?;
+        let cwd = &self.surroundings.cwd;
+        let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut self.warnings)?;
         if is_kept && !within.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }

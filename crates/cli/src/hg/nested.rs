@@ -1,6 +1,7 @@
 //! What a status says of subrepositories (`-S`), and what without it.
 
 use std::cell::RefCell;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,19 +20,22 @@ use vigil_linux::stat::lstat_path;
 
 use super::kinds::Lists;
 use super::look::{Pair, Subject};
+use super::paths::Shown;
 use super::settings;
 use crate::reply::bytes;
 
 /// Subrepositories of subrepositories, at most.
 const DEPTH_MAX: u32 = 16;
 
-/// The subrepositories of a working copy.
+/// The subrepositories of a working copy; what is odd is said in `warnings`, with paths from `cwd`.
 ///
 /// # Errors
 /// What is said of them is not understood, or one is not where it should be.
 pub(super) fn of_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
+    cwd: &Path,
+    warnings: &mut Vec<u8>,
 ) -> Result<Subrepositories, Abort> {
     let is_tracked = |name: &str| {
         let entry = dirstate
@@ -42,13 +46,23 @@ pub(super) fn of_working_copy(
     if !is_tracked(".hgsub") {
         return Ok(Subrepositories::default());
     }
-    let places = vigil_stamp::file::read(&repository.root.join(".hgsub"));
-    let places = places.map_err(|_| Abort::unsupported("a .hgsub that cannot be read"))?;
+    let shown = Shown::new(&repository.root, cwd, true);
+    let places = match vigil_stamp::file::read(&repository.root.join(".hgsub")) {
+        Ok(places) => places,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let name = shown.path(".hgsub".into());
+            let said = bytes!("warning: subrepo spec file '", name, "' not found\n");
+            warnings.extend_from_slice(&said);
+            Vec::new()
+        }
+        Err(_) => return Err(Abort::unsupported("a .hgsub that cannot be read")),
+    };
     let committed = match is_tracked(".hgsubstate") {
         true => vigil_stamp::file::read(&repository.root.join(".hgsubstate")).unwrap_or_default(),
         false => Vec::new(),
     };
-    let all = Subrepositories::parse(&places, &committed)?;
+    let name = shown.path(".hgsubstate".into());
+    let all = Subrepositories::parse(&places, &committed, name.as_bstr())?;
     for path in all.paths() {
         let there = repository.root.join(path_of(path));
         let is_gone = lstat_path(&there).is_err();
@@ -92,8 +106,13 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         Pair::Of(targets) => targets,
         Pair::OfWorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
-    let before = committed_in(subject, revisions, from)?;
-    let after = committed_in(subject, revisions, to)?;
+    let mut warnings = Vec::new();
+    let before = committed_in(subject, revisions, from, &mut warnings)?;
+    let after = committed_in(subject, revisions, to, &mut warnings)?;
+    // Of the outermost one it is said before.
+    if depth > 0 && !warnings.is_empty() {
+        return Err(refused("of which there is more to say"));
+    }
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -128,9 +147,11 @@ fn committed_in(
     subject: &Subject<'_>,
     revisions: &Revisions<'_>,
     target: Target,
+    warnings: &mut Vec<u8>,
 ) -> Result<Subrepositories, Abort> {
+    let cwd = &subject.surroundings.cwd;
     if target == Target::WorkingCopy {
-        return of_working_copy(subject.repository, subject.dirstate);
+        return of_working_copy(subject.repository, subject.dirstate, cwd, warnings);
     }
     let manifest = revisions.manifest(target)?;
     let store = subject.repository.store();
@@ -139,14 +160,22 @@ fn committed_in(
         None => Ok(None),
     };
     match text(".hgsub")? {
-        Some(places) => Subrepositories::parse(&places, &text(".hgsubstate")?.unwrap_or_default()),
+        Some(places) => {
+            let committed = text(".hgsubstate")?.unwrap_or_default();
+            let shown = Shown::new(&subject.repository.root, cwd, true);
+            let name = shown.path(".hgsubstate".into());
+            Subrepositories::parse(&places, &committed, name.as_bstr())
+        }
         None => Ok(Subrepositories::default()),
     }
 }
 
+fn refused(what: &str) -> Abort {
+    Abort::unsupported(bytes!("a subrepository ", what))
+}
+
 /// What is to be said of one subrepository.
 fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Result<Lists, Abort> {
-    let refused = |what: &str| Abort::unsupported(bytes!("a subrepository ", what));
     if depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }

@@ -82,6 +82,16 @@ fn what_needs_more_than_that_is_named() {
         working.write(".hgsub", "sub = [git]x\n");
         let (_, stderr, _) = working.vigil(&["status"]);
         assert!(stderr.contains("none of Mercurial's"), "{stderr}");
+        // What is not understood is told by its place.
+        working.write(".hgsub", "sub = sub\n");
+        working.write(".hgsubstate", "\n\nnonsense\n");
+        working.same(&["status", "-S"]);
+        working.same_in("d", &["status", "."]);
+        working.same_in("..", &["status", "-R", "work"]);
+        std::fs::remove_file(working.path(".hgsub")).unwrap();
+        working.same(&["status"]);
+        working.same_in("d", &["status", "-S", "."]);
+        working.same(&["status", "-A", "--rev", "0"]);
         // One that nobody has added means nothing.
         let working = Working::new(&hg, true);
         working.write(".hgsub", "sub = [git]x\n");
