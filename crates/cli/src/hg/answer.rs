@@ -125,6 +125,9 @@ impl Run<'_> {
         }
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root)?;
+        if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
+            return Err(Abort::unsupported(beyond));
+        }
         self.refuse_what_is_beyond(&config)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();

@@ -4,6 +4,7 @@ use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Surroundings, boolean};
+use vigil_hg::repository::Requirements;
 
 use super::arguments::Arguments;
 
@@ -206,6 +207,39 @@ pub(super) fn beyond_show(
     None
 }
 
+/// Features of repositories: what is configured, whether that is so where nothing is said, and what is required.
+const AUTOMATIC: [(&str, bool, &str); 3] = [
+    ("use-dirstate-v2", false, "dirstate-v2"),
+    ("use-share-safe", true, "share-safe"),
+    (
+        "use-dirstate-tracked-hint",
+        false,
+        "dirstate-tracked-key-v1",
+    ),
+];
+
+/// What of the repository Mercurial would change first, as the configuration says.
+///
+/// # Errors
+/// The configuration is wrong.
+pub(super) fn beyond_format(
+    config: &Config,
+    requirements: &Requirements,
+) -> Result<Option<BString>, Abort> {
+    for (name, default, required) in AUTOMATIC {
+        let automatic = format!("{name}.automatic-upgrade-of-mismatching-repositories");
+        if !config.boolean("format", &automatic, false)? {
+            continue;
+        }
+        let is_wanted = config.boolean("format", name, default)?;
+        let is_of_another = name == "use-share-safe" && requirements.has("shared");
+        if is_wanted != requirements.has(required) && !is_of_another {
+            return Ok(Some(bytes!("the setting format.", automatic)));
+        }
+    }
+    Ok(None)
+}
+
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(super) fn beyond(config: &Config) -> Option<BString> {
     for item in config.section("extensions") {
@@ -216,6 +250,13 @@ pub(super) fn beyond(config: &Config) -> Option<BString> {
         if !is_off && !is_sub_option && !HARMLESS.iter().any(|known| known.as_bytes() == name) {
             return Some(bytes!("the extension '", name, "'"));
         }
+    }
+    // Mercurial waits for files that these name.
+    let wait = config
+        .section("devel")
+        .find(|item| item.name.starts_with(b"sync."));
+    if let Some(item) = wait {
+        return Some(bytes!("the setting devel.", item.name));
     }
     for section in ["encode", "decode"] {
         if let Some(item) = config.section(section).find(|item| item.value != "!") {

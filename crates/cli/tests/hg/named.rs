@@ -326,6 +326,10 @@ fn what_cannot_be_answered_is_named() {
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", r"re:(a)\1"], "reference back"),
             (&["status", "--time"], "--time"),
+            (
+                &["status", "--config", "devel.sync.x=/nowhere"],
+                "devel.sync.x",
+            ),
             (&["status", "--color=debug"], "colours as labels"),
             (
                 &[
@@ -354,6 +358,16 @@ fn what_cannot_be_answered_is_named() {
                 "ui.formatdebug",
             ),
             (&["status", "path:to/f"], "behind a link"),
+            (
+                &[
+                    "status",
+                    "--config",
+                    "format.use-dirstate-v2=yes",
+                    "--config",
+                    "format.use-dirstate-v2.automatic-upgrade-of-mismatching-repositories=yes",
+                ],
+                "automatic-upgrade",
+            ),
         ] {
             let (stdout, stderr, code) = working.vigil(arguments);
             assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
