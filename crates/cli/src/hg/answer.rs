@@ -108,6 +108,7 @@ impl Run<'_> {
         let root = repository::locate(self.surroundings, named)?;
         let configuration = repository::configure(layers, &root)?;
         self.warn(configuration.warnings);
+        let is_tweaked = configuration.is_tweaked;
         let config = configuration.config;
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
         let is_plain = self.surroundings.is_plain(None);
@@ -128,7 +129,7 @@ impl Run<'_> {
         if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
             return Err(Abort::unsupported(beyond));
         }
-        self.refuse_what_is_beyond(&config)?;
+        self.refuse_what_is_beyond(&config, is_tweaked)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
@@ -274,7 +275,7 @@ impl Run<'_> {
         Err(Abort::unsupported(left))
     }
 
-    fn refuse_what_is_beyond(&self, config: &Config) -> Result<(), Abort> {
+    fn refuse_what_is_beyond(&self, config: &Config, is_tweaked: bool) -> Result<(), Abort> {
         let arguments = self.arguments;
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
@@ -286,7 +287,9 @@ impl Run<'_> {
             let said = "cannot specify both --rev and --change";
             return Err(Abort::of(Kind::Input, said));
         }
-        if let Some(beyond) = settings::beyond_show(config, arguments, self.surroundings) {
+        if let Some(beyond) =
+            settings::beyond_show(config, is_tweaked, arguments, self.surroundings)
+        {
             return Err(Abort::unsupported(beyond));
         }
         let names = arguments.revisions.iter().chain(&arguments.change);

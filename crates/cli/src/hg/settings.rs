@@ -184,6 +184,7 @@ pub(super) fn beyond_names<'n>(
 /// What in the configuration changes how a status is shown in ways that only Mercurial knows.
 pub(super) fn beyond_show(
     config: &Config,
+    is_tweaked: bool,
     arguments: &Arguments,
     surroundings: &Surroundings<'_>,
 ) -> Option<BString> {
@@ -191,8 +192,9 @@ pub(super) fn beyond_show(
         let value = config.get(section, name);
         value.is_some_and(|value| boolean(value) != Some(false))
     };
-    if is_on("ui", "tweakdefaults") && !surroundings.is_plain(Some("tweakdefaults")) {
-        return Some("the setting ui.tweakdefaults".into());
+    let is_plain = surroundings.is_plain(Some("tweakdefaults"));
+    if is_on("ui", "tweakdefaults") && !is_tweaked && !is_plain {
+        return Some("the setting ui.tweakdefaults of a repository".into());
     }
     for name in ["formatdebug", "formatjson"] {
         if is_on("ui", name) {

@@ -350,10 +350,6 @@ fn what_cannot_be_answered_is_named() {
                 "the colour 'pink'",
             ),
             (
-                &["status", "--config", "ui.tweakdefaults=yes"],
-                "ui.tweakdefaults",
-            ),
-            (
                 &["status", "--config", "ui.formatdebug=yes"],
                 "ui.formatdebug",
             ),
@@ -408,6 +404,68 @@ fn from_outside_paths_lead_to_the_repository() {
             }
         }
         working.same(&["status", "-R", &root, "--cwd", "/", &root]);
+    }
+}
+
+#[test]
+fn defaults_are_tweaked_where_that_is_wanted() {
+    const TWEAKED: &str = "ui.tweakdefaults=yes";
+    for hg in programs() {
+        let mut working = Working::new(&hg, true);
+        all_kinds(&working);
+        let home = working.0.home().join("hgrc");
+        let written = std::fs::read_to_string(&home).unwrap();
+        let set = |text: &str| std::fs::write(&home, format!("{written}{text}")).unwrap();
+        let said = |working: &Working| {
+            for arguments in [
+                &["status"][..],
+                &["status", "--config", TWEAKED],
+                &[
+                    "status",
+                    "--config",
+                    TWEAKED,
+                    "--config",
+                    "ui.relative-paths=no",
+                ],
+                &[
+                    "status",
+                    "--config",
+                    "ui.statuscopies=no",
+                    "--config",
+                    TWEAKED,
+                ],
+                &[
+                    "status",
+                    "--config",
+                    TWEAKED,
+                    "--config",
+                    "ui.tweakdefaults=no",
+                ],
+                &["status", "--config", "ui.tweakdefaults=no"],
+                &["status", "--config", "ui.tweakdefaults=what"],
+            ] {
+                working.same_in("d", arguments);
+            }
+        };
+        said(&working);
+        set("[ui]\ntweakdefaults=yes\n");
+        said(&working);
+        working.write(".hg/hgrc", "[ui]\nstatuscopies=no\ntweakdefaults=no\n");
+        said(&working);
+        set("[ui]\ntweakdefaults=yes\nrelative-paths=no\n[commands]\nstatus.verbose=no\n");
+        said(&working);
+        for plain in ["", "tweakdefaults", "i18n"] {
+            working.0.set("HGPLAIN", "1");
+            working.0.set("HGPLAINEXCEPT", plain);
+            working.same_in("d", &["status"]);
+        }
+        let working = Working::new(&hg, true);
+        working.write(".hg/hgrc", "[ui]\ntweakdefaults=yes\n");
+        let (_, stderr, _) = working.vigil(&["status"]);
+        assert!(
+            stderr.contains("ui.tweakdefaults of a repository"),
+            "{stderr}"
+        );
     }
 }
 

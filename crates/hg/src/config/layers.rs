@@ -19,7 +19,16 @@ pub struct Configuration {
     pub warnings: Vec<BString>,
     /// Every file that was read, or looked for.
     pub files: Vec<PathBuf>,
+    /// Whether `ui.tweakdefaults` was heeded.
+    pub is_tweaked: bool,
 }
+
+/// What `ui.tweakdefaults` says of a status (`hg help config.ui.tweakdefaults`), where nothing else is said.
+const TWEAKS: [(&str, &str, &str); 3] = [
+    ("ui", "statuscopies", "yes"),
+    ("ui", "relative-paths", "yes"),
+    ("commands", "status.verbose", "True"),
+];
 
 /// The files of a repository.
 #[derive(Clone, Debug, Default)]
@@ -70,13 +79,38 @@ impl<'s> Layers<'s> {
                 }
             }
         }
+        layers.tweak()?;
         for argument in arguments {
             let [section, name, value] = overriding(argument)?;
-            layers.overrides.set(section, name, value, "--config");
+            layers.overriding(section, name, value, "--config");
+            layers.tweak()?;
         }
-        let overrides = layers.overrides.clone();
-        layers.result.config.update(&overrides);
         Ok(layers)
+    }
+
+    /// Sets what wins over all files.
+    fn overriding(&mut self, section: &[u8], name: &[u8], value: &[u8], source: &str) {
+        for config in [&mut self.overrides, &mut self.result.config] {
+            config.set(section, name, value, source);
+        }
+    }
+
+    /// Heeds `ui.tweakdefaults`, which Mercurial does once, and before it reads what a repository says.
+    fn tweak(&mut self) -> Result<(), Abort> {
+        let config = &self.result.config;
+        let is_wanted = config.boolean("ui", "tweakdefaults", false)?;
+        let is_plain = self.surroundings.is_plain(Some("tweakdefaults"));
+        if !is_wanted || is_plain || self.result.is_tweaked {
+            return Ok(());
+        }
+        self.result.is_tweaked = true;
+        for (section, name, value) in TWEAKS {
+            if !self.result.config.has(section, name) {
+                let [section, name, value] = [section, name, value].map(str::as_bytes);
+                self.overriding(section, name, value, "<tweakdefaults>");
+            }
+        }
+        Ok(())
     }
 
     fn user_files(&self) -> Vec<PathBuf> {
