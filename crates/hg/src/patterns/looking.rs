@@ -48,6 +48,10 @@ impl Looking {
 
     /// Whether one matches at the beginning of `text`.
     pub(super) fn is_match(&self, text: &[u8]) -> bool {
+        // Most patterns do not look, and many paths are asked about.
+        if self.exact.is_empty() {
+            return false;
+        }
         let likely = self.looser.matches(text);
         let mut likely = likely.iter().filter_map(|number| self.exact.get(number));
         likely.any(|exact| exact.matches(text).first() == Some(&true))
