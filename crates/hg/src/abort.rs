@@ -23,6 +23,8 @@ pub enum Kind {
     Config,
     /// What is stored is damaged.
     Storage,
+    /// The working copy shares the store of a repository whose requirements are kept in another way.
+    Share,
     /// Not Mercurial's: it would answer, but this program does not.
     Unsupported,
 }

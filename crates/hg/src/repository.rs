@@ -78,12 +78,12 @@ impl Repository {
         if requirements.has("share-safe") {
             if is_share && !Requirements::read(&shared, true)?.has("share-safe") {
                 let said = "share source does not support share-safe requirement";
-                return Err(Abort::plain(said).with_hint(help));
+                return Err(Abort::of(Kind::Share, said).with_hint(help));
             }
             requirements.add(Requirements::read(&shared.join("store"), false)?);
         } else if is_share && Requirements::read(&shared, false)?.has("share-safe") {
             let said = "version mismatch: source uses share-safe functionality while the current share does not";
-            return Err(Abort::plain(said).with_hint(help));
+            return Err(Abort::of(Kind::Share, said).with_hint(help));
         }
         requirements.check()?;
         Ok(Self {

@@ -125,7 +125,8 @@ impl Run<'_> {
             return Err(Abort::unsupported(beyond));
         }
         self.colors = colors.effects("ui.error");
-        let repository = Repository::open(&root)?;
+        let repository = Repository::open(&root);
+        let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
         if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
             return Err(Abort::unsupported(beyond));
         }

@@ -242,6 +242,24 @@ pub(super) fn beyond_format(
     Ok(None)
 }
 
+/// What is to be said where a repository is not opened because of `abort`: it may be configured that Mercurial does something
+/// about it.
+pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
+    if abort.kind != Kind::Share {
+        return abort;
+    }
+    let mut names = ["safe-mismatch.source-safe", "safe-mismatch.source-not-safe"].into_iter();
+    let is_other = |name: &&str| {
+        config
+            .get("share", name)
+            .is_some_and(|value| value != "abort")
+    };
+    match names.find(is_other) {
+        Some(name) => Abort::unsupported(bytes!("the setting share.", name)),
+        None => abort,
+    }
+}
+
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(super) fn beyond(config: &Config) -> Option<BString> {
     for item in config.section("extensions") {

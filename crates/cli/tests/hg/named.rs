@@ -496,6 +496,15 @@ fn repositories_that_are_none_or_odd_are_told() {
         ]);
         working.write("../share/f", "");
         working.same_in("../share", &["status"]);
+        let requires = std::fs::read_to_string(working.path("../share/.hg/requires")).unwrap();
+        working.write(
+            "../share/.hg/requires",
+            requires.replace("share-safe\n", ""),
+        );
+        working.same_in("../share", &["status"]);
+        let allows = "share.safe-mismatch.source-safe=allow";
+        let (_, stderr, _) = working.vigil(&["status", "-R", "../share", "--config", allows]);
+        assert!(stderr.contains("vigil does not answer this"), "{stderr}");
     }
 }
 
