@@ -130,7 +130,7 @@ impl Run<'_> {
         if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
             return Err(Abort::unsupported(beyond));
         }
-        self.refuse_what_is_beyond(&config, is_tweaked)?;
+        self.refuse_what_is_beyond(&config, &repository, is_tweaked)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
@@ -276,7 +276,12 @@ impl Run<'_> {
         Err(Abort::unsupported(left))
     }
 
-    fn refuse_what_is_beyond(&self, config: &Config, is_tweaked: bool) -> Result<(), Abort> {
+    fn refuse_what_is_beyond(
+        &self,
+        config: &Config,
+        repository: &Repository,
+        is_tweaked: bool,
+    ) -> Result<(), Abort> {
         let arguments = self.arguments;
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
@@ -299,7 +304,7 @@ impl Run<'_> {
             let said = "names of changesets in another encoding than UTF-8";
             return Err(Abort::unsupported(said));
         }
-        if let Some(beyond) = settings::beyond_names(config, names) {
+        if let Some(beyond) = settings::beyond_names(config, repository, names) {
             return Err(Abort::unsupported(beyond));
         }
         if self.surroundings.get("HG_PENDING").is_some() {

@@ -46,6 +46,10 @@ pub(super) struct Arguments {
     pub(super) own: Option<OwnFormat>,
 }
 
+/// The option that the extension of this name adds to all commands. Only that may know it, and it is not to make beginnings of
+/// others ambiguous.
+const MQ: &str = "mq";
+
 /// Why arguments could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
@@ -123,6 +127,10 @@ impl Arguments {
             }
             None => (text.as_bytes(), None),
         };
+        if (name, value) == (MQ.as_bytes(), None) {
+            self.only_mercurial.get_or_insert(MQ);
+            return Ok(());
+        }
         let (known, says_no) = match beginning_with(name) {
             Found::One(known, says_no) => (known, says_no),
             Found::Many => {

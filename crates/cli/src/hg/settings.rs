@@ -3,8 +3,9 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, Surroundings, boolean};
-use vigil_hg::repository::Requirements;
+use vigil_hg::config::{Config, Item, Surroundings, boolean};
+use vigil_hg::repository::{Repository, Requirements};
+use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
 
@@ -161,10 +162,28 @@ const HARMLESS: [&str; 54] = [
 /// What in the configuration changes what `names` of changesets mean.
 pub(super) fn beyond_names<'n>(
     config: &Config,
+    repository: &Repository,
     names: impl Iterator<Item = &'n BString>,
 ) -> Option<BString> {
     let mut names = names.peekable();
     names.peek()?;
+    // Patches that are applied have names, too.
+    let has_patches = |name: &str| {
+        let stat = stat_path(&repository.dot_hg.join(name));
+        stat.is_ok_and(|stat| stat.size > 0)
+    };
+    let is_mq = |item: &Item| {
+        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+        name == b"mq" && !item.value.starts_with(b"!")
+    };
+    let has_mq = config.section("extensions").any(is_mq);
+    if has_mq
+        && ["patches/status", "patches.queues"]
+            .into_iter()
+            .any(has_patches)
+    {
+        return Some("names of changesets where patches of mq may be applied".into());
+    }
     if config.has("experimental", "revisions.disambiguatewithin") {
         let said = "the setting experimental.revisions.disambiguatewithin";
         return Some(said.into());
@@ -245,6 +264,10 @@ pub(super) fn beyond_format(
 /// What is to be said where a repository is not opened because of `abort`: it may be configured that Mercurial does something
 /// about it.
 pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
+    // An extension may know what is required.
+    if let Some(beyond) = beyond(config) {
+        return Abort::unsupported(beyond);
+    }
     if abort.kind != Kind::Share {
         return abort;
     }

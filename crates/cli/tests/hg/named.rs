@@ -326,6 +326,7 @@ fn what_cannot_be_answered_is_named() {
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", r"re:(a)\1"], "reference back"),
             (&["status", "--time"], "--time"),
+            (&["status", "--mq"], "--mq"),
             (
                 &["status", "--config", "devel.sync.x=/nowhere"],
                 "devel.sync.x",
@@ -479,6 +480,9 @@ fn repositories_that_are_none_or_odd_are_told() {
         working.same(&["status"]);
         std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
         let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
+        working.write(".hg/requires", format!("{requires}of-an-extension\n"));
+        let (_, stderr, _) = working.vigil(&["status", "--config", "extensions.some=/nowhere"]);
+        assert!(stderr.contains("the extension 'some'"), "{stderr}");
         for more in ["unknown-feature\nanother\n", "-\n"] {
             working.write(".hg/requires", format!("{requires}{more}"));
             working.same(&["status"]);

@@ -264,3 +264,19 @@ fn aliases_of_revisions_are_left_to_mercurial() {
         working.same(&["status", "--rev", "0", "--config", alias]);
     }
 }
+
+#[test]
+fn names_of_patches_are_left_to_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("f", "1");
+        working.commit("0");
+        working.write("f", "2");
+        let mq = ["--config", "extensions.mq="];
+        working.same(&[&["status", "--rev", "."][..], &mq].concat());
+        working.hg(&[&["qnew", "-q", "patch"][..], &mq].concat());
+        working.same(&[&["status"][..], &mq].concat());
+        let (_, stderr, _) = working.vigil(&[&["status", "--rev", "patch^"][..], &mq].concat());
+        assert!(stderr.contains("patches of mq"), "{stderr}");
+    }
+}
