@@ -25,6 +25,7 @@ mod unfinished;
 use std::io::IsTerminal;
 
 use bstr::{BStr, BString};
+use rustix::io::Errno;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
@@ -177,6 +178,9 @@ fn answer(
     }
 }
 
+/// The exit code of what has failed for no reason in particular.
+const FAILED: u8 = 255;
+
 /// What there is to say, and what was learned for it.
 pub(crate) struct Answered {
     pub(crate) reply: Reply,
@@ -193,7 +197,7 @@ impl Answered {
 
     /// Says it, and keeps what was learned; the exit code.
     pub(crate) fn say(self) -> u8 {
-        let code = crate::say::say(&self.reply);
+        let code = said(&self.reply);
         crate::pager::end_output();
         if let Some(mut known) = self.known {
             known.save(&NoSteps);
@@ -201,6 +205,24 @@ impl Answered {
             std::mem::forget(known);
         }
         code
+    }
+}
+
+/// Writes both streams, warnings first, and returns the exit code: Mercurial's, where one cannot be written.
+fn said(reply: &Reply) -> u8 {
+    let on_stderr = |bytes: &[u8]| crate::say::write(rustix::stdio::stderr(), bytes);
+    match on_stderr(&reply.stderr) {
+        Ok(()) | Err(Errno::PIPE | Errno::IO | Errno::BADF) => {}
+        Err(_) => return FAILED,
+    }
+    match crate::say::write(rustix::stdio::stdout(), &reply.stdout) {
+        Ok(()) => reply.code,
+        Err(Errno::PIPE) => crate::pager::die_of_broken_pipe(),
+        Err(error) => {
+            let reason = vigil_linux::errno::text(error);
+            let _ = on_stderr(&bytes!("abort: ", reason, "\n"));
+            FAILED
+        }
     }
 }
 

@@ -471,6 +471,40 @@ fn defaults_are_tweaked_where_that_is_wanted() {
 }
 
 #[test]
+fn what_cannot_be_written_is_told_where_it_can() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("f", "");
+        let full = || {
+            std::fs::File::options()
+                .write(true)
+                .open("/dev/full")
+                .unwrap()
+        };
+        let said = |program: &str, arguments: &[&str]| {
+            [true, false].map(|is_stdout| {
+                let mut command = working.0.command(program, &working.0.top());
+                command.args(arguments);
+                match is_stdout {
+                    true => command.stdout(full()),
+                    false => command.stderr(full()),
+                };
+                let output = command.output().unwrap();
+                (output.status.code(), output.stdout, output.stderr)
+            })
+        };
+        for file in ["f", "nowhere"] {
+            let vigil = said(env!("CARGO_BIN_EXE_vigil"), &["hg", "status", file]);
+            assert_eq!(
+                vigil,
+                said(hg.to_str().unwrap(), &["status", file]),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
 fn repositories_that_are_none_or_odd_are_told() {
     for hg in programs() {
         let working = Working::new(&hg, false);
