@@ -22,7 +22,7 @@ COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
-.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
+.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
 # The status of the repository this stands in.
 run: build
@@ -72,6 +72,11 @@ test-git-fsmonitor: build
 #   make test-hg HG_SOURCE=/path/to/mercurial-7.2.4 HG_PROGRAM=/path/to/hg SCRIPTS="test-status.t test-status-rev.t"
 test-hg: build
 	tests/hg/run --hg "$(or $(HG_PROGRAM),hg)" "$(HG_SOURCE)" $(SCRIPTS)
+
+# Real repositories of Mercurial's, cloned, with random updates and edits:
+#   make test-hg-real REPOSITORIES="/path/one /path/two" UPDATES=1000
+test-hg-real: build
+	tests/hg/real --hg "$(or $(HG_PROGRAM),hg)" --updates $(or $(UPDATES),100) $(REPOSITORIES)
 
 # Random operations with git as the client of the monitor, against git without one; WAY is hook or socket.
 random-fsmonitor: build
