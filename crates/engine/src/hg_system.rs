@@ -37,6 +37,24 @@ pub(crate) const UNREADABLE: FileMode = FileMode::GITLINK;
 /// Beside the flags of an entry: it is recorded as a copy.
 const IS_COPY: u32 = 1 << 16;
 
+/// How a file compares with what the first parent has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// It is the same.
+    Same,
+    /// The first parent has no such file.
+    NotInParent,
+    /// Its flag is not the one that is committed.
+    Flag {
+        /// The one that is.
+        committed: Flag,
+        /// The file's.
+        found: Flag,
+    },
+    /// Its contents are others.
+    Contents,
+}
+
 /// A working copy, as of one question.
 pub(crate) struct HgSystem<'a> {
     /// The top of the working copy.
@@ -212,14 +230,8 @@ impl<'a> HgSystem<'a> {
 
     /// Whether what is at `path`, and looks like `stat`, is as in the first parent; `None` where it cannot be read.
     pub(crate) fn is_as_in_parent(&self, path: &BStr, stat: &Stat) -> Option<bool> {
-        let there = self.top.join(OsStr::from_bytes(path));
-        let flag = flag_of(stat);
-        let contents = match stat.is_symlink() {
-            true => std::fs::read_link(&there)
-                .map(|target| target.into_os_string().into_encoded_bytes()),
-            false => vigil_stamp::file::read(&there),
-        };
-        Some(self.compare_or_note(path, flag, &contents.ok()?))
+        let contents = self.contents(path, stat)?;
+        Some(self.compare_or_note(path, flag_of(stat), &contents))
     }
 
     fn manifest(&self) -> Result<&Manifest, Abort> {
@@ -228,25 +240,50 @@ impl<'a> HgSystem<'a> {
         manifest.as_ref().map_err(Clone::clone)
     }
 
-    fn compare(&self, path: &BStr, flag: Flag, contents: &[u8]) -> Result<bool, Abort> {
+    /// How what is at `path`, and looks like `stat`, compares with what the first parent has; `None` where it cannot be read.
+    ///
+    /// # Errors
+    /// The store cannot be read, or is damaged.
+    pub(crate) fn compared(&self, path: &BStr, stat: &Stat) -> Result<Option<Compared>, Abort> {
+        let contents = self.contents(path, stat);
+        let compare = |contents: Vec<u8>| self.compare(path, flag_of(stat), &contents);
+        contents.map(compare).transpose()
+    }
+
+    fn contents(&self, path: &BStr, stat: &Stat) -> Option<Vec<u8>> {
+        let there = self.top.join(OsStr::from_bytes(path));
+        let contents = match stat.is_symlink() {
+            true => std::fs::read_link(&there)
+                .map(|target| target.into_os_string().into_encoded_bytes()),
+            false => vigil_stamp::file::read(&there),
+        };
+        contents.ok()
+    }
+
+    fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
         if self.audits
             && let Some(abort) = outside_of_reach(self.top, path)
         {
             return Err(abort);
         }
         let Some(entry) = self.manifest()?.get(path) else {
-            return Ok(false);
+            return Ok(Compared::NotInParent);
         };
-        if entry.flag != flag {
-            return Ok(false);
+        if entry.flag != found {
+            let committed = entry.flag;
+            return Ok(Compared::Flag { committed, found });
         }
-        self.store.has_contents(path, &entry.node, contents)
+        let is_same = self.store.has_contents(path, &entry.node, contents)?;
+        Ok(match is_same {
+            true => Compared::Same,
+            false => Compared::Contents,
+        })
     }
 
     /// Compares, and remembers why that was not possible.
     fn compare_or_note(&self, path: &BStr, flag: Flag, contents: &[u8]) -> bool {
         match self.compare(path, flag, contents) {
-            Ok(is_same) => is_same,
+            Ok(compared) => compared == Compared::Same,
             Err(abort) => {
                 let mut failure = self.failure.lock();
                 if failure.as_ref().is_none_or(|(known, _)| path < *known) {

@@ -26,25 +26,84 @@ pub enum Verdict {
 const RECORDED_BITS: u64 = 0x7fff_ffff;
 const DAY_S: i64 = 24 * 3600;
 
-/// What is to be said of a file that is recorded as `entry`, and looks like `seen`, if a file or a link is there at all.
+/// What the verdict on a file rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is tracked, and nothing is there.
+    Gone,
+    /// It is no longer tracked.
+    NoLongerTracked,
+    /// A merge took something of it from the second parent.
+    Merged,
+    /// It is in no parent.
+    New,
+    /// It is recorded as a copy.
+    Copied,
+    /// Neither size nor mode are recorded.
+    NothingRecorded,
+    /// Its size is another one.
+    Size,
+    /// It may be executed and might not be, or the other way round.
+    ExecutableBit,
+    /// The file system tells another size of the link than the one that is recorded, which may be its own way to count.
+    SizeOfLink,
+    /// No mtime is recorded, since it would have proven nothing.
+    NoMtime,
+    /// Its mtime is as young as the question: it may be written once more, and keep it.
+    Young,
+    /// Its mtime is another one.
+    Mtime,
+    /// Its mtime is the one that is recorded by the second alone, in which it may have been written twice.
+    SecondAlone,
+    /// All is as recorded.
+    Same,
+}
+
+impl Reason {
+    /// What Mercurial says of the file for it.
+    #[inline]
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Self::Gone => Verdict::Deleted,
+            Self::NoLongerTracked => Verdict::Removed,
+            Self::New => Verdict::Added,
+            Self::Merged | Self::Copied | Self::Size | Self::ExecutableBit => Verdict::Modified,
+            Self::NothingRecorded
+            | Self::SizeOfLink
+            | Self::NoMtime
+            | Self::Young
+            | Self::Mtime
+            | Self::SecondAlone => Verdict::Unsure,
+            Self::Same => Verdict::Clean,
+        }
+    }
+}
+
+/// What is to be said of a file, for its [`reason`].
+#[inline]
+pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Verdict {
+    reason(entry, is_copy, seen, now).verdict()
+}
+
+/// What decides about a file that is recorded as `entry`, and looks like `seen`, if a file or a link is there at all.
 ///
 /// `now` is a time of the file system before anything was looked at: whatever has an mtime since then may change once more and
 /// keep it. A file that `is_copy` was changed, whatever its contents are.
 #[inline]
-pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Verdict {
+pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Reason {
     let seen = match seen {
-        None if entry.is_tracked() => return Verdict::Deleted,
-        None => return Verdict::Removed,
-        Some(_) if entry.has_p2_info() => return Verdict::Modified,
-        Some(_) if entry.is_added() => return Verdict::Added,
-        Some(_) if entry.is_removed() => return Verdict::Removed,
+        None if entry.is_tracked() => return Reason::Gone,
+        None => return Reason::NoLongerTracked,
+        Some(_) if entry.has_p2_info() => return Reason::Merged,
+        Some(_) if entry.is_added() => return Reason::New,
+        Some(_) if entry.is_removed() => return Reason::NoLongerTracked,
         Some(seen) => seen,
     };
     if is_copy {
-        return Verdict::Modified;
+        return Reason::Copied;
     }
     if !entry.flags.has(Flags::HAS_MODE_AND_SIZE) {
-        return Verdict::Unsure;
+        return Reason::NothingRecorded;
     }
     let size = u64::from(entry.size);
     let is_size_same = size == seen.size || size == seen.size & RECORDED_BITS;
@@ -52,31 +111,32 @@ pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp
     if !is_size_same || was_executable != (seen.mode & 0o100 != 0) {
         // Some file systems tell another length of a link than its target has.
         return match seen.is_symlink() && size != seen.size {
-            true => Verdict::Unsure,
-            false => Verdict::Modified,
+            true => Reason::SizeOfLink,
+            false if is_size_same => Reason::ExecutableBit,
+            false => Reason::Size,
         };
     }
-    match is_mtime_same(entry, seen, now) {
-        true => Verdict::Clean,
-        false => Verdict::Unsure,
-    }
+    by_mtime(entry, seen, now)
 }
 
-/// Whether the mtime proves that the file is the one that was recorded.
-fn is_mtime_same(entry: &Entry, seen: &Stat, now: Timestamp) -> bool {
+/// What the mtime proves of a file of the recorded size and mode.
+fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
     if !entry.flags.has(Flags::HAS_MTIME) {
-        return false;
+        return Reason::NoMtime;
+    }
+    if u64::from(entry.mtime_s) != seen.mtime_s.cast_unsigned() & RECORDED_BITS {
+        return Reason::Mtime;
     }
     // What has the second of the question may be written again; so may what is a little in the future, by a clock that is off.
     if seen.mtime_s >= now.s && seen.mtime_s < now.s.saturating_add(DAY_S) {
-        return false;
+        return Reason::Young;
     }
-    let same_second = u64::from(entry.mtime_s) == seen.mtime_s.cast_unsigned() & RECORDED_BITS;
-    same_second
-        && match (entry.mtime_ns, seen.mtime_ns) {
-            (0, _) | (_, 0) => !entry.flags.has(Flags::MTIME_SECOND_AMBIGUOUS),
-            (recorded, observed) => recorded == observed,
-        }
+    match (entry.mtime_ns, seen.mtime_ns) {
+        (0, _) | (_, 0) if entry.flags.has(Flags::MTIME_SECOND_AMBIGUOUS) => Reason::SecondAlone,
+        (0, _) | (_, 0) => Reason::Same,
+        (recorded, observed) if recorded == observed => Reason::Same,
+        _ => Reason::Mtime,
+    }
 }
 
 #[cfg(test)]
@@ -192,5 +252,34 @@ mod tests {
         assert_eq!(of(&with(3, ambiguous), file()), Verdict::Clean);
         assert_eq!(of(&with(4, NORMAL), file()), Verdict::Unsure);
         assert_eq!(of(&with(0, ambiguous), file()), Verdict::Unsure);
+    }
+
+    #[test]
+    fn the_reason_names_the_first_fact_that_decides() {
+        let normal = entry(NORMAL);
+        let of = |entry: &Entry, change: fn(&mut Stat)| {
+            let mut stat = file();
+            change(&mut stat);
+            reason(entry, false, Some(&stat), NOW)
+        };
+        assert_eq!(of(&normal, |_| ()), Reason::Same);
+        assert_eq!(of(&normal, |stat| stat.size = 8), Reason::Size);
+        assert_eq!(
+            of(&normal, |stat| stat.mode |= 0o100),
+            Reason::ExecutableBit
+        );
+        assert_eq!(of(&normal, |stat| stat.mtime_s = 901), Reason::Mtime);
+        let young = Entry {
+            mtime_s: 1000,
+            ..normal
+        };
+        assert_eq!(of(&young, |stat| stat.mtime_s = 1000), Reason::Young);
+        let ambiguous = entry(NORMAL | Flags::MTIME_SECOND_AMBIGUOUS);
+        assert_eq!(of(&ambiguous, |_| ()), Reason::SecondAlone);
+        let without = |flags| entry(NORMAL.without(flags));
+        assert_eq!(of(&without(Flags::HAS_MTIME), |_| ()), Reason::NoMtime);
+        let bare = without(Flags::HAS_MODE_AND_SIZE | Flags::HAS_MTIME);
+        assert_eq!(of(&bare, |_| ()), Reason::NothingRecorded);
+        assert_eq!(reason(&normal, true, Some(&file()), NOW), Reason::Copied);
     }
 }

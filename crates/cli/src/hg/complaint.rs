@@ -5,7 +5,7 @@ use vigil_hg::abort::{Abort, Kind};
 use crate::reply::{Reply, bytes};
 
 /// Says why there is no answer.
-pub(super) fn complain(abort: &Abort, detailed: bool) -> Reply {
+pub(crate) fn complain(abort: &Abort, detailed: bool) -> Reply {
     let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
         (_, true) => "",
         (Kind::Config, false) => "config error: ",

@@ -38,11 +38,12 @@ use crate::reply::{Reply, bytes};
 
 use arguments::Arguments;
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
-use complaint::complain;
+pub(crate) use complaint::complain;
 pub(crate) use kept::write;
 pub(crate) use nearest::is_mercurial;
-pub(crate) use open::{state_places, state_report};
+pub(crate) use open::{Opened, open, state_places, state_report};
 use options::{OfStatus, SYNOPSIS};
+pub(crate) use settings::beyond;
 
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {

@@ -1,19 +1,35 @@
 //! The repository around the working directory and what is configured, for commands of Vigil's own.
 
+use std::path::PathBuf;
+
 use bstr::BString;
 use vigil_engine::hg_session::{self, HgSession};
 use vigil_engine::state::StateReport;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
-use vigil_hg::config::{Layers, Surroundings};
+use vigil_hg::config::{Config, Layers, Surroundings};
 use vigil_hg::repository::{self, Repository};
 use vigil_store::Store;
 
 use super::complaint::complain;
 use crate::reply::Reply;
 
-/// The repository, and what its configuration says of one variable of Vigil's that is true where nothing is said.
-fn open(environment: &Environment, name: &str) -> Result<(Repository, bool), Abort> {
+/// What there is around the working directory.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The repository.
+    pub(crate) repository: Repository,
+    /// What is configured there.
+    pub(crate) config: Config,
+    /// The files with its ignore patterns.
+    pub(crate) ignore_files: Vec<PathBuf>,
+}
+
+/// The repository around the working directory, and what is configured.
+///
+/// # Errors
+/// There is none, or it is not understood.
+pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let surroundings = Surroundings {
         variable: &variable,
@@ -23,8 +39,20 @@ fn open(environment: &Environment, name: &str) -> Result<(Repository, bool), Abo
     let layers = Layers::of_user(&surroundings, &[])?;
     let root = repository::locate(&surroundings, None)?;
     let config = repository::configure(layers, &root)?.config;
-    let is_set = config.boolean("vigil", name, true)?;
-    Ok((Repository::open(&root)?, is_set))
+    let repository = Repository::open(&root)?;
+    let ignore_files = repository.ignore_files(&config, &surroundings);
+    Ok(Opened {
+        repository,
+        config,
+        ignore_files,
+    })
+}
+
+/// The repository, and what its configuration says of one variable of Vigil's that is true where nothing is said.
+fn open_for(environment: &Environment, name: &str) -> Result<(Repository, bool), Abort> {
+    let opened = open(environment)?;
+    let is_set = opened.config.boolean("vigil", name, true)?;
+    Ok((opened.repository, is_set))
 }
 
 fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
@@ -36,7 +64,7 @@ fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
 /// # Errors
 /// The repository cannot be opened, and what is said of that.
 pub(crate) fn state_places(environment: &Environment) -> Result<Vec<Store>, Reply> {
-    let opened = open(environment, "stateFile");
+    let opened = open_for(environment, "stateFile");
     let (repository, _) = opened.map_err(|abort| complain(&abort, false))?;
     Ok(places(environment, &repository))
 }
@@ -46,7 +74,7 @@ pub(crate) fn state_places(environment: &Environment) -> Result<Vec<Store>, Repl
 /// # Errors
 /// As for [`state_places`].
 pub(crate) fn state_report(environment: &Environment) -> Result<Option<StateReport>, Reply> {
-    let opened = open(environment, "stateFile");
+    let opened = open_for(environment, "stateFile");
     let (repository, is_wanted) = opened.map_err(|abort| complain(&abort, false))?;
     let mut session = HgSession::new(&repository, places(environment, &repository));
     Ok(session.state_report().filter(|_| is_wanted))
@@ -54,5 +82,5 @@ pub(crate) fn state_report(environment: &Environment) -> Result<Option<StateRepo
 
 /// Whether the variable `name` of Vigil's is true, or nothing is said of it; false where that cannot be told.
 pub(super) fn is_wanted(environment: &Environment, name: &str) -> bool {
-    open(environment, name).is_ok_and(|(_, is_wanted)| is_wanted)
+    open_for(environment, name).is_ok_and(|(_, is_wanted)| is_wanted)
 }

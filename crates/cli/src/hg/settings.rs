@@ -284,7 +284,7 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
 }
 
 /// What in the configuration changes a status in ways that only Mercurial knows.
-pub(super) fn beyond(config: &Config) -> Option<BString> {
+pub(crate) fn beyond(config: &Config) -> Option<BString> {
     for item in config.section("extensions") {
         let is_off = item.value.starts_with(b"!");
         let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);

@@ -2,12 +2,14 @@
 
 mod by_daemon;
 mod json;
+mod mercurial;
 mod sentences;
 
 use bstr::BString;
 use vigil_git::environment::Environment;
 
 use crate::command::Command;
+use crate::hg;
 use crate::inside;
 use crate::options::{Audience, Entry, Table, Value, parse, usage, with_usage};
 use crate::reply::Reply;
@@ -51,6 +53,9 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     })?;
     if paths.is_empty() {
         return Err(with_usage(&TABLE, b"need a path"));
+    }
+    if hg::is_mercurial(environment) {
+        return mercurial::run(&paths, is_json, environment);
     }
     let mut session = inside::session(environment)?;
     let said = session.repository().config.said().to_vec();

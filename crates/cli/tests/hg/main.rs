@@ -13,3 +13,4 @@ mod stored;
 mod subrepositories;
 mod templates;
 mod unfinished;
+mod why;

@@ -9,6 +9,8 @@ use crate::bytes::{bytes, trim, trim_end};
 pub struct PatternFile {
     /// The patterns, each with its kind before it.
     pub patterns: Vec<BString>,
+    /// The line that each is on, from 1.
+    pub lines: Vec<usize>,
     /// What is to be said on standard error, each without its line feed.
     pub warnings: Vec<BString>,
 }
@@ -27,7 +29,7 @@ const SYNTAXES: [(&[u8], &[u8]); 6] = [
 pub fn parse(text: &[u8], name: &[u8]) -> PatternFile {
     let mut file = PatternFile::default();
     let mut syntax: &[u8] = b"relre:";
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
+    for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let without_comment;
         let mut line = line;
         if line.contains(&b'#') {
@@ -61,6 +63,7 @@ pub fn parse(text: &[u8], name: &[u8]) -> PatternFile {
             }
         }
         file.patterns.push(bytes!(of_line, line));
+        file.lines.push(at.saturating_add(1));
     }
     file
 }
@@ -120,8 +123,9 @@ mod tests {
 
     #[test]
     fn a_syntax_that_is_none_is_told() {
-        let file = parse(b"syntax: what\na", b"the/file");
+        let file = parse(b"syntax: what\n\n#c\na", b"the/file");
         assert_eq!(file.warnings, ["the/file: ignoring invalid syntax 'what'"]);
         assert_eq!(file.patterns, ["relre:a"]);
+        assert_eq!(file.lines, [4]);
     }
 }

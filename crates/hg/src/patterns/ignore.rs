@@ -14,11 +14,11 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, normal_path, of_path, path_of};
 
 /// What comes after a glob of an ignore file: what it matches may be a directory.
-const SUFFIX: &str = "(?:/|$)";
+pub(super) const SUFFIX: &str = "(?:/|$)";
 /// How many files may include one another.
-const DEPTH_MAX: usize = 64;
+pub(super) const DEPTH_MAX: usize = 64;
 /// How many files are read.
-const FILES_MAX: usize = 10_000;
+pub(super) const FILES_MAX: usize = 10_000;
 
 /// The ignore patterns of a working copy.
 #[derive(Debug, Default)]
@@ -178,22 +178,7 @@ impl Reading {
                         })?;
                     patterns.extend(inner);
                 }
-                Kind::RelGlob
-                | Kind::RootGlob
-                | Kind::Path
-                | Kind::FilePath
-                | Kind::RootFilesIn => {
-                    patterns.push(Pattern {
-                        kind,
-                        text: normal_path(text),
-                        source: name.into(),
-                    });
-                }
-                _ => patterns.push(Pattern {
-                    kind,
-                    text: text.into(),
-                    source: name.into(),
-                }),
+                _ => patterns.push(pattern(kind, text, name)),
             }
         }
         Ok(())
@@ -264,6 +249,22 @@ impl Below {
                 }
             }
         })
+    }
+}
+
+/// A pattern of the file `source`.
+pub(super) fn pattern(kind: Kind, text: &[u8], source: &[u8]) -> Pattern {
+    let is_path = matches!(
+        kind,
+        Kind::RelGlob | Kind::RootGlob | Kind::Path | Kind::FilePath | Kind::RootFilesIn
+    );
+    Pattern {
+        kind,
+        text: match is_path {
+            true => normal_path(text),
+            false => text.into(),
+        },
+        source: source.into(),
     }
 }
 

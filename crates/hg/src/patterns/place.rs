@@ -20,6 +20,14 @@ pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort>
     }
 }
 
+/// The same, wherever it leads.
+///
+/// # Errors
+/// It is outside.
+pub fn from_top(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
+    below(root, cwd, name)
+}
+
 /// The same, whatever is in the working copy now.
 ///
 /// # Errors

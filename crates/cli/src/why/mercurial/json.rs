@@ -1,0 +1,236 @@
+//! `vigil why --format=json` in a working copy of Mercurial's (docs/json-hg-why.md).
+
+use bstr::BStr;
+use serde::Serialize;
+use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, Seen};
+use vigil_hg::bytes::of_path;
+use vigil_hg::stored::Flag;
+use vigil_hg::verdict::Reason;
+use vigil_linux::stat::Stat;
+use vigil_model::timestamp::Timestamp;
+
+use super::sentences::name;
+use crate::output::json::Text;
+use crate::time::TimeDocument;
+
+/// Raised when a reader of the former schema could misunderstand the new one.
+const SCHEMA: u32 = 1;
+
+/// The object, and a line feed.
+pub(super) fn write(all: &[HgWhy]) -> Vec<u8> {
+    let document = Document {
+        schema: SCHEMA,
+        system: "mercurial",
+        paths: all.iter().map(PathDocument::of).collect(),
+    };
+    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    let mut out = serde_json::to_vec(&document).unwrap_or_default();
+    out.push(b'\n');
+    out
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    system: &'static str,
+    paths: Vec<PathDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct PathDocument<'a> {
+    path: Text<'a>,
+    status: Option<&'static str>,
+    found: FoundDocument<'a>,
+}
+
+impl<'a> PathDocument<'a> {
+    fn of(why: &'a HgWhy) -> Self {
+        let status = match &why.found {
+            HgFound::Recorded(recorded) => Some(name(recorded.verdict())),
+            HgFound::Unknown => Some("unknown"),
+            HgFound::Ignored { .. } => Some("ignored"),
+            _ => None,
+        };
+        Self {
+            path: Text::of(&why.path),
+            status,
+            found: FoundDocument::of(&why.found),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum FoundDocument<'a> {
+    Recorded {
+        reason: &'static str,
+        recorded: EntryDocument,
+        observed: Option<StatDocument>,
+        obstacle: Option<ObstacleDocument<'a>>,
+        compared: Option<&'static str>,
+        copy_source: Option<Text<'a>>,
+    },
+    Directory {
+        recorded: usize,
+        modified: usize,
+        added: usize,
+        removed: usize,
+        deleted: usize,
+        unknown: usize,
+        clean: usize,
+    },
+    Unknown,
+    Ignored {
+        excluded: Text<'a>,
+        rule: Option<LineDocument<'a>>,
+    },
+    Beyond {
+        text: Text<'a>,
+    },
+    OtherDirectory,
+    Special,
+    Unreadable {
+        text: &'a str,
+    },
+    Absent,
+}
+
+#[derive(Serialize)]
+struct LineDocument<'a> {
+    source: Text<'a>,
+    line: usize,
+    pattern: Text<'a>,
+}
+
+#[derive(Serialize)]
+struct EntryDocument {
+    flags: u16,
+    size: Option<u32>,
+    mtime: Option<TimeDocument>,
+}
+
+#[derive(Serialize)]
+struct StatDocument {
+    mode: String,
+    size: u64,
+    mtime: TimeDocument,
+}
+
+impl StatDocument {
+    fn of(seen: &Stat) -> Self {
+        let (s, ns) = (seen.mtime_s, seen.mtime_ns);
+        Self {
+            mode: format!("{:o}", seen.mode),
+            size: seen.size,
+            mtime: Timestamp { s, ns }.into(),
+        }
+    }
+}
+
+/// What is there, where it is no file.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum ObstacleDocument<'a> {
+    Directory,
+    Special,
+    Beyond { text: Text<'a> },
+    Unreadable { text: &'a str },
+}
+
+impl<'a> FoundDocument<'a> {
+    fn of(found: &'a HgFound) -> Self {
+        match found {
+            HgFound::Recorded(recorded) => Self::of_recorded(recorded),
+            HgFound::Directory(directory) => {
+                let status = &directory.status;
+                Self::Directory {
+                    recorded: directory.recorded,
+                    modified: status.modified.len(),
+                    added: status.added.len(),
+                    removed: status.removed.len(),
+                    deleted: status.deleted.len(),
+                    unknown: status.unknown.len(),
+                    clean: status.clean.len(),
+                }
+            }
+            HgFound::Unknown => Self::Unknown,
+            HgFound::Ignored { path, line } => Self::Ignored {
+                excluded: Text::of(path),
+                rule: line.as_ref().map(|line| LineDocument {
+                    source: Text(BStr::new(of_path(&line.file))),
+                    line: line.line,
+                    pattern: Text::of(&line.text),
+                }),
+            },
+            HgFound::Beyond(text) => Self::Beyond {
+                text: Text::of(text),
+            },
+            HgFound::OtherDirectory => Self::OtherDirectory,
+            HgFound::Special => Self::Special,
+            HgFound::Unreadable(text) => Self::Unreadable { text },
+            HgFound::Absent => Self::Absent,
+        }
+    }
+
+    fn of_recorded(recorded: &'a HgRecorded) -> Self {
+        use vigil_hg::dirstate::Flags;
+        let entry = &recorded.entry;
+        let (s, ns) = (entry.mtime_s.into(), entry.mtime_ns);
+        let has = |flag| entry.flags.has(flag);
+        Self::Recorded {
+            reason: reason(recorded.reason),
+            recorded: EntryDocument {
+                flags: entry.flags.0,
+                size: has(Flags::HAS_MODE_AND_SIZE).then_some(entry.size),
+                mtime: has(Flags::HAS_MTIME).then(|| Timestamp { s, ns }.into()),
+            },
+            observed: match &recorded.seen {
+                Seen::File(seen) => Some(StatDocument::of(seen)),
+                _ => None,
+            },
+            obstacle: match &recorded.seen {
+                Seen::File(_) | Seen::Nothing => None,
+                Seen::Directory => Some(ObstacleDocument::Directory),
+                Seen::Special => Some(ObstacleDocument::Special),
+                Seen::Beyond(text) => Some(ObstacleDocument::Beyond {
+                    text: Text::of(text),
+                }),
+                Seen::Unreadable(text) => Some(ObstacleDocument::Unreadable { text }),
+            },
+            compared: recorded.compared.map(compared),
+            copy_source: recorded.copy_source.as_ref().map(Text::of),
+        }
+    }
+}
+
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Gone => "gone",
+        Reason::NoLongerTracked => "no_longer_tracked",
+        Reason::Merged => "merged",
+        Reason::New => "new",
+        Reason::Copied => "copied",
+        Reason::NothingRecorded => "nothing_recorded",
+        Reason::Size => "size",
+        Reason::ExecutableBit => "executable_bit",
+        Reason::SizeOfLink => "size_of_link",
+        Reason::NoMtime => "no_mtime",
+        Reason::Young => "young",
+        Reason::Mtime => "mtime",
+        Reason::SecondAlone => "second_alone",
+        Reason::Same => "same",
+    }
+}
+
+fn compared(compared: Compared) -> &'static str {
+    match compared {
+        Compared::Same => "same",
+        Compared::NotInParent => "not_in_parent",
+        Compared::Contents => "contents",
+        Compared::Flag { found, .. } => match found {
+            Flag::Plain => "plain_now",
+            Flag::Executable => "executable_now",
+            Flag::Link => "link_now",
+        },
+    }
+}

@@ -1,0 +1,67 @@
+//! `vigil why` in a working copy of Mercurial's.
+
+mod json;
+mod sentences;
+
+use bstr::{BString, ByteSlice};
+use vigil_engine::hg_session::HgSession;
+use vigil_engine::hg_session::why::{HgWhy, HgWhyQuestion};
+use vigil_git::environment::Environment;
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::of_path;
+use vigil_hg::patterns::from_top;
+
+use crate::hg;
+use crate::reply::Reply;
+
+/// Explains what is said of `paths`.
+///
+/// # Errors
+/// As for `vigil hg status`.
+pub(super) fn run(
+    paths: &[BString],
+    is_json: bool,
+    environment: &Environment,
+) -> Result<Reply, Reply> {
+    let complain = |abort: Abort| hg::complain(&abort, false);
+    let opened = hg::open(environment).map_err(complain)?;
+    let (warnings, all) = explain(paths, &opened, environment).map_err(complain)?;
+    let stdout = match is_json {
+        true => json::write(&all),
+        false => {
+            let root = of_path(&opened.repository.root).as_bstr();
+            sentences::write(&all, root, environment.working_directory())
+        }
+    };
+    let mut reply = Reply::printed(stdout, 0);
+    reply.stderr = warnings;
+    Ok(reply)
+}
+
+/// What is said of each path, and what is odd about the ignore files.
+fn explain(
+    paths: &[BString],
+    opened: &hg::Opened,
+    environment: &Environment,
+) -> Result<(Vec<u8>, Vec<HgWhy>), Abort> {
+    if let Some(beyond) = hg::beyond(&opened.config) {
+        return Err(Abort::unsupported(beyond));
+    }
+    let repository = &opened.repository;
+    let cwd = environment.working_directory();
+    let mut session = HgSession::new(repository, Vec::new());
+    let read = session.ignore(&opened.ignore_files);
+    let question = HgWhyQuestion {
+        repository,
+        ignore: read.ignore.clone()?,
+        ignore_files: &opened.ignore_files,
+    };
+    let mut all = Vec::new();
+    for path in paths {
+        let path = from_top(&repository.root, cwd, path)?;
+        all.push(session.why(&question, path.as_bstr())?);
+    }
+    let lines = read.warnings.iter();
+    let warnings = lines.flat_map(|line| [line.as_slice(), b"\n"].concat());
+    Ok((warnings.collect(), all))
+}

@@ -1,0 +1,264 @@
+//! `vigil why` in a working copy of Mercurial's.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{FORMATS, Working, programs};
+
+impl Working {
+    fn why_output(&self, folder: &str, arguments: &[&str]) -> Output {
+        let vigil = env!("CARGO_BIN_EXE_vigil");
+        let mut command = self.0.command(vigil, &self.path(folder));
+        command.arg("why").args(arguments);
+        command.output().unwrap()
+    }
+
+    /// What is said of a path, without it.
+    fn why(&self, path: &str) -> String {
+        let output = self.why_output("", &[path]);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let said = String::from_utf8(output.stdout).unwrap();
+        let prefix = format!("{path}: ");
+        let line = said.strip_prefix(&prefix).unwrap_or(&said);
+        line.strip_suffix('\n').unwrap().to_owned()
+    }
+
+    /// The same, whose first word is what Mercurial says of it.
+    #[track_caller]
+    fn explains(&self, path: &str, start: &str, end: &str) {
+        let said = self.why(path);
+        assert!(said.starts_with(start) && said.ends_with(end), "{said}");
+        let path = format!("path:{path}");
+        let theirs = self.hg(&["status", "-A", &path]).stdout;
+        let letter = match said.split([':', ' ']).next().unwrap() {
+            "modified" => b"M ",
+            "added" => b"A ",
+            "removed" => b"R ",
+            "deleted" => b"! ",
+            "unknown" => b"? ",
+            "ignored" => b"I ",
+            "clean" => b"C ",
+            _ => &b""[..],
+        };
+        let theirs_said = String::from_utf8_lossy(&theirs);
+        assert!(theirs.starts_with(letter), "{said}, not {theirs_said}");
+        assert_eq!(letter.is_empty(), theirs.is_empty(), "{said}");
+    }
+
+    /// Gives a file a time long ago.
+    fn age(&self, name: &str) {
+        let file = std::fs::File::open(self.path(name)).unwrap();
+        let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        file.set_modified(then).unwrap();
+    }
+}
+
+#[test]
+fn facts_and_contents_decide() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["a", "b", "c", "d", "e", "gone", "d.d/f"] {
+                working.write(name, "seven.\n");
+                working.age(name);
+            }
+            working.commit("first");
+            // Has the times recorded.
+            working.hg(&["status"]);
+            let same =
+                "clean: size, mode and mtime are those in the dirstate (2001-09-09 01:46:40 UTC)";
+            working.explains("a", same, same);
+            working.write("a", "eight..\n");
+            let size = "modified: size is 8, the dirstate recorded 7";
+            working.explains("a", size, size);
+            let executable = PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(working.path("b"), executable).unwrap();
+            let mode = "modified: it may be executed, and might not when it was recorded";
+            working.explains("b", mode, mode);
+            std::fs::remove_file(working.path("gone")).unwrap();
+            working.explains("gone", "deleted: nothing is there", "there");
+            std::fs::create_dir(working.path("gone")).unwrap();
+            let replaced = "deleted: a directory is there in its place";
+            working.explains("gone", replaced, replaced);
+            working.write("c", "other.\n");
+            let start = "modified: its facts do not decide (";
+            let end = "), contents compared with the first parent's: different";
+            working.explains("c", start, end);
+            assert!(working.why("c").contains("2001-09-09"));
+            working.write("d", "seven.\n");
+            let start =
+                "clean: its facts do not decide (mtime moved from 2001-09-09 01:46:40 UTC to 20";
+            let end = "), contents compared with the first parent's: equal";
+            working.explains("d", start, end);
+            std::fs::remove_file(working.path("e")).unwrap();
+            symlink("seven.", working.path("e")).unwrap();
+            working.explains("e", "modified: ", "");
+            std::fs::rename(working.path("d.d"), working.path("other")).unwrap();
+            symlink("other", working.path("d.d")).unwrap();
+            let said = working.why("d.d/f");
+            assert!(
+                said.starts_with("deleted: no status looks there: ")
+                    && said.ends_with("traverses symbolic link 'd.d'"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_recorded_of_merges_copies_and_removals_decides() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["f", "g", "h"] {
+                working.write(name, "1\n");
+            }
+            working.commit("first");
+            working.write("f", "1\n2\n");
+            working.commit("second");
+            working.hg(&["update", "-q", "0"]);
+            working.write("f", "0\n1\n");
+            working.commit("third");
+            working.hg(&["merge", "-q", "1"]);
+            let merged = "modified: a merge took something of it from the second parent";
+            working.explains("f", merged, merged);
+            working.hg(&["update", "-q", "-C", "0"]);
+            working.hg(&["remove", "g"]);
+            working.explains("g", "removed: it is no longer tracked", "tracked");
+            working.write("g", "");
+            let there = "removed: it is no longer tracked, though a file is there";
+            working.explains("g", there, there);
+            working.write("new", "");
+            working.hg(&["add", "new"]);
+            let new = "added: it is tracked, and in no parent";
+            working.explains("new", new, new);
+            working.hg(&["copy", "h", "copy"]);
+            let copy = "added: it is tracked, and in no parent; recorded as a copy of h";
+            working.explains("copy", copy, copy);
+        }
+    }
+}
+
+#[test]
+fn the_line_that_has_it_ignored_is_the_one_that_mercurial_names() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        let text = "# none\nsyntax: glob\n*.o\nbuild\nre:^x\\d$\nsubinclude:d/more\n";
+        working.write(".hgignore", text);
+        working.write("d/more", "^in$\n");
+        for name in ["a.o", "build/deep/a", "x1", "d/in", "d/out"] {
+            working.write(name, "");
+        }
+        working.explains("a.o", "ignored by .hgignore:3: *.o", "*.o");
+        let build = "ignored by .hgignore:4: build, which matches build";
+        working.explains("build/deep/a", build, build);
+        working.explains("x1", "ignored by .hgignore:5: ", "");
+        let in_folder = "ignored by d/more:1: ^in$";
+        working.explains("d/in", in_folder, in_folder);
+        let unknown = "unknown: it is not recorded, and no pattern has it ignored";
+        working.explains("d/out", unknown, unknown);
+        for (path, line) in [("a.o", 3), ("build/deep/a", 4), ("x1", 5)] {
+            let theirs = working.hg(&["debugignore", path]).stdout;
+            let theirs = String::from_utf8(theirs).unwrap();
+            assert!(
+                theirs.contains(&format!(".hgignore, line {line}: ")),
+                "{theirs}"
+            );
+        }
+        // As seen from a folder.
+        let output = working.why_output("d", &["in", "../a.o"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            said,
+            "in: ignored by d/more:1: ^in$\n../a.o: ignored by .hgignore:3: *.o\n"
+        );
+    }
+}
+
+#[test]
+fn what_no_status_tells_of_is_told_too() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("d/f", "1");
+        working.write("d/e/f", "1");
+        working.commit("first");
+        working.write("d/new", "");
+        working.write("d/f", "12");
+        assert_eq!(
+            working.why("d"),
+            "directory, files that are recorded: 2, modified: 1, added: 0, removed: 0, deleted: 0, unknown: 1, clean: 1"
+        );
+        assert!(working.why(".").contains("recorded: 2, modified: 1"));
+        std::fs::create_dir_all(working.path("empty")).unwrap();
+        assert!(working.why("empty").starts_with("not shown: a directory"));
+        let absent = "not there: neither in the dirstate nor in the working copy";
+        working.explains("absent", absent, absent);
+        assert!(
+            working
+                .why(".hg/requires")
+                .starts_with("no status looks there: ")
+        );
+        std::fs::create_dir_all(working.path("inner/.hg")).unwrap();
+        working.write("inner/f", "");
+        let inner = working.why("inner/f");
+        assert!(inner.contains("is inside nested repo 'inner'"), "{inner}");
+        let output = working.why_output("", &["/elsewhere"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(255));
+        assert!(
+            said.starts_with("abort: /elsewhere not under root"),
+            "{said}"
+        );
+        let name = working.why("a\x1b[31m\nb");
+        assert!(name.starts_with("\"a\\033[31m\\nb\": not there"), "{name}");
+    }
+}
+
+#[test]
+fn programs_are_told_the_same() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        working.write("f", "seven.\n");
+        working.age("f");
+        working.commit("first");
+        working.hg(&["status"]);
+        working.write("f", "eight..\n");
+        working.write("d/a.o", "");
+        let output = working.why_output("", &["--format=json", "f", "d/a.o", "absent"]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["schema"], 1);
+        assert_eq!(told["system"], "mercurial");
+        let paths = &told["paths"];
+        assert_eq!(paths[0]["status"], "modified");
+        let found = &paths[0]["found"];
+        assert_eq!(found["kind"], "recorded");
+        assert_eq!(found["reason"], "size");
+        assert_eq!(found["recorded"]["size"], 7);
+        assert_eq!(found["recorded"]["mtime"]["s"], 1_000_000_000);
+        assert_eq!(found["observed"]["size"], 8);
+        assert_eq!(paths[1]["status"], "ignored");
+        assert_eq!(paths[1]["found"]["excluded"], "d/a.o");
+        assert_eq!(paths[1]["found"]["rule"]["line"], 2);
+        assert_eq!(paths[1]["found"]["rule"]["pattern"], "*.o");
+        assert_eq!(paths[2]["found"], json!({"kind": "absent"}));
+    }
+}
+
+#[test]
+fn what_the_status_refuses_is_not_explained() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("f", "");
+        working.write(".hg/hgrc", "[extensions]\neol =\n");
+        let output = working.why_output("", &["f"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(255));
+        assert!(
+            said.contains("vigil does not answer this: the extension 'eol'"),
+            "{said}"
+        );
+    }
+}

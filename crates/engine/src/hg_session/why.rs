@@ -1,0 +1,258 @@
+//! What a status says of single paths, and why.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::abort::Abort;
+use vigil_hg::dirstate::{Dirstate, Entry};
+use vigil_hg::patterns::{
+    Ignore, IgnoreLine, Matcher, MatcherQuestion, ignore_line, outside_of_reach,
+};
+use vigil_hg::repository::Repository;
+use vigil_hg::verdict::{Reason, Verdict, reason};
+use vigil_linux::errno;
+use vigil_linux::stat::{Stat, lstat_path};
+
+use super::{HgRequest, HgSession};
+use crate::hg_status::HgStatus;
+use crate::hg_system::{HgSystem, Ignored};
+
+pub use crate::hg_system::Compared;
+
+/// Of what paths are asked.
+#[derive(Debug)]
+pub struct HgWhyQuestion<'q> {
+    /// The repository, as it is now.
+    pub repository: &'q Repository,
+    /// What it ignores,
+    pub ignore: Arc<Ignore>,
+    /// by these files.
+    pub ignore_files: &'q [PathBuf],
+}
+
+/// What is said of one path.
+#[derive(Clone, Debug)]
+pub struct HgWhy {
+    /// The path, from the top; empty for the top.
+    pub path: BString,
+    /// What it is.
+    pub found: HgFound,
+}
+
+/// What a path is.
+#[derive(Clone, Debug)]
+pub enum HgFound {
+    /// A file that is recorded.
+    Recorded(Box<HgRecorded>),
+    /// A directory with recorded files, or the top.
+    Directory(Box<HgDirectory>),
+    /// A file that is not recorded, and not ignored.
+    Unknown,
+    /// What is ignored.
+    Ignored {
+        /// It, or the directory above that is ignored.
+        path: BString,
+        /// The line that has it ignored.
+        line: Option<IgnoreLine>,
+    },
+    /// It is where no status looks: why.
+    Beyond(BString),
+    /// A directory without recorded files.
+    OtherDirectory,
+    /// No file, link or directory.
+    Special,
+    /// It cannot be looked at: why.
+    Unreadable(String),
+    /// It is neither recorded nor there.
+    Absent,
+}
+
+/// A directory, or the top.
+#[derive(Clone, Debug)]
+pub struct HgDirectory {
+    /// How many files in it are recorded.
+    pub recorded: usize,
+    /// What a status says of those in it.
+    pub status: HgStatus,
+}
+
+/// A file that is recorded.
+#[derive(Clone, Debug)]
+pub struct HgRecorded {
+    /// As what.
+    pub entry: Entry,
+    /// Of what it is recorded as a copy.
+    pub copy_source: Option<BString>,
+    /// What is there.
+    pub seen: Seen,
+    /// The fact that decides, or why the contents must.
+    pub reason: Reason,
+    /// How the contents compare, where they must decide; `None` where they need not, or cannot be read.
+    pub compared: Option<Compared>,
+}
+
+/// What is at the path of a recorded file.
+#[derive(Clone, Debug)]
+pub enum Seen {
+    /// A file, or a link.
+    File(Stat),
+    /// Nothing.
+    Nothing,
+    /// A directory.
+    Directory,
+    /// Something else.
+    Special,
+    /// What is not looked at: why.
+    Beyond(BString),
+    /// What cannot be looked at: why.
+    Unreadable(String),
+}
+
+impl HgRecorded {
+    /// What a status says of it.
+    pub fn verdict(&self) -> Verdict {
+        match (self.reason.verdict(), self.compared) {
+            (Verdict::Unsure, Some(Compared::Same)) => Verdict::Clean,
+            (Verdict::Unsure, Some(_)) => Verdict::Modified,
+            (Verdict::Unsure, None) => Verdict::Deleted,
+            (certain, _) => certain,
+        }
+    }
+}
+
+impl HgSession {
+    /// Explains what is said of `path`, which is from the top. It always looks.
+    ///
+    /// # Errors
+    /// The dirstate, the working copy or the store cannot be read, or is damaged.
+    pub fn why(&mut self, question: &HgWhyQuestion<'_>, path: &BStr) -> Result<HgWhy, Abort> {
+        let dirstate = self.dirstate(question.repository)?;
+        let is_beyond = || outside_of_reach(&self.root, path).is_some();
+        let is_directory = path.is_empty() || dirstate.has_directory(path) && !is_beyond();
+        let found = match dirstate
+            .position(path)
+            .and_then(|at| Some((at, dirstate.get(at)?)))
+        {
+            Some((at, (_, entry))) => {
+                let source = dirstate.copy_source(at).map(BStr::to_owned);
+                let recorded = recorded(question.repository, &dirstate, path, *entry, source)?;
+                HgFound::Recorded(Box::new(recorded))
+            }
+            None if is_directory => {
+                let status = self.status_below(question, path)?;
+                let is_in = |other: &BStr| {
+                    let rest = other.strip_prefix(path.as_bytes());
+                    path.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
+                };
+                let recorded = dirstate.iter().filter(|(other, _)| is_in(other)).count();
+                HgFound::Directory(Box::new(HgDirectory { recorded, status }))
+            }
+            None => other(&self.root, question, path),
+        };
+        Ok(HgWhy {
+            path: path.to_owned(),
+            found,
+        })
+    }
+
+    /// What a status says of all in a directory.
+    fn status_below(
+        &mut self,
+        question: &HgWhyQuestion<'_>,
+        path: &BStr,
+    ) -> Result<HgStatus, Abort> {
+        let patterns = match path.is_empty() {
+            true => Vec::new(),
+            false => vec![BString::from([b"path:", path.as_bytes()].concat())],
+        };
+        let matcher = Arc::new(Matcher::new(&MatcherQuestion {
+            root: &self.root,
+            cwd: &self.root,
+            patterns: &patterns,
+            include: &[],
+            exclude: &[],
+            is_of_working_copy: true,
+        })?);
+        self.status(&HgRequest {
+            repository: question.repository,
+            ignore: question.ignore.clone(),
+            matcher,
+            clean: true,
+            unknown: true,
+            ignored: false,
+        })
+    }
+}
+
+fn recorded(
+    repository: &Repository,
+    dirstate: &Dirstate,
+    path: &BStr,
+    entry: Entry,
+    copy_source: Option<BString>,
+) -> Result<HgRecorded, Abort> {
+    let root = &repository.root;
+    let now = vigil_stamp::now();
+    let seen = match (outside_of_reach(root, path), look(root, path)) {
+        (Some(abort), _) => Seen::Beyond(abort.message),
+        (None, Ok(stat)) if stat.is_file() || stat.is_symlink() => Seen::File(stat),
+        (None, Ok(stat)) if stat.is_dir() => Seen::Directory,
+        (None, Ok(_)) => Seen::Special,
+        (None, Err(error)) if error == vigil_linux::Errno::NOENT => Seen::Nothing,
+        (None, Err(error)) => Seen::Unreadable(errno::text(error)),
+    };
+    let file = match &seen {
+        Seen::File(stat) => Some(stat),
+        _ => None,
+    };
+    let reason = reason(&entry, copy_source.is_some(), file, now);
+    let compared = match file {
+        Some(stat) if reason.verdict() == Verdict::Unsure => {
+            let store = repository.store();
+            let ignored = Arc::new(Ignored::new(Arc::default(), Arc::default()));
+            HgSystem::new(root, dirstate, &store, ignored, now, false, false)
+                .compared(path, stat)?
+        }
+        _ => None,
+    };
+    Ok(HgRecorded {
+        entry,
+        copy_source,
+        seen,
+        reason,
+        compared,
+    })
+}
+
+fn look(root: &Path, path: &BStr) -> Result<Stat, vigil_linux::Errno> {
+    lstat_path(&root.join(OsStr::from_bytes(path)))
+}
+
+/// What a path is that is not recorded.
+fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
+    if let Some(abort) = outside_of_reach(root, path) {
+        return HgFound::Beyond(abort.message);
+    }
+    let stat = match look(root, path) {
+        Err(error) if error == vigil_linux::Errno::NOENT => return HgFound::Absent,
+        Err(error) => return HgFound::Unreadable(errno::text(error)),
+        Ok(stat) => stat,
+    };
+    // Whatever is above is looked up first: nothing below it is listed.
+    let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
+    let mut all = above.chain([path.as_bytes()]).map(ByteSlice::as_bstr);
+    if let Some(ignored) = all.find(|path| question.ignore.is_match(path)) {
+        return HgFound::Ignored {
+            path: ignored.to_owned(),
+            line: ignore_line(root, question.ignore_files, ignored),
+        };
+    }
+    match stat {
+        stat if stat.is_file() || stat.is_symlink() => HgFound::Unknown,
+        stat if stat.is_dir() => HgFound::OtherDirectory,
+        _ => HgFound::Special,
+    }
+}
