@@ -25,6 +25,9 @@ enum Keyword {
     Index,
 }
 
+/// Filters may make a text longer, and one after another much longer; none is filtered that is longer than this, in bytes.
+const FILTERED_LEN_MAX: usize = 1 << 20;
+
 /// A part of a template: each says a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -138,6 +141,9 @@ impl Part {
             }
             Self::Filtered(part, filter) => {
                 let text = text(part)?;
+                if text.len() > FILTERED_LEN_MAX {
+                    return Err(Abort::unsupported("a template that says so much"));
+                }
                 if filter.is_of_letters() && !around.is_utf8 && !text.is_ascii() {
                     let said = "letters in another encoding than UTF-8";
                     return Err(Abort::unsupported(said));
@@ -176,3 +182,6 @@ impl Part {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

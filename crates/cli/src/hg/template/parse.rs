@@ -120,12 +120,18 @@ impl Parser<'_> {
             .depth
             .checked_add(1)
             .filter(|depth| *depth <= DEPTH_MAX)?;
+        let depth = self.depth;
         let mut part = self.operand()?;
         loop {
             self.skip_space();
             if !self.take(b'|') {
                 break;
             }
+            // What is filtered lies within.
+            self.depth = self
+                .depth
+                .checked_add(1)
+                .filter(|depth| *depth <= DEPTH_MAX)?;
             self.skip_space();
             let filter = Filter::of_name(self.word())?;
             self.skip_space();
@@ -135,7 +141,7 @@ impl Parser<'_> {
             }
             part = Part::Filtered(Box::new(part), filter);
         }
-        self.depth = self.depth.saturating_sub(1);
+        self.depth = depth.saturating_sub(1);
         Some(part)
     }
 

@@ -1,0 +1,101 @@
+use std::path::Path;
+
+use vigil_hg::config::Config;
+use vigil_testkit::random::rng::Rng;
+
+use super::*;
+
+/// What a template says of a file with an odd name; `None` where it is refused.
+fn said(text: &str) -> Option<BString> {
+    let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
+    let config = Config::default();
+    let colors = Colors::new(&config, None, true, false, true);
+    let around = Around {
+        paths: &Shown::new(Path::new("/"), Path::new("/d"), true),
+        colors: &colors,
+        is_utf8: true,
+    };
+    let item = Item {
+        path: BStr::new(b"d/a\"\xff&"),
+        letter: 'M',
+        source: None,
+        index: 0,
+    };
+    let mut out = Vec::new();
+    template.show(&mut out, &item, around).ok()?;
+    Some(out.into())
+}
+
+#[test]
+fn a_template_nests_no_deeper_than_the_stack_is() {
+    let filters = |number| format!("{{path{}}}", "|lower".repeat(number));
+    assert_eq!(said(&filters(20)).unwrap(), b"d/a\"\xff&");
+    assert_eq!(said(&filters(100_000)), None);
+    let nested =
+        |number: usize| format!("{{{}path{}}}", "if(".repeat(number), ",'')".repeat(number));
+    assert!(said(&nested(5)).is_some());
+    assert_eq!(said(&nested(100_000)), None);
+}
+
+#[test]
+fn what_grows_with_each_filter_does_not_grow_for_ever() {
+    let quotes = |number| format!("{{status|json{}}}", "|json".repeat(number));
+    assert_eq!(said(&quotes(1)).unwrap(), r#""\"M\"""#);
+    assert_eq!(said(&quotes(28)), None);
+}
+
+#[test]
+fn whatever_a_template_is_it_is_shown_or_refused() {
+    const WORDS: [&str; 36] = [
+        "{",
+        "}",
+        "(",
+        ")",
+        "|",
+        ",",
+        "'",
+        "\"",
+        "\\",
+        " ",
+        "path",
+        "status",
+        "source",
+        "itemtype",
+        "index",
+        "json",
+        "lower",
+        "upper",
+        "urlescape",
+        "xmlescape",
+        "escape",
+        "dirname",
+        "strip",
+        "short",
+        "utf8",
+        "if",
+        "ifeq",
+        "separate",
+        "label",
+        "relpath",
+        "0",
+        "7",
+        "x4",
+        "n",
+        "\n",
+        "\u{fc}",
+    ];
+    let mut shown = 0;
+    for seed in 0..20_000 {
+        let mut rng = Rng::new(seed);
+        let mut text = String::new();
+        for _ in 0..rng.below(14) {
+            text.push_str(rng.pick(&WORDS));
+        }
+        // Most of it is an expression.
+        if rng.chance(70) {
+            text = format!("{{{text}}}");
+        }
+        shown += usize::from(said(&text).is_some());
+    }
+    assert!(shown > 200, "{shown}");
+}
