@@ -342,6 +342,13 @@ texts hgrc '[ui]\nname = value\n  more\n; c\n%%unset x\n[a b]\n%%include ~/$X\n'
 texts hgignore 'syntax: glob\n*.o # c\n\\#a\nre:b\nsyntax: what\nsubinclude:x\n' 'syntax:re\n\\\\#\n'
 texts hg_pattern '(?i)a{2,3}[^]a-z\\w]|b$' '(?P<n>a)(?:b)*?(?#c)\\.\\x41' '(?x) a # c' '.*\\.o(?:/|$)' '(?s-i:a)+' '(a)\\1' '(?=a)'
 texts hg_checkout 'F\000\000\000\006f\000u\000xyL\000\000\000\001at\000\000\000\006Pq\000pu\000' '1 0123456789012345678901234567890123456789\n' '0123456789012345678901234567890123456789 a b\n'
+texts hg_revision 'tip' 'book^2~1\377tagged' '0:-1' 'side' 'p1(wdir())' '(.)::tip' '"a b"-1' 'null' 'x0' '..'
+node=0123456789012345678901234567890123456789
+texts hg_names "a\377$node a\n$node  b\n" "a\377$node 4\n$node o a\n" "a\3770 $node\n32 $node\n"
+texts hg_texts "$node\nu\n0 0 branch:a\\\\n\000close:1\nf\n\nmessage" "\001\ncopy: a\ncopyrev: $node\n\001\ntext" '\001\n\001\n'
+texts hg_store_name 'd/AUX.i/con.d/a' 'x.hg/.a/~_ b.' "$node/$node/$node/A" '\001\377:*'
+texts hg_matcher 'a/b.o\377*.o\377path:a\377re:b$' 'd/e\377rootglob:{d,e}/**\377glob:[!a-c]?' 'a\377relre:^a\377rootfilesin:.' 'a\377\377relpath:../x'
+texts hg_subrepositories "d/s = ../x\nt=[hg]y\n# c\n[subpaths]\na=b\n\377$node d/s\n" 'a=[git]b'
 texts hg_requires 'revlogv1\nstore\nfncache\n' 'lfs\r\nshare-safe\n' '-\n'
 zeros=$(printf '\\000%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)
 texts hg_manifest "a\\0000123456789012345678901234567890123456789\nb/c\\0000123456789012345678901234567890123456789x\n" ''

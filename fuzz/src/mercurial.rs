@@ -1,13 +1,20 @@
 //! Mercurial's files.
 
-use bstr::ByteSlice;
+mod changelog;
+
+use std::sync::OnceLock;
+
+use bstr::{BString, ByteSlice};
 use regex::bytes::RegexBuilder;
 use vigil_hg::config;
 use vigil_hg::dirstate::{Dirstate, Docket};
-use vigil_hg::patterns;
-use vigil_hg::repository::Requirements;
+use vigil_hg::node::Node;
+use vigil_hg::patterns::{self, Compiled, Kind, Matcher, MatcherQuestion, Pattern};
+use vigil_hg::repository::{Repository, Requirements};
+use vigil_hg::revision::{Revisions, Target};
 use vigil_hg::revlog::Revlog;
-use vigil_hg::stored::Manifest;
+use vigil_hg::stored::{self, Manifest, Names};
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_stamp::file::Contents;
 
 use crate::input::Input;
@@ -100,4 +107,128 @@ pub(crate) fn hg_requires(data: &[u8]) {
 
 pub(crate) fn hg_checkout(data: &[u8]) {
     vigil_hg::checkout::fuzz(data);
+}
+
+/// A repository with a merge, which is made once.
+fn repository() -> &'static Repository {
+    static REPOSITORY: OnceLock<Repository> = OnceLock::new();
+    REPOSITORY.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap().keep();
+        changelog::make(&folder);
+        Repository::open(&folder).unwrap()
+    })
+}
+
+pub(crate) fn hg_revision(data: &[u8]) {
+    let mut input = Input(data);
+    let repository = repository();
+    let parents = [changelog::node(3), Node::default()];
+    let mut revisions = Revisions::new(repository, parents).unwrap();
+    let texts = [input.field(), input.field()].map(BString::from);
+    let is_known = |target: &Target| match target {
+        Target::Changeset(number) => *number < changelog::LEN,
+        _ => true,
+    };
+    for texts in [&texts[..1], &texts] {
+        if let Ok(pair) = revisions.pair(texts) {
+            assert!(pair.iter().all(is_known), "{texts:?}");
+        }
+    }
+    if let Ok([from, to]) = revisions.change(texts[0].as_bstr()) {
+        assert!(is_known(&from) && is_known(&to));
+    }
+}
+
+pub(crate) fn hg_names(data: &[u8]) {
+    let mut input = Input(data);
+    let parents = [changelog::node(3), Node::default()];
+    let revisions = Revisions::new(repository(), parents).unwrap();
+    revisions.fuzz(input.field(), input.0);
+}
+
+pub(crate) fn hg_texts(data: &[u8]) {
+    stored::fuzz(data);
+}
+
+/// What the store calls a file is a path below its folder, whose parts any file system takes.
+pub(crate) fn hg_store_name(data: &[u8]) {
+    let inside = crate::input::inside(data);
+    let path = [b"data/", inside.as_slice(), b".i"].concat();
+    for dots in [false, true] {
+        let name = Names::Hybrid { dots }.encoded(&path);
+        assert!(
+            name.iter()
+                .all(|byte| (32..127).contains(byte) && !byte.is_ascii_uppercase())
+        );
+        let parts = || name.split(|byte| *byte == b'/');
+        assert!(parts().all(|part| !matches!(part, b"." | b"..")));
+        // One directory may be long by itself.
+        assert!(name.len() <= 120, "{name}");
+    }
+    Names::Encoded.encoded(&path);
+    Names::Plain.encoded(&path);
+}
+
+/// Patterns of all kinds become matchers, and any path may be asked about.
+pub(crate) fn hg_matcher(data: &[u8]) {
+    let mut input = Input(&data[..data.len().min(512)]);
+    let path = crate::input::inside(input.field());
+    let path = path.as_bstr();
+    let (kind, text) = Kind::split(input.field(), Kind::RelGlob);
+    let pattern = Pattern {
+        kind,
+        text: text.into(),
+        source: BString::default(),
+    };
+    if let Ok(compiled) = Compiled::new(&[pattern], "(?:/|$)") {
+        compiled.is_match(path);
+    }
+    let patterns: Vec<BString> = input
+        .0
+        .split(|byte| *byte == 0xff)
+        .map(BString::from)
+        .collect();
+    let reads_files = |pattern: &BString| {
+        let (kind, _) = Kind::split(pattern, Kind::Glob);
+        matches!(
+            kind,
+            Kind::ListFile | Kind::ListFile0 | Kind::Include | Kind::SubInclude
+        )
+    };
+    if patterns.iter().any(reads_files) {
+        return;
+    }
+    let root = &repository().root;
+    let matcher = Matcher::new(&MatcherQuestion {
+        root,
+        cwd: root,
+        patterns: &patterns,
+        include: &[],
+        exclude: &[],
+        is_of_working_copy: true,
+    });
+    if let Ok(matcher) = matcher
+        && matcher.is_match(path)
+        && !path.is_empty()
+    {
+        let above = path.rfind_byte(b'/').map_or(&b""[..], |at| &path[..at]);
+        assert!(
+            matcher.may_match_below(above.as_bstr()),
+            "{patterns:?} {path}"
+        );
+    }
+}
+
+pub(crate) fn hg_subrepositories(data: &[u8]) {
+    let mut input = Input(data);
+    let places = input.field();
+    if let Ok(read) = Subrepositories::parse(places, input.0) {
+        let lines = places.split(|byte| matches!(byte, b'\n' | b'\r'));
+        assert!(read.paths().count() <= lines.count());
+        for path in read.paths() {
+            assert!(read.has(path) && !path.is_empty());
+            let _ = read.committed(path);
+        }
+        assert_eq!(read.is_empty(), read.paths().next().is_none());
+    }
 }

@@ -10,6 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 use vigil_stamp::file;
 
+pub use merging::MergeState;
 pub use phase::Phase;
 
 use crate::bytes::trim;

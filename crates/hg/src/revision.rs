@@ -2,6 +2,8 @@
 
 mod branches;
 mod expression;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
 mod names;
 mod tags;
 

@@ -33,6 +33,30 @@ pub struct Changeset {
     pub is_closing: bool,
 }
 
+impl Changeset {
+    /// Reads the text of a changeset; `None` where it names no manifest.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let manifest = lines.next().and_then(Node::from_hex)?;
+        let _user = lines.next();
+        let mut date = lines
+            .next()
+            .unwrap_or_default()
+            .splitn(3, |byte| *byte == b' ');
+        let extra = date.nth(2).unwrap_or_default();
+        let item = |name: &str| {
+            let mut items = extra.split(|byte| *byte == 0);
+            items.find_map(|item| item.strip_prefix(name.as_bytes()))
+        };
+        let branch = item("branch:").map(unescaped);
+        Some(Self {
+            manifest,
+            branch: branch.unwrap_or("default".into()),
+            is_closing: item("close:").is_some_and(|value| !value.is_empty()),
+        })
+    }
+}
+
 impl Store {
     /// The store in `folder`, whose files are named by `names`.
     pub fn new(folder: PathBuf, names: Names) -> Self {
@@ -81,26 +105,8 @@ impl Store {
     /// It is damaged.
     pub fn changeset(changelog: &mut Revlog, number: u32) -> Result<Changeset, Abort> {
         let text = changelog.text(number)?;
-        let mut lines = text.split(|byte| *byte == b'\n');
-        let manifest = lines.next().and_then(Node::from_hex).ok_or_else(|| {
-            Abort::of(Kind::Storage, format!("changeset {number} has no manifest"))
-        })?;
-        let _user = lines.next();
-        let mut date = lines
-            .next()
-            .unwrap_or_default()
-            .splitn(3, |byte| *byte == b' ');
-        let extra = date.nth(2).unwrap_or_default();
-        let item = |name: &str| {
-            let mut items = extra.split(|byte| *byte == 0);
-            items.find_map(|item| item.strip_prefix(name.as_bytes()))
-        };
-        let branch = item("branch:").map(unescaped);
-        Ok(Changeset {
-            manifest,
-            branch: branch.unwrap_or("default".into()),
-            is_closing: item("close:").is_some_and(|value| !value.is_empty()),
-        })
+        Changeset::parse(&text)
+            .ok_or_else(|| Abort::of(Kind::Storage, format!("changeset {number} has no manifest")))
     }
 
     /// The manifest of the changeset `node`; an empty one of the null revision.
@@ -193,17 +199,32 @@ impl Store {
             return Ok(None);
         }
         let text = versions.text(number)?;
-        let metadata = text
-            .strip_prefix(METADATA_MARK)
-            .and_then(|rest| Some(rest.split_at(rest.find(METADATA_MARK)?).0));
-        let lines = metadata.unwrap_or_default().split(|byte| *byte == b'\n');
-        let value = |name: &str| {
-            let mut lines = lines.clone();
-            lines.find_map(|line| line.strip_prefix(name.as_bytes()))
-        };
-        let source = value("copy: ").zip(value("copyrev: ").and_then(Node::from_hex));
-        Ok(source.map(|(path, node)| (path.into(), node)))
+        Ok(copy_source(&text))
     }
+}
+
+/// What the text of a version says that it is a copy of.
+fn copy_source(text: &[u8]) -> Option<(BString, Node)> {
+    let rest = text.strip_prefix(METADATA_MARK)?;
+    let (metadata, _) = rest.split_at(rest.find(METADATA_MARK)?);
+    let lines = metadata.split(|byte| *byte == b'\n');
+    let value = |name: &str| {
+        let mut lines = lines.clone();
+        lines.find_map(|line| line.strip_prefix(name.as_bytes()))
+    };
+    let node = value("copyrev: ").and_then(Node::from_hex)?;
+    Some((value("copy: ")?.into(), node))
+}
+
+/// What is done with bytes from a fuzzer: what is recorded before the contents is no part of them.
+#[cfg(feature = "fuzzing")]
+pub fn fuzz(text: &[u8]) {
+    let contents = without_metadata(text);
+    assert!(text.ends_with(contents));
+    if let Some((path, _)) = copy_source(text) {
+        assert!(path.len() + contents.len() + Node::LEN < text.len());
+    }
+    let _ = Changeset::parse(text);
 }
 
 /// Between two of these, at the beginning of a text, is what is recorded of a copy.

@@ -20,9 +20,11 @@ use vigil_fuzz::{TARGETS, Target};
 
 /// How many changed inputs each target runs on.
 const CHANGED: usize = 8000;
-/// How many of those whose inputs are written to files, which takes time.
-const CHANGED_IN_FILES: usize = 400;
-const IN_FILES: [&str; 9] = [
+/// How many of those that take long: inputs are written to files, or patterns compiled.
+const CHANGED_SLOWLY: usize = 400;
+const SLOW: [&str; 11] = [
+    "hg_matcher",
+    "hg_revision",
     "hg_revlog",
     "pack_entries",
     "pack_index",
@@ -62,8 +64,8 @@ fn failing(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
         mutate(&mut data, other, &mut random, LEN_MAX.max(other.len()));
         data
     });
-    let count = match IN_FILES.contains(&target.name) {
-        true => CHANGED_IN_FILES,
+    let count = match SLOW.contains(&target.name) {
+        true => CHANGED_SLOWLY,
         false => CHANGED,
     };
     let inputs = seeds.iter().cloned().chain(changed.take(count));

@@ -3,6 +3,7 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
+use vigil_hg::checkout::MergeState;
 use vigil_hg::config::Config;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::repository::Repository;
@@ -62,8 +63,6 @@ const OPERATIONS: [Operation; 6] = [
     },
 ];
 const MERGE_HINT: &str = "To continue:    hg commit\nTo abort:       hg merge --abort";
-/// The types of records of a merge that are understood, or may be passed over.
-const RECORD_TYPES: &[u8] = b"LOFCDPR";
 
 /// What waits to be finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -172,36 +171,6 @@ fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
             Err(_) => Ok(None),
         };
     };
-    let mut is_active = false;
-    let mut unresolved = Vec::new();
-    let mut rest = text.as_slice();
-    while let Some((kind, after)) = rest.split_first() {
-        let (len, after) = after.split_first_chunk::<4>().ok_or_else(refused)?;
-        let len = usize::try_from(u32::from_be_bytes(*len)).unwrap_or(usize::MAX);
-        let (mut record, after) = after.split_at_checked(len).ok_or_else(refused)?;
-        rest = after;
-        let mut kind = *kind;
-        // The type of some is in the record itself.
-        if kind == b't' {
-            let (inner, data) = record.split_first().ok_or_else(refused)?;
-            (kind, record) = (*inner, data);
-        }
-        if kind.is_ascii_uppercase() && !RECORD_TYPES.contains(&kind) {
-            return Err(refused());
-        }
-        match kind {
-            b'L' => is_active = true,
-            b'F' | b'C' | b'D' | b'P' => {
-                is_active = true;
-                let mut parts = record.split(|byte| *byte == 0);
-                let path = parts.next().unwrap_or_default();
-                if matches!(parts.next(), Some(b"u" | b"pu")) {
-                    unresolved.push(BString::from(path));
-                }
-            }
-            _ => {}
-        }
-    }
-    unresolved.sort_unstable();
-    Ok(is_active.then_some(unresolved))
+    let state = MergeState::parse(&text).ok_or_else(refused)?;
+    Ok(state.is_active.then_some(state.unresolved))
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use bstr::BString;
 use vigil_stamp::file;
 
 use crate::fields::u32_at;
@@ -12,6 +13,52 @@ use crate::fields::u32_at;
 const OF_FILES: [u8; 3] = *b"FCD";
 /// A record of a kind that whoever does not know it may pass over: the letter is its first byte.
 const OPTIONAL: u8 = b't';
+
+/// The letters of records that are understood, or say nothing of files; whoever does not know another capital one understands
+/// nothing of the list.
+const KNOWN: &[u8] = b"LOFCDPR";
+
+/// What a list says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MergeState {
+    /// Whether anything is merged.
+    pub is_active: bool,
+    /// The files whose conflicts are not resolved, in order.
+    pub unresolved: Vec<BString>,
+}
+
+impl MergeState {
+    /// Reads all of a list; `None` where it is damaged, or not understood.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let mut state = Self::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (kind, record, after) = next(rest)?;
+            rest = after;
+            let (kind, record) = match kind {
+                OPTIONAL => record.split_first().map(|(kind, record)| (*kind, record))?,
+                kind => (kind, record),
+            };
+            if kind.is_ascii_uppercase() && !KNOWN.contains(&kind) {
+                return None;
+            }
+            match kind {
+                b'L' => state.is_active = true,
+                b'F' | b'C' | b'D' | b'P' => {
+                    state.is_active = true;
+                    let mut fields = record.split(|byte| *byte == 0);
+                    let path = fields.next().unwrap_or_default();
+                    if matches!(fields.next(), Some(b"u" | b"pu")) {
+                        state.unresolved.push(path.into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        state.unresolved.sort_unstable();
+        Some(state)
+    }
+}
 
 /// How many files are unresolved by the list at `path`; none where there is no list, or it is damaged from there on.
 pub(super) fn unresolved(path: &Path) -> usize {
@@ -42,6 +89,10 @@ fn count(bytes: &[u8]) -> usize {
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
     assert!(count(bytes) <= bytes.len() / 5);
+    if let Some(state) = MergeState::parse(bytes) {
+        assert_eq!(state.unresolved.len(), count(bytes));
+        assert!(state.is_active || state.unresolved.is_empty());
+    }
 }
 
 fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {

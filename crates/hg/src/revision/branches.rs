@@ -31,7 +31,7 @@ impl Revisions<'_> {
     }
 
     /// What a cache says; `None` where it is not of this history.
-    fn of_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
+    pub(super) fn of_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
         let mut lines = text.split(|byte| *byte == b'\n');
         let (node, number) = lines.next()?.split_once_str(" ")?;
         let last = u32::try_from(self.changelog.len().checked_sub(1)?).ok()?;

@@ -68,7 +68,11 @@ impl Revisions<'_> {
             false if shares => repository.shared.join("bookmarks"),
             false => repository.dot_hg.join("bookmarks"),
         };
-        let text = file::read(&path).ok()?;
+        self.bookmark_of(&file::read(&path).ok()?, name)
+    }
+
+    /// The changeset of a bookmark in the text of a file of them.
+    pub(super) fn bookmark_of(&self, text: &[u8], name: &BStr) -> Option<Target> {
         let lines = text.split(|byte| *byte == b'\n');
         let node = |line| {
             let (digits, rest) = trim(line).split_at_checked(2 * Node::LEN)?;
@@ -125,10 +129,21 @@ pub(super) fn has_hidden(repository: &Repository) -> bool {
     let folder = repository.store().folder().to_path_buf();
     let has_obsolete = file::read(&folder.join("obsstore")).is_ok_and(|text| !text.is_empty());
     let roots = file::read(&folder.join("phaseroots")).unwrap_or_default();
+    has_obsolete || has_hidden_root(&roots)
+}
+
+/// Whether a phase in the text of `phaseroots` hides changesets.
+fn has_hidden_root(roots: &[u8]) -> bool {
     let phase = |line: &[u8]| {
         let (phase, _) = line.split_once_str(" ")?;
         phase.to_str().ok()?.parse::<u32>().ok()
     };
     let mut lines = roots.split(|byte| *byte == b'\n');
-    has_obsolete || lines.any(|line| phase(line).is_some_and(|phase| phase >= HIDDEN_PHASE))
+    lines.any(|line| phase(line).is_some_and(|phase| phase >= HIDDEN_PHASE))
+}
+
+/// What is done with bytes from a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzz(text: &[u8]) {
+    has_hidden_root(text);
 }

@@ -119,3 +119,12 @@ fn add(all: &mut Tags, tags: Tags) {
         all.insert(name, tag);
     }
 }
+
+/// What is done with bytes from a fuzzer: no more was before than there are lines.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzz(text: &[u8], name: &BStr) {
+    let mut all = of_text(text, name);
+    add(&mut all, of_text(text, name));
+    let lines = text.split(|byte| *byte == b'\n').count();
+    assert!(all.values().all(|tag| tag.before.len() <= lines));
+}

@@ -1,0 +1,20 @@
+//! What is done with bytes from a fuzzer.
+
+use bstr::BStr;
+
+use super::{Revisions, Target, names, tags};
+
+impl Revisions<'_> {
+    /// Reads `text` as each kind of file in which names of changesets are, for `name`.
+    pub fn fuzz(&self, name: &BStr, text: &[u8]) {
+        let bookmark = self.bookmark_of(text, name);
+        let branch = self.of_cache(text, name).flatten();
+        for target in [bookmark, branch.map(Target::Changeset)] {
+            if let Some(Target::Changeset(number)) = target {
+                assert!((number as usize) < self.changelog.len());
+            }
+        }
+        tags::fuzz(text, name);
+        names::fuzz(text);
+    }
+}
