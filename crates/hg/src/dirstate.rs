@@ -117,6 +117,9 @@ impl Dirstate {
 
     /// Whether something below the directory `path` is recorded.
     pub fn has_directory(&self, path: &BStr) -> bool {
+        if path.is_empty() {
+            return !self.is_empty();
+        }
         let is_before = |record: &Record| {
             let other = self.text(record.path);
             let (start, rest) = other.split_at(path.len().min(other.len()));
@@ -129,7 +132,7 @@ impl Dirstate {
         self.get(at).is_some_and(|(other, _)| {
             other
                 .strip_prefix(path.as_bytes())
-                .is_some_and(|rest| path.is_empty() || rest.first() == Some(&b'/'))
+                .is_some_and(|rest| rest.first() == Some(&b'/'))
         })
     }
 

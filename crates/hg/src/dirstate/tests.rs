@@ -62,6 +62,14 @@ fn the_first_format_is_read() {
 }
 
 #[test]
+fn whatever_files_are_called_they_are_below_the_top() {
+    for name in [&b".hgignore"[..], b"\x03", b"-", b"a"] {
+        let dirstate = read_v1(v1(&[record(b'n', 0o100_644, 5, 1000, name)])).unwrap();
+        assert!(dirstate.has_directory("".into()), "{name:?}");
+    }
+}
+
+#[test]
 fn damage_to_the_first_format_is_told() {
     let whole = v1(&[record(b'n', 0o100_644, 5, 1000, b"a")]);
     assert!(read_v1(Vec::new()).unwrap().is_empty());
