@@ -9,6 +9,7 @@ mod own_folders;
 mod patterns;
 mod place;
 mod recorded;
+pub mod verify;
 pub mod why;
 mod without_effect;
 mod working_copy;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bstr::BString;
+use vigil_engine::hg_session::verify::{HgVerification, HgVerifyQuestion, verify};
 use vigil_engine::hg_session::{self, HgSession};
 use vigil_engine::state::StateReport;
 use vigil_git::environment::Environment;
@@ -57,6 +58,29 @@ fn open_for(environment: &Environment, name: &str) -> Result<(Repository, bool),
 
 fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
     hg_session::places(repository, |name| environment.get(name).map(BString::from))
+}
+
+/// Compares the state of the working copy with what is found without it; `None` where none is wanted.
+///
+/// # Errors
+/// As for [`state_places`], or there is no answer even without it.
+pub(crate) fn state_verification(
+    environment: &Environment,
+) -> Result<Option<HgVerification>, Reply> {
+    let verified = || {
+        let opened = open(environment)?;
+        if !opened.config.boolean("vigil", "stateFile", true)? {
+            return Ok(None);
+        }
+        let places = places(environment, &opened.repository);
+        verify(&HgVerifyQuestion {
+            repository: &opened.repository,
+            places: &places,
+            ignore_files: &opened.ignore_files,
+        })
+        .map(Some)
+    };
+    verified().map_err(|abort| complain(&abort, false))
 }
 
 /// Where the state of the working copy may be, also where none is wanted any more.

@@ -4,6 +4,7 @@ mod json;
 mod show;
 mod unkept;
 mod verify;
+mod verify_mercurial;
 mod words;
 
 use bstr::BString;
@@ -97,8 +98,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         b"verify" => {
             refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
             if hg::is_mercurial(environment) {
-                let said = "the state of a working copy of Mercurial's is not verified: drop it where it is in doubt";
-                return Err(Reply::fatal(said));
+                return verify_mercurial::run(environment);
             }
             verify::run(environment)
         }

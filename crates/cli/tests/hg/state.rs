@@ -57,10 +57,13 @@ fn nothing_is_written_but_the_state() {
                     .state(&["show", "--format=json"])
                     .starts_with("{\"schema\":")
             );
-            assert!(working.state(&["verify"]).contains("is not verified"));
+            let verified = working.state(&["verify"]);
+            assert!(verified.starts_with("the state is right ("), "{verified}");
+            assert_eq!(all_below(&working.path("")), before);
             assert!(working.state(&["drop"]).starts_with("removed "));
             assert!(!working.path(".hg/vigil").exists());
             assert_eq!(working.state(&["drop"]), "there is no state\n");
+            assert_eq!(working.state(&["verify"]), "there is no state\n");
             working.vigil(&["status", "--config", "vigil.stateFile=no"]);
             assert!(!working.path(".hg/vigil").exists());
             // Whose home it is does not matter: what cannot be written there is kept elsewhere.
@@ -71,6 +74,44 @@ fn nothing_is_written_but_the_state() {
                 std::fs::read(working.path(".hg/vigil")).unwrap(),
                 b"in the way"
             );
+        }
+    }
+}
+
+#[test]
+fn a_state_that_is_wrong_is_found_out() {
+    for hg in programs() {
+        for is_v2 in [false, true] {
+            let working = Working::new(&hg, is_v2);
+            for number in 0..20 {
+                working.write(&format!("d{}/f{number}", number % 3), "1");
+            }
+            working.commit("first");
+            working.write("d0/new", "");
+            working.vigil(&["status"]);
+            let verified = working.state(&["verify"]);
+            let expected = " blocks, 20 files of the dirstate and 2 answers were compared)\n";
+            assert!(verified.starts_with("the state is right ("), "{verified}");
+            assert!(verified.ends_with(expected), "{verified}");
+            // Still right for what changed since.
+            working.write("d1/other", "");
+            std::fs::remove_file(working.path("d2/f2")).unwrap();
+            working.hg(&["add", "d1/other"]);
+            let verified = working.state(&["verify"]);
+            assert!(verified.starts_with("the state is right ("), "{verified}");
+            let folder = working.path(".hg/vigil");
+            let data = std::fs::read_dir(&folder).unwrap();
+            let data = data.map(|entry| entry.unwrap().path());
+            let data = data.max_by_key(|path| path.metadata().unwrap().len());
+            let data = data.unwrap();
+            let mut bytes = std::fs::read(&data).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x40;
+            std::fs::write(&data, bytes).unwrap();
+            let verified = working.state(&["verify"]);
+            let wrong = "the state is wrong: 'vigil state drop' removes it (";
+            assert!(verified.contains(wrong), "{verified}");
+            working.same(&["status", "-A"]);
         }
     }
 }

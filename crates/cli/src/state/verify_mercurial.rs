@@ -1,0 +1,78 @@
+//! `vigil state verify` in a working copy of Mercurial's.
+
+use vigil_engine::hg_session::verify::HgProblem;
+use vigil_git::environment::Environment;
+use vigil_git::state_place::Unkept;
+
+use super::unkept::why_unkept;
+use crate::hg;
+use crate::output::Presentation;
+use crate::reply::{Reply, bytes};
+
+/// Runs the command.
+///
+/// # Errors
+/// As for `vigil hg status`.
+pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
+    let Some(found) = hg::state_verification(environment)? else {
+        return Ok(Reply::printed(why_unkept(Unkept::Off), 0));
+    };
+    if !found.is_present {
+        return Ok(Reply::printed("there is no state\n", 0));
+    }
+    let mut out = Vec::new();
+    for problem in &found.problems {
+        append(&mut out, problem);
+    }
+    let files = match found.files {
+        Some(files) => format!("{files} files of the dirstate"),
+        None => "no files of the dirstate".to_owned(),
+    };
+    let (blocks, questions) = (found.blocks, found.questions);
+    let looked_at = format!("{blocks} blocks, {files} and {questions} answers were compared");
+    let (verdict, code) = match found.problems.is_empty() {
+        true => ("the state is right", 0),
+        false => ("the state is wrong: 'vigil state drop' removes it", 1),
+    };
+    out.extend(bytes![verdict, " (", looked_at, ")\n"]);
+    Ok(Reply::printed(out, code))
+}
+
+fn append(out: &mut Vec<u8>, problem: &HgProblem) {
+    let presentation = Presentation::default();
+    match problem {
+        HgProblem::Damaged(text) => out.extend_from_slice(text.as_bytes()),
+        HgProblem::File {
+            path,
+            is_in_dirstate,
+            is_in_tree,
+        } => {
+            presentation.append_path(out, path.as_ref(), false);
+            let how = match (is_in_dirstate, is_in_tree) {
+                (true, false) => "the dirstate has it, the state has not",
+                (false, true) => "the state has it, the dirstate has not",
+                _ => "the state has another record than the dirstate",
+            };
+            out.extend(bytes![": ", how]);
+        }
+        HgProblem::Answer {
+            path,
+            ignored,
+            with,
+            without,
+        } => {
+            presentation.append_path(out, path.as_ref(), false);
+            let question = match ignored {
+                true => "-A",
+                false => "-mardcu",
+            };
+            let [with, without] = [with, without].map(|letter| match letter {
+                Some(letter) => format!("'{letter}'"),
+                None => "nothing".to_owned(),
+            });
+            let said = format!(": {with} with the state, {without} without ({question})");
+            out.extend_from_slice(said.as_bytes());
+        }
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,222 @@
+//! Whether the state on disk is right: its bytes, its tree of recorded files, and the answers that are made with it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bstr::BString;
+use vigil_hg::abort::Abort;
+use vigil_hg::patterns::{Matcher, MatcherQuestion};
+use vigil_hg::repository::Repository;
+use vigil_model::HashKind;
+use vigil_model::tracked::{Tracked, TrackedEntry};
+use vigil_store::Store;
+
+use super::{HgRequest, HgSession};
+use crate::hg_status::HgStatus;
+use crate::hg_system::HgSystem;
+
+/// How often an answer that differs is asked for: the working copy may change between two looks.
+const ASKED_MAX: usize = 3;
+
+/// What is wrong with a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HgProblem {
+    /// Bytes are not as they were written, or make no sense; in words.
+    Damaged(String),
+    /// A file is recorded otherwise in the dirstate than in the tree that is made with the state.
+    File {
+        /// The path.
+        path: BString,
+        /// Whether the dirstate has it.
+        is_in_dirstate: bool,
+        /// Whether the tree has it.
+        is_in_tree: bool,
+    },
+    /// An answer says another thing of a path with the state than without.
+    Answer {
+        /// The path.
+        path: BString,
+        /// Whether ignored files were asked for, too.
+        ignored: bool,
+        /// Mercurial's letter with the state, if it is told of.
+        with: Option<char>,
+        /// The same without.
+        without: Option<char>,
+    },
+}
+
+/// What was looked at, and what is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HgVerification {
+    /// Whether there is a state, or what is left of one.
+    pub is_present: bool,
+    /// How many blocks were read.
+    pub blocks: u64,
+    /// How many recorded files were compared; `None` where that was not possible, since the state is damaged.
+    pub files: Option<usize>,
+    /// How many questions were asked with and without the state.
+    pub questions: usize,
+    /// What is wrong.
+    pub problems: Vec<HgProblem>,
+}
+
+/// What is verified.
+#[derive(Debug)]
+pub struct HgVerifyQuestion<'q> {
+    /// The repository.
+    pub repository: &'q Repository,
+    /// Where the state may be.
+    pub places: &'q [Store],
+    /// The files with ignore patterns.
+    pub ignore_files: &'q [PathBuf],
+}
+
+/// Checks the state of a working copy. Each time a session is made anew: nothing that one answer brought to memory should help the
+/// next. Nothing is written.
+///
+/// # Errors
+/// A question has no answer even without the state.
+pub fn verify(question: &HgVerifyQuestion<'_>) -> Result<HgVerification, Abort> {
+    let mut session = HgSession::new(question.repository, question.places.to_vec());
+    session.open_state();
+    let mut found = HgVerification::default();
+    let Some(state) = &session.state else {
+        return Ok(found);
+    };
+    let (damage, blocks) = state.check_all(HashKind::Sha1);
+    found.is_present = blocks > 0 || !damage.is_empty();
+    found.blocks = blocks;
+    let damage = damage.into_iter().map(HgProblem::Damaged);
+    found.problems.extend(damage);
+    if !found.is_present {
+        return Ok(found);
+    }
+    if found.problems.is_empty() {
+        let dirstate = session.dirstate(question.repository)?;
+        if let Some(recorded) = &session.recorded {
+            let expected = HgSystem::tracked(&dirstate);
+            compare_files(&expected, &recorded.tracked, &mut found.problems);
+            found.files = Some(dirstate.len());
+        }
+    }
+    for ignored in [false, true] {
+        found.questions = found.questions.saturating_add(1);
+        found.problems.extend(compare_answers(question, ignored)?);
+    }
+    Ok(found)
+}
+
+fn files(tracked: &Tracked) -> BTreeMap<BString, TrackedEntry> {
+    let mut all = BTreeMap::new();
+    let _ = tracked.visit::<()>(
+        |_| true,
+        |number, path, file| {
+            all.insert(
+                path.into(),
+                TrackedEntry::new(number, path.to_owned(), file),
+            );
+            ControlFlow::Continue(())
+        },
+    );
+    all
+}
+
+fn compare_files(expected: &Tracked, tracked: &Tracked, problems: &mut Vec<HgProblem>) {
+    let (expected, found) = (files(expected), files(tracked));
+    let is_same = |one: &TrackedEntry, other: &TrackedEntry| {
+        (one.number, one.stat, one.mode) == (other.number, other.stat, other.mode)
+    };
+    for (path, entry) in &expected {
+        let other = found.get(path);
+        if !other.is_some_and(|other| is_same(entry, other)) {
+            problems.push(HgProblem::File {
+                path: path.clone(),
+                is_in_dirstate: true,
+                is_in_tree: other.is_some(),
+            });
+        }
+    }
+    let more = found.keys().filter(|path| !expected.contains_key(*path));
+    problems.extend(more.map(|path| HgProblem::File {
+        path: path.clone(),
+        is_in_dirstate: false,
+        is_in_tree: true,
+    }));
+}
+
+/// The paths of which other things are said with the state than without, time and again.
+fn compare_answers(
+    question: &HgVerifyQuestion<'_>,
+    ignored: bool,
+) -> Result<Vec<HgProblem>, Abort> {
+    let mut problems = Vec::new();
+    for _ in 0..ASKED_MAX {
+        let with = letters(&status(question, question.places, ignored)?);
+        let without = letters(&status(question, &[], ignored)?);
+        problems.clear();
+        let mut paths: Vec<&BString> = with.keys().chain(without.keys()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            let (with, without) = (with.get(path).copied(), without.get(path).copied());
+            if with != without {
+                problems.push(HgProblem::Answer {
+                    path: path.clone(),
+                    ignored,
+                    with,
+                    without,
+                });
+            }
+        }
+        if problems.is_empty() {
+            break;
+        }
+    }
+    Ok(problems)
+}
+
+fn status(
+    question: &HgVerifyQuestion<'_>,
+    places: &[Store],
+    ignored: bool,
+) -> Result<HgStatus, Abort> {
+    let root = &question.repository.root;
+    let matcher = Matcher::new(&MatcherQuestion {
+        root,
+        cwd: root,
+        patterns: &[],
+        include: &[],
+        exclude: &[],
+        is_of_working_copy: true,
+    })?;
+    let mut session = HgSession::new(question.repository, places.to_vec());
+    let ignore = session.ignore(question.ignore_files).ignore.clone()?;
+    session.dirstate(question.repository)?;
+    session.status(&HgRequest {
+        repository: question.repository,
+        ignore,
+        matcher: Arc::new(matcher),
+        clean: true,
+        unknown: true,
+        ignored,
+    })
+}
+
+/// Mercurial's letter for each path that is told of.
+fn letters(status: &HgStatus) -> BTreeMap<BString, char> {
+    let kinds = [
+        ('M', &status.modified),
+        ('A', &status.added),
+        ('R', &status.removed),
+        ('!', &status.deleted),
+        ('?', &status.unknown),
+        ('I', &status.ignored),
+        ('C', &status.clean),
+    ];
+    let all = kinds
+        .into_iter()
+        .flat_map(|(letter, paths)| paths.iter().map(move |path| (path.clone(), letter)));
+    all.collect()
+}
