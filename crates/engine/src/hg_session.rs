@@ -5,6 +5,7 @@
 //! what the kernel told since.
 
 mod audit;
+pub mod checkup;
 mod own_folders;
 mod patterns;
 mod place;

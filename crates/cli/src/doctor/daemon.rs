@@ -42,16 +42,23 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     Some(Check::note(subject, fact, ""))
 }
 
+/// What the configuration of the repository says of a daemon.
+#[derive(Debug)]
+pub(super) enum Configured<'c> {
+    /// git's, if there is a repository.
+    Git(Option<&'c Config>),
+    /// Mercurial's: whether one is wanted, or why that is not known.
+    Mercurial(Result<bool, String>),
+}
+
 /// All that is to be said of the daemon, and what it says of itself.
-///
-/// `config` is that of the repository, if there is one.
 pub(super) fn checks(
     environment: &Environment,
-    config: Option<&Config>,
+    configured: Configured<'_>,
 ) -> (Vec<Check>, Option<Description>) {
     let (answer, description) = answer(environment);
     let checks = vec![
-        wanted(environment, config),
+        wanted(environment, configured),
         folder(&Place::of(environment)),
         answer,
     ];
@@ -59,7 +66,7 @@ pub(super) fn checks(
 }
 
 /// Whether one is wanted, and what says no.
-fn wanted(environment: &Environment, config: Option<&Config>) -> Check {
+fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
     let subject = "daemon wanted";
     if variables::is_off(environment) {
         return Check::note(
@@ -69,6 +76,16 @@ fn wanted(environment: &Environment, config: Option<&Config>) -> Check {
         );
     }
     let refused = |text: String| Check::problem(subject, text, "");
+    let config = match configured {
+        Configured::Git(config) => config,
+        Configured::Mercurial(Ok(true)) => return Check::ok(subject, "yes"),
+        Configured::Mercurial(Ok(false)) => {
+            let fact =
+                "no, by vigil.daemon in Mercurial's configuration: each question looks at the disk";
+            return Check::note(subject, fact, "hg config --edit");
+        }
+        Configured::Mercurial(Err(text)) => return refused(text),
+    };
     let trusted;
     let configured = match config {
         Some(of_repository) => of_repository,

@@ -6,6 +6,7 @@
 mod check;
 mod daemon;
 mod machine;
+mod mercurial;
 mod places;
 mod repository;
 mod show;
@@ -25,9 +26,11 @@ use vigil_git::state_place::{self, in_repository};
 use vigil_linux::stat::lstat_path;
 
 use self::check::{Check, Verdict};
+use self::daemon::Configured;
 use self::machine::Needed;
 use crate::command::Command;
 use crate::globals;
+use crate::hg;
 use crate::inside;
 use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
 use crate::reply::Reply;
@@ -81,6 +84,12 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
 
 /// All checks, in the order in which they are told.
 fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
+    if hg::is_mercurial(environment) {
+        let (here, wants_daemon) = mercurial::here(environment);
+        let foreign = hg_top(environment);
+        let configured = Configured::Mercurial(wants_daemon);
+        return Ok(in_order(environment, here, configured, &foreign));
+    }
     let standing = globals::standing_in(environment)?;
     let (here, foreign) = match discover(environment, &standing) {
         Ok(found) => {
@@ -96,8 +105,27 @@ fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
             (Here::only(refused), vec![refused_top(&standing)])
         }
     };
+    let config = here.config.clone();
+    let configured = Configured::Git(config.as_ref());
+    Ok(in_order(environment, here, configured, &foreign))
+}
+
+/// The top of the working copy of Mercurial's: what is in it is not run.
+fn hg_top(environment: &Environment) -> Vec<PathBuf> {
+    let mut above = environment.working_directory().ancestors();
+    let top = above.find(|folder| lstat_path(&folder.join(".hg")).is_ok());
+    top.map(Path::to_owned).into_iter().collect()
+}
+
+/// All checks, with those of the repository `here`. No program in a folder of `foreign` is run.
+fn in_order(
+    environment: &Environment,
+    here: Here,
+    configured: Configured<'_>,
+    foreign: &[PathBuf],
+) -> Vec<Check> {
     let foreign: Vec<&Path> = foreign.iter().map(PathBuf::as_path).collect();
-    let (of_daemon, description) = daemon::checks(environment, here.config.as_ref());
+    let (of_daemon, description) = daemon::checks(environment, configured);
     let top = here.top.as_deref();
     let unheard = top.and_then(|top| daemon::unheard(description.as_ref()?, top));
     let mut checks = machine::versions(environment, &foreign);
@@ -110,7 +138,7 @@ fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
     let runtime = Place::of(environment);
     checks.push(places::file_system("runtime folder's disk", runtime.path()));
     checks.extend(here.checks);
-    Ok(checks)
+    checks
 }
 
 fn refused(subject: &'static str, text: &str) -> Check {

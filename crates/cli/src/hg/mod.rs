@@ -41,7 +41,7 @@ pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 pub(crate) use kept::write;
 pub(crate) use nearest::is_mercurial;
-pub(crate) use open::{Opened, open, state_places, state_report, state_verification};
+pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{OfStatus, SYNOPSIS};
 pub(crate) use settings::beyond;
 

@@ -56,7 +56,8 @@ fn open_for(environment: &Environment, name: &str) -> Result<(Repository, bool),
     Ok((opened.repository, is_set))
 }
 
-fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
+/// Where the state of the working copy of `repository` may be.
+pub(crate) fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
     hg_session::places(repository, |name| environment.get(name).map(BString::from))
 }
 

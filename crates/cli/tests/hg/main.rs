@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod daemon;
+mod doctor;
 mod here;
 mod named;
 mod random;

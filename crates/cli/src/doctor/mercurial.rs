@@ -1,0 +1,227 @@
+//! One repository of Mercurial's and its working copy.
+
+use std::time::Duration;
+
+use vigil_engine::hg_session::HgSession;
+use vigil_engine::hg_session::checkup::HgCheckup;
+use vigil_git::environment::Environment;
+use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::config::Config;
+use vigil_linux::dir::bounded::Budget;
+
+use super::check::{Check, Verdict, count, grouped, shown_path};
+use super::{Here, places, repository};
+use crate::hg;
+use crate::reply::bytes;
+
+/// How much of a working copy is looked at.
+const STEPS_MAX: u64 = 2_000_000;
+const TIME_MAX: Duration = Duration::from_secs(3);
+
+/// A dirstate of the first format with so many files is slow to read for Mercurial.
+const FILES_MAX: u64 = 50_000;
+
+/// From so many files on, each of whose contents is compared, that is worth a note, and a problem.
+const UNSURE_NOTED: u64 = 100;
+const UNSURE_MAX: u64 = 10_000;
+
+/// Has what is not answered here answered by Mercurial.
+const FALL_BACK: &str = "printf '[vigil]\\nhg.fallback = yes\\n' >> \"$(hg root)/.hg/hgrc\"";
+
+/// What is found around the working directory, and whether the configuration wants a daemon.
+pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
+    let opened = match hg::open(environment) {
+        Ok(opened) => opened,
+        Err(abort) => return (Here::only(refused(&abort)), Ok(true)),
+    };
+    let (repository, config) = (&opened.repository, &opened.config);
+    let dot_hg = shown_path(&repository.dot_hg);
+    let mut here = Here::only(match repository.shared == repository.dot_hg {
+        true => Check::ok("repository", bytes![dot_hg, ", Mercurial's"]),
+        false => {
+            let shared = shown_path(&repository.shared);
+            Check::ok("repository", bytes![dot_hg, ", a share of ", shared])
+        }
+    });
+    here.top = Some(repository.root.clone());
+    let checks = &mut here.checks;
+    checks.push(extensions(config));
+    checks.push(fsmonitor(config));
+    let folders = [
+        ("repository's disk", &repository.shared),
+        ("working tree's disk", &repository.root),
+    ];
+    for (subject, folder) in folders {
+        checks.push(places::file_system(subject, folder));
+    }
+    checks.push(places::mounted_below(&repository.root));
+    let stores = hg::places(environment, repository);
+    if let Some(store) = stores.first() {
+        checks.push(places::file_system("state's disk", store.folder()));
+    }
+    let mut session = HgSession::new(repository, stores);
+    checks.push(match config.boolean("vigil", "stateFile", true) {
+        Ok(true) => match session.state_report() {
+            Some(report) => repository::state(&Ok(report)),
+            None => Check::note("state", "there is no place for one", ""),
+        },
+        Ok(false) => Check::note("state", "none is kept: vigil.stateFile is false", ""),
+        Err(abort) => Check::problem("state", abort.message, ""),
+    });
+    match session.checkup(repository, Budget::new(STEPS_MAX, TIME_MAX)) {
+        Ok(found) => {
+            here.directories = Some(found.directories);
+            checks.push(dirstate(&found));
+            checks.push(stamps(&found));
+            checks.push(subrepositories(&found));
+        }
+        Err(abort) => checks.push(Check::problem(
+            "dirstate",
+            abort.message,
+            "hg debugrebuilddirstate",
+        )),
+    }
+    let wants_daemon = config.boolean("vigil", "daemon", true);
+    (here, wants_daemon.map_err(|abort| abort.to_string()))
+}
+
+/// Of a repository that cannot be opened.
+fn refused(abort: &Abort) -> Check {
+    let mut fact = abort.message.clone();
+    if let Some(hint) = &abort.hint {
+        fact.extend(bytes![" (", hint, ")"]);
+    }
+    let remedy = match abort.kind {
+        Kind::Unsupported => FALL_BACK,
+        _ => "",
+    };
+    Check::problem("repository", fact, remedy)
+}
+
+/// What in the configuration only Mercurial can answer.
+fn extensions(config: &Config) -> Check {
+    let subject = "extensions and filters";
+    let Some(beyond) = hg::beyond(config) else {
+        return Check::ok(subject, "none that changes a status");
+    };
+    let falls_back = config.boolean("vigil", "hg.fallback", false);
+    match falls_back {
+        Ok(true) => Check::note(
+            subject,
+            bytes![beyond, ": each status is left to 'hg' (vigil.hg.fallback)"],
+            "",
+        ),
+        _ => Check::problem(
+            subject,
+            bytes![beyond, ": no status is answered"],
+            FALL_BACK,
+        ),
+    }
+}
+
+/// Whether Mercurial has another program watch the working copy.
+fn fsmonitor(config: &Config) -> Check {
+    let subject = "Mercurial's own monitor";
+    let mut extensions = config.section("extensions");
+    let is_on = extensions.any(|item| {
+        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+        name == b"fsmonitor" && !item.value.starts_with(b"!")
+    });
+    match is_on {
+        true => Check::note(
+            subject,
+            "the extension fsmonitor has watchman watch the same folders once more",
+            "",
+        ),
+        false => Check::ok(subject, "not configured"),
+    }
+}
+
+fn dirstate(found: &HgCheckup) -> Check {
+    let subject = "dirstate";
+    let files = count(found.files, "file");
+    if found.is_v2 {
+        return Check::ok(subject, format!("version 2, {files}"));
+    }
+    let fact = format!(
+        "version 1, {files} in {} bytes",
+        grouped(found.dirstate_len)
+    );
+    match found.files > FILES_MAX {
+        true => Check::note(
+            subject,
+            fact + ": Mercurial with its Rust extensions reads version 2 faster, and writes less of it",
+            "hg debugupgraderepo --run --config format.use-dirstate-v2=yes",
+        ),
+        false => Check::ok(subject, fact),
+    }
+}
+
+/// Files whose facts do not tell whether they changed.
+fn stamps(found: &HgCheckup) -> Check {
+    let subject = "time stamps";
+    let part = if found.is_whole {
+        ""
+    } else {
+        " that were looked at"
+    };
+    let fact = format!(
+        "{} of {}{part} must be compared by their contents",
+        grouped(found.unsure),
+        count(found.looked_at, "recorded file")
+    );
+    let verdict = match found.unsure {
+        ..UNSURE_NOTED => return Check::ok(subject, fact),
+        UNSURE_NOTED..UNSURE_MAX => Verdict::Note,
+        UNSURE_MAX.. => Verdict::Problem,
+    };
+    let fact = fact + ": their stamps are not those in the dirstate";
+    Check::new(subject, verdict, fact, "hg status --quiet")
+}
+
+fn subrepositories(found: &HgCheckup) -> Check {
+    let subject = "subrepositories";
+    match found.has_subrepositories {
+        true => Check::note(
+            subject,
+            "there are some: no daemon answers for a working copy with them",
+            "",
+        ),
+        false => Check::ok(subject, "none"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_dirstate_of_the_first_format_is_noted() {
+        let found = |files, is_v2| HgCheckup {
+            files,
+            is_v2,
+            ..HgCheckup::default()
+        };
+        assert_eq!(dirstate(&found(FILES_MAX, false)).verdict, Verdict::Ok);
+        assert_eq!(dirstate(&found(FILES_MAX + 1, true)).verdict, Verdict::Ok);
+        let noted = dirstate(&found(FILES_MAX + 1, false));
+        assert_eq!(noted.verdict, Verdict::Note);
+        assert!(noted.remedy.unwrap().contains(&b'2'));
+    }
+
+    #[test]
+    fn stamps_count_by_their_number() {
+        for (unsure, verdict) in [
+            (99, Verdict::Ok),
+            (100, Verdict::Note),
+            (9_999, Verdict::Note),
+            (10_000, Verdict::Problem),
+        ] {
+            let found = HgCheckup {
+                unsure,
+                ..HgCheckup::default()
+            };
+            assert_eq!(stamps(&found).verdict, verdict, "{unsure}");
+        }
+    }
+}
