@@ -117,8 +117,19 @@ fn strip_packaging(ignore_file: &Path) -> Done<()> {
 /// Makes `dir` unless a note in it says that it was made completely.
 pub(crate) fn keep(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
     let note_path = dir.join(".git/vigil-bench");
-    if std::fs::read_to_string(&note_path).is_ok_and(|text| text == note) {
-        return clean(dir);
+    keep_as(dir, &note_path, note, || clean(dir), make)
+}
+
+/// The same, where the note is the file `note_path` in it, and `clean` undoes what an earlier run may have left.
+pub(crate) fn keep_as(
+    dir: &Path,
+    note_path: &Path,
+    note: &str,
+    clean: impl FnOnce() -> Done<()>,
+    make: impl FnOnce() -> Done<()>,
+) -> Done<()> {
+    if std::fs::read_to_string(note_path).is_ok_and(|text| text == note) {
+        return clean();
     }
     if dir.exists() {
         std::fs::remove_dir_all(dir)?;
@@ -170,7 +181,7 @@ fn make(dir: &Path, files: usize) -> Done<()> {
 }
 
 /// The paths and contents of a tree, from their number alone.
-fn tree(files: usize) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn tree(files: usize) -> impl Iterator<Item = (String, String)> {
     let mut random = Random::new(files as u64);
     let mut dirs = vec![(String::new(), 0)];
     while dirs.len() < files / FILES_PER_DIR {

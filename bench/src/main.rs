@@ -3,6 +3,7 @@
 mod arguments;
 mod corpus;
 mod floor;
+mod hg;
 mod history;
 mod listing;
 mod machine;
@@ -29,10 +30,11 @@ usage: vigil-bench listing [--rounds R]
        vigil-bench floor REPO [--list] [--threads T] [--rounds R | --serve]
        vigil-bench scan [--sizes 1k,10k,100k,1m] [--rounds R] [--cold] [--no-kernel]
        vigil-bench objects [--commits C] [--tags T] [--rounds R]
+       vigil-bench hg [--files N] [--changed N] [--ignored N] [--v1] [--rounds R]
        vigil-bench all [the options of listing and scan]
-Written by listing, scan and objects: docs/benchmarks.md, docs/*.json, docs/*.svg.
+Written by listing, scan, objects and hg: docs/benchmarks.md, docs/*.json, docs/*.svg.
 Environment: VIGIL (the binary; else target/release/vigil), VIGIL_BEFORE (an earlier one that is to take part), GITSTATUSD (the binary, if it is to take part),
-VIGIL_BENCH_GIT (the git that objects are compared with; else git),
+HG and RHG (Mercurial's programs; else those on PATH, if any), VIGIL_BENCH_GIT (the git that objects are compared with; else git),
 VIGIL_BENCH_REPOSITORY (one whose objects are asked for, else one is made), VIGIL_BENCH_DIR (where corpora are kept; else target/bench-corpora).";
 
 fn main() -> ExitCode {
@@ -53,11 +55,13 @@ fn run(arguments: &mut Arguments) -> Done<()> {
         Some("floor") => floor::run(arguments),
         Some("scan") => scan::run(arguments),
         Some("objects") => objects::run(arguments),
+        Some("hg") => hg::run(arguments),
         // What answers in a dialogue at no cost.
         Some("echo") => objects::echo(),
         Some("all") => {
             listing::run(&mut arguments.clone())?;
             objects::run(&mut Arguments::new([]))?;
+            hg::run(&mut Arguments::new([]))?;
             scan::run(arguments)
         }
         _ => Err(USAGE.into()),

@@ -54,6 +54,16 @@ pub(crate) struct Attendance {
 }
 
 impl Attendance {
+    /// Of the program `name`, which is not there unless there is a `program`, and was looked for in `place`.
+    pub(crate) fn new(name: &str, program: Option<&Path>, place: String) -> Self {
+        let file_name = program.and_then(Path::file_name);
+        Self {
+            name: name.to_owned(),
+            version: program.map(version),
+            place: file_name.map_or(place, |name| name.to_string_lossy().into_owned()),
+        }
+    }
+
     pub(crate) fn sentence(&self) -> String {
         match &self.version {
             Some(version) => format!("- {}: {version}", self.name),
@@ -131,15 +141,7 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
     let has_earlier = before.is_some();
     let mut add =
         |name: &str, program: Option<PathBuf>, place: String, manners: &[(&str, Manner)]| {
-            let version = program.as_deref().map(version);
-            attendance.push(Attendance {
-                name: name.to_owned(),
-                place: program
-                    .as_ref()
-                    .and_then(|program| program.file_name())
-                    .map_or(place, |name| name.to_string_lossy().into_owned()),
-                version,
-            });
+            attendance.push(Attendance::new(name, program.as_deref(), place));
             for (name, manner) in manners {
                 peers.extend(program.clone().map(|program| Peer {
                     name: (*name).to_owned(),
@@ -226,7 +228,7 @@ fn version(program: &Path) -> String {
     }
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|dir| dir.join(name))

@@ -43,6 +43,15 @@ of what is no file's.
 
 <!-- objects: begin -->
 <!-- objects: end -->
+
+## Working copies of Mercurial's
+
+`vigil hg status` beside `hg status` and `rhg status` in one working copy of 100,000 files: clean, with 10,000 files changed, and with
+500,000 more that are ignored; from their start to their end with all output read. The daemon is asked by a process, too. By
+`vigil-bench hg`, which `HG` and `RHG` tell where those programs are, with `--v1` on a dirstate of the first format.
+
+<!-- hg: begin -->
+<!-- hg: end -->
 ";
 
 /// Writes `value` as JSON that is easy to compare.
