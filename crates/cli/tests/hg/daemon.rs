@@ -108,6 +108,52 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
 }
 
 #[test]
+fn an_audit_finds_and_heals_what_was_not_heard_of() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.write("d/f", "seven.\n");
+        working.write("g", "1\n");
+        // Its time proves something.
+        for name in ["d/f", "g"] {
+            let file = std::fs::File::open(working.path(name)).unwrap();
+            let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+            file.set_modified(then).unwrap();
+        }
+        working.commit("first");
+        working.hg(&["status"]);
+        // Mercurial sets its time ahead where two writes would have the same.
+        let dirstate = std::fs::File::open(working.path(".hg/dirstate")).unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1000);
+        dirstate.set_modified(later).unwrap();
+        let audit = || {
+            let output = served.run(&["daemon", "audit"], &[]);
+            let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            (output.status.code(), said)
+        };
+        assert!(served.same(&["hg", "status"], &[]));
+        let (code, said) = audit();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains(" 1 questions, 0 differences\n"), "{said}");
+        // By another name, which it got where nothing is watched.
+        let outside = working.0.root().join("outside");
+        std::fs::hard_link(working.path("d/f"), &outside).unwrap();
+        std::fs::write(&outside, "changed by another name\n").unwrap();
+        let unheard = served.run(&["hg", "status"], &[]).stdout;
+        assert_eq!(unheard, b"", "it was heard of: this tests nothing");
+        let (code, said) = audit();
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(" questions, 1 differences\n"), "{said}");
+        assert!(
+            said.contains("d/f: kept as unchanged, found changed"),
+            "{said}"
+        );
+        assert!(served.same(&["hg", "status"], &[]));
+        assert_eq!(audit().0, Some(0));
+    }
+}
+
+#[test]
 fn each_is_answered_by_his_own_configuration() {
     for hg in programs() {
         let served = Served::new(&hg);
