@@ -222,7 +222,7 @@ pub(crate) fn hg_matcher(data: &[u8]) {
 pub(crate) fn hg_subrepositories(data: &[u8]) {
     let mut input = Input(data);
     let places = input.field();
-    if let Ok(read) = Subrepositories::parse(places, input.0) {
+    if let Ok(read) = Subrepositories::parse(places, input.0, ".hgsubstate".into()) {
         let lines = places.split(|byte| matches!(byte, b'\n' | b'\r'));
         assert!(read.paths().count() <= lines.count());
         for path in read.paths() {
