@@ -7,6 +7,7 @@
 mod blocks;
 mod budget;
 mod builder;
+mod by_number;
 mod difference;
 mod in_order;
 mod layout;
@@ -19,6 +20,7 @@ mod tree;
 pub use self::blocks::{Blocks, Damaged, DirNumber, ROOT};
 pub use self::budget::Budget;
 pub use self::builder::{Builder, Put};
+pub use self::by_number::ByNumber;
 pub use self::difference::{Following, Moved};
 pub use self::in_order::{InOrder, Member};
 pub use self::layout::{

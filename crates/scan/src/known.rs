@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::join;
-use vigil_model::tracked::{Moved, Tracked};
+use vigil_model::tracked::{ByNumber, Moved, Tracked, TrackedEntry};
 
 use super::findings::Findings;
 use super::focus::Focus;
@@ -62,9 +62,15 @@ impl Known {
     /// at the next time, and so is what was found to differ: what it differs from may be another time.
     pub fn move_to(&mut self, before: &Tracked, now: &Tracked, moved: &Moved) {
         let doubted = &mut self.doubted;
+        let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
         let mut renumbered = |number: u32| {
-            let entry = before.entry(number)?;
-            let found = now.find(entry.path.as_ref(), entry.flags.stage());
+            let entry = old.get(number)?;
+            let is_it = |other: &TrackedEntry| {
+                other.path == entry.path && other.flags.stage() == entry.flags.stage()
+            };
+            // Mostly it has its number still.
+            let found = new.get(number).filter(is_it);
+            let found = found.or_else(|| now.find(entry.path.as_ref(), entry.flags.stage()));
             doubted.insert(entry.path);
             found.map(|found| found.number)
         };
@@ -150,8 +156,9 @@ impl Known {
         self.doubted.clear();
         self.doubted_trees.clear();
         let known = &mut self.findings;
-        let has_file = |number: u32| {
-            let entry = tracked.entry(number);
+        let mut entries = ByNumber::new(tracked);
+        let mut has_file = |number: u32| {
+            let entry = entries.get(number);
             entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
         };
         let has = |path: &BStr| focus.has_others_of(tracked, path);

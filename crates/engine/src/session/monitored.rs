@@ -12,6 +12,7 @@ use vigil_linux::stat::stat_path;
 use vigil_model::ObjectId;
 use vigil_model::path::directory_len;
 use vigil_model::request::UntrackedMode;
+use vigil_model::tracked::ByNumber;
 use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
@@ -195,8 +196,9 @@ impl Session {
         if moved.is_some_and(|moved| moved.is_empty()) {
             return;
         }
+        let mut entries = ByNumber::new(&index.tracked);
         for (number, _) in &found.tracked {
-            let Some(entry) = index.tracked.entry(*number) else {
+            let Some(entry) = entries.get(*number) else {
                 continue;
             };
             let len = directory_len(entry.path.as_bstr()).saturating_sub(1);

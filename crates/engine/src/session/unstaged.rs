@@ -1,7 +1,7 @@
 //! What the scan found in the working tree, with submodules asked for their state.
 
 use bstr::ByteSlice;
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{ByNumber, Tracked};
 
 use super::changes::Unstaged;
 use super::submodules::{SubmoduleRules, Submodules};
@@ -21,8 +21,9 @@ pub(super) fn unstaged(
 ) -> Result<Vec<Unstaged>, SessionError> {
     let mut all = Vec::with_capacity(findings.tracked.len());
     let mut rules: Option<SubmoduleRules> = None;
+    let mut entries = ByNumber::new(tracked);
     for &(number, observed) in &findings.tracked {
-        let Some(entry) = tracked.entry(number) else {
+        let Some(entry) = entries.get(number) else {
             continue;
         };
         if entry.flags.stage() > 0 {

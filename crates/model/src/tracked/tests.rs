@@ -70,7 +70,13 @@ fn is_as(tracked: &Tracked, index: &Index) {
         let found = tracked.find_first(absent.as_bstr());
         assert_eq!(found.is_some(), (0..=3).any(is_there));
     }
-    assert_eq!(tracked.entry(u32::try_from(entries.len()).unwrap()), None);
+    let end = u32::try_from(entries.len()).unwrap();
+    assert_eq!(tracked.entry(end), None);
+    // Whatever was asked for before.
+    let mut by_number = ByNumber::new(tracked);
+    for number in (0..=end).chain((0..=end).rev()) {
+        assert_eq!(by_number.get(number), tracked.entry(number));
+    }
     let count = |is: &dyn Fn(&Entry) -> bool| {
         u32::try_from(entries.iter().filter(|entry| is(entry)).count()).unwrap()
     };

@@ -12,6 +12,7 @@ use gix_hash::{Kind, ObjectId};
 
 use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::Builder;
+use super::by_number::ByNumber;
 use super::in_order::{InOrder, Member};
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
 use super::memory::InMemory;
@@ -211,40 +212,9 @@ impl Tracked {
             .collect()
     }
 
-    /// The entry of number `number`.
+    /// The entry of number `number`. Many are found by [`ByNumber`].
     pub fn entry(&self, number: u32) -> Option<TrackedEntry> {
-        let mut path = BString::default();
-        let mut dir = self.directory(ROOT);
-        let mut rest = number;
-        let mut left = self.directories();
-        loop {
-            let mut file = rest;
-            let mut below = None;
-            for &(before, entries, sub) in dir.order() {
-                if before > rest {
-                    break;
-                }
-                if rest < before.saturating_add(entries) {
-                    below = Some((before, sub));
-                    break;
-                }
-                file = file.saturating_sub(entries);
-            }
-            let Some((before, sub)) = below else {
-                let file = dir.file(file as usize)?;
-                path.extend_from_slice(file.name());
-                return Some(TrackedEntry::new(number, path, &file));
-            };
-            rest = rest.saturating_sub(before);
-            let subdir = dir.subdir(sub as usize)?;
-            path.extend_from_slice(subdir.name());
-            path.push(b'/');
-            // Each step goes down in a tree; one that goes on longer than there are directories is damaged.
-            left = left
-                .checked_sub(1)
-                .filter(|_| path.len() <= self.path_len_max())?;
-            dir = self.directory(subdir.number);
-        }
+        ByNumber::new(self).get(number)
     }
 
     /// The entry of `path` and `stage`.
