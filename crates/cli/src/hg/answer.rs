@@ -162,11 +162,6 @@ impl Run<'_> {
             let said = "an unfinished operation by a template";
             return Err(Abort::unsupported(said));
         }
-        let cwd = &self.surroundings.cwd;
-        let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut self.warnings)?;
-        if is_kept && !within.is_empty() {
-            return Err(Abort::unsupported("subrepositories, by a daemon"));
-        }
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
             false => None,
@@ -179,6 +174,20 @@ impl Run<'_> {
             }
             (Some(revisions), None) => Pair::new(revisions.pair(&arguments.revisions)?, revisions),
         };
+        let cwd = &self.surroundings.cwd;
+        let mut said = Vec::new();
+        let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut said);
+        let within = match within {
+            // Between changesets nobody asks what is in the working copy.
+            Err(_) if !pair.ends_in_working_copy() && !arguments.subrepos => Default::default(),
+            within => within?,
+        };
+        if pair.ends_in_working_copy() {
+            self.warnings.append(&mut said);
+        }
+        if is_kept && !within.is_empty() {
+            return Err(Abort::unsupported("subrepositories, by a daemon"));
+        }
         let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
         let matcher = Matcher::new(&MatcherQuestion {
             root: &root,

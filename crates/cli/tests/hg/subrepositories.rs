@@ -98,3 +98,27 @@ fn what_needs_more_than_that_is_named() {
         working.same(&["status", "-S"]);
     }
 }
+
+#[test]
+fn damage_in_the_working_copy_does_not_matter_between_changesets() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("f", "1");
+        working.commit("first");
+        working.write("f", "12");
+        working.commit("second");
+        for name in [".hgsub", ".hgsubstate"] {
+            working.write(name, "");
+            working.hg(&["add", name]);
+        }
+        working.write(".hgsub", "s = s\n");
+        working.write(".hgsubstate", "nonsense\n");
+        assert_eq!(working.vigil(&["status"]).2, Some(255));
+        for arguments in [
+            &["status", "--rev", "0", "--rev", "1"][..],
+            &["status", "--change", "1"],
+        ] {
+            working.same(arguments);
+        }
+    }
+}
