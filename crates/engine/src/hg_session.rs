@@ -243,7 +243,8 @@ impl HgSession {
             let (next, moved) = next.after(&known);
             if let Some(watched) = &mut self.watched {
                 let before = (known.serial, &known.tracked);
-                watched.index_moved(before, (next.serial, &next.tracked), &moved);
+                let now = (next.serial, &next.tracked);
+                watched.index_moved(before, now, &moved, |_| true);
                 if parent(&known) != parent(&next) {
                     watched.doubt(&self.unsure);
                 }

@@ -281,3 +281,34 @@ fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
         }
     }
 }
+
+#[test]
+fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_index() {
+    let play = Play::new();
+    play.0.git(["config", "core.trustctime", "false"]);
+    let top = play.0.top();
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
+    let set_time = |path: &str, seconds: u64| {
+        let file = fs::File::options()
+            .write(true)
+            .open(top.join(path))
+            .unwrap();
+        let time = time + std::time::Duration::from_secs(seconds);
+        file.set_modified(time).unwrap();
+    };
+    set_time("a", 0);
+    play.0.git(["update-index", "--refresh"]);
+    fs::write(top.join("a"), "A\n").unwrap();
+    fs::write(top.join("i/a"), "longer than it was\n").unwrap();
+    set_time("a", 0);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    // Not older than the index, and then older.
+    for (seconds, changes) in [(0, 2), (5, 1), (6, 1)] {
+        set_time(".git/index", seconds);
+        let still = watched.still();
+        let answer = answers(&mut watched, 4, still);
+        assert_eq!(answer.matches("Modified").count(), changes, "{answer}");
+        assert_eq!(answer, answers(&mut play.session(None), 4, None));
+    }
+}

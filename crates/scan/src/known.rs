@@ -59,8 +59,14 @@ impl Known {
     }
 
     /// From now on holds for the records `now`, which differ by `moved` from those in `before`. What has another record is looked
-    /// at the next time, and so is what was found to differ: what it differs from may be another time.
-    pub fn move_to(&mut self, before: &Tracked, now: &Tracked, moved: &Moved) {
+    /// at the next time, and so is what was found to differ, and now may not with the same record, as `is_in_doubt` says.
+    pub fn move_to(
+        &mut self,
+        before: &Tracked,
+        now: &Tracked,
+        moved: &Moved,
+        is_in_doubt: impl Fn(&TrackedEntry) -> bool,
+    ) {
         let doubted = &mut self.doubted;
         let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
         let mut renumbered = |number: u32| {
@@ -71,8 +77,11 @@ impl Known {
             // Mostly it has its number still.
             let found = new.get(number).filter(is_it);
             let found = found.or_else(|| now.find(entry.path.as_ref(), entry.flags.stage()));
-            doubted.insert(entry.path);
-            found.map(|found| found.number)
+            let number = found.map(|found| found.number);
+            if number.is_none() || is_in_doubt(&entry) {
+                doubted.insert(entry.path);
+            }
+            number
         };
         let known = &mut self.findings;
         let tracked = std::mem::take(&mut known.tracked).into_iter();
@@ -81,6 +90,9 @@ impl Known {
             .collect();
         let files = std::mem::take(&mut known.unheard.files).into_iter();
         known.unheard.files = files.filter_map(renumbered).collect();
+        // Numbers follow paths, unless somebody else's index is out of order.
+        known.tracked.sort_by_key(|&(number, _)| number);
+        known.unheard.files.sort_unstable();
         for (&number, path) in &moved.paths {
             if moved.other_names.contains(&number) {
                 self.other_names.insert(path.clone());

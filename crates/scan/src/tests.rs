@@ -322,7 +322,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     list.0.insert("c/file", "longer text");
     let (now, moved) =
         tracked.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
-    known.move_to(&tracked, &now, &moved);
+    known.move_to(&tracked, &now, &moved, |_| true);
     let expected = (vec![longer("c/file")], paths(&["a/new"]));
     assert_eq!(look(&list, &mut known, &now, &[]), expected);
     assert_eq!(
@@ -334,7 +334,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     let (later, moved) =
         now.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
     write("c/newer", "");
-    known.move_to(&now, &later, &moved);
+    known.move_to(&now, &later, &moved, |_| true);
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
     assert_eq!(look(&list, &mut known, &later, &[]), expected);
 }

@@ -14,7 +14,8 @@ use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::distrusted_from;
 use vigil_model::index::{CacheTree, Entry, Index};
-use vigil_model::tracked::{DirNumber, Moved, Tracked};
+use vigil_model::tracked::{DirNumber, Moved, Tracked, TrackedEntry};
+use vigil_model::verdict::is_racy_entry;
 
 use super::Session;
 use super::collapsed::collapsing_rules;
@@ -386,11 +387,16 @@ impl Session {
     fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, moved: Moved) {
         if let Some(watched) = &mut self.watched
             && is_usable(self.settings.ignore_case, &moved)
-            // What an older index leaves in doubt, a younger one did not.
+            // What an older index leaves in doubt, a younger one did not; one without a time leaves nothing in doubt.
+            && earlier.file.written_at().s != 0
             && next.file.written_at() >= earlier.file.written_at()
         {
             let before = (earlier.serial, &earlier.tracked);
-            watched.index_moved(before, (next.serial, &next.tracked), &moved);
+            let now = (next.serial, &next.tracked);
+            // Contents told what the times did not, and now may.
+            let was_racy =
+                |entry: &TrackedEntry| is_racy_entry(&entry.stat, earlier.file.written_at());
+            watched.index_moved(before, now, &moved, was_racy);
         }
         self.remember(next, earlier.memory, earlier.moved, moved);
     }

@@ -9,7 +9,7 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::ObjectId;
 use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Moved, Tracked};
+use vigil_model::tracked::{DirNumber, Moved, Tracked, TrackedEntry};
 use vigil_scan::{Disagreement, Findings, Focus, Known, Unheard, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
@@ -258,19 +258,21 @@ impl WatchedFindings {
     }
 
     /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for
-    /// the rest, but for what is below files in the index that govern it and are others.
+    /// the rest, but for what is below files in the index that govern it and are others. What differs from its record may from now
+    /// on not do so where `is_in_doubt` says so.
     pub(crate) fn index_moved(
         &mut self,
         before: (u64, &Tracked),
         now: (u64, &Tracked),
         moved: &Moved,
+        is_in_doubt: impl Fn(&TrackedEntry) -> bool,
     ) {
         let governed = governed_otherwise(&self.tree, before.1, now.1, moved);
         self.kept.retain_mut(|kept| {
             if kept.grounds.index != before.0 {
                 return false;
             }
-            kept.known.move_to(before.1, now.1, moved);
+            kept.known.move_to(before.1, now.1, moved, &is_in_doubt);
             for path in &governed {
                 kept.known.doubt_tree(path.clone());
             }
