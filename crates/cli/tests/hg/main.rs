@@ -1,6 +1,10 @@
 //! `vigil hg status` against Mercurial.
 
-#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this is tests"
+)]
 
 mod daemon;
 mod doctor;
