@@ -304,7 +304,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "1").unwrap();
-        let stat = stat_path(&path).unwrap();
+        // A time that might be cut down to a unit would count as one.
+        let stat = Stat {
+            mtime_ns: 123_456_789,
+            ctime_ns: 123_456_789,
+            ..stat_path(&path).unwrap()
+        };
         let stamp = Stamp::from(&stat);
         let mut before = stamp.mtime.max(stamp.ctime);
         for (later_ns, is_proof) in [(0, false), (1, true)] {

@@ -177,14 +177,14 @@ impl Run<'_> {
         let cwd = &self.surroundings.cwd;
         let mut said = Vec::new();
         let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut said);
+        if pair.ends_in_working_copy() {
+            self.warnings.append(&mut said);
+        }
         let within = match within {
             // Between changesets nobody asks what is in the working copy.
             Err(_) if !pair.ends_in_working_copy() && !arguments.subrepos => Default::default(),
             within => within?,
         };
-        if pair.ends_in_working_copy() {
-            self.warnings.append(&mut said);
-        }
         if is_kept && !within.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
