@@ -19,42 +19,11 @@ impl Subrepositories {
     /// # Errors
     /// One of them is not understood, or a subrepository is none of Mercurial's.
     pub fn parse(places: &[u8], committed: &[u8], name: &BStr) -> Result<Self, Abort> {
-        let mut nodes: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
-        for (at, line) in lines_with_ends(committed).enumerate() {
-            let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
-            let line = line.trim_start_with(|letter| u8::try_from(letter).is_ok_and(is_space));
-            if line.is_empty() {
-                continue;
-            }
-            let number = at.saturating_add(1).to_string();
-            let (node, path) = line.split_once_str(" ").ok_or_else(|| {
-                let said = "invalid subrepository revision specifier in '";
-                Abort::plain(bytes!(said, name, "' line ", number))
-            })?;
-            nodes.insert(path, node);
-        }
+        // Mercurial reads one after the other, and complains of the first that it does not understand.
+        let places = read_places(places)?;
+        let nodes = read_committed(committed, name)?;
         let mut all = BTreeMap::new();
-        let mut is_at_top = true;
-        for line in lines_with_ends(places) {
-            let line = trim_end(line);
-            let refused = || Abort::unsupported(bytes!("the line '", line, "' of .hgsub"));
-            match line.first() {
-                None | Some(b'#' | b';') => continue,
-                Some(b'[') if line.ends_with(b"]") => {
-                    is_at_top = false;
-                    continue;
-                }
-                Some(first) if *first == b'%' || is_space(*first) => return Err(refused()),
-                _ => {}
-            }
-            let (path, source) = line.split_once_str("=").ok_or_else(refused)?;
-            let (path, source) = (trim(path), trim(source));
-            if !is_at_top {
-                continue;
-            }
-            if path.is_empty() || source.is_empty() {
-                return Err(refused());
-            }
+        for Placed { line, path, source } in places {
             if source.starts_with(b"[") && !source.starts_with(b"[hg]") {
                 let said = bytes!(
                     "the subrepository '",
@@ -65,7 +34,7 @@ impl Subrepositories {
             }
             let node = match nodes.get(path) {
                 None => None,
-                Some(node) => Some(Node::from_hex(node).ok_or_else(refused)?),
+                Some(node) => Some(Node::from_hex(node).ok_or_else(|| refused(line))?),
             };
             all.insert(path.into(), node);
         }
@@ -93,6 +62,64 @@ impl Subrepositories {
     }
 }
 
+/// A line of `.hgsub` about a subrepository.
+struct Placed<'t> {
+    line: &'t [u8],
+    path: &'t [u8],
+    source: &'t [u8],
+}
+
+fn refused(line: &[u8]) -> Abort {
+    Abort::unsupported(bytes!("the line '", line, "' of .hgsub"))
+}
+
+/// The lines of `.hgsub` before the first section.
+fn read_places(text: &[u8]) -> Result<Vec<Placed<'_>>, Abort> {
+    let mut all = Vec::new();
+    let mut is_at_top = true;
+    for line in lines_with_ends(text) {
+        let line = trim_end(line);
+        match line.first() {
+            None | Some(b'#' | b';') => continue,
+            Some(b'[') if line.ends_with(b"]") => {
+                is_at_top = false;
+                continue;
+            }
+            Some(first) if *first == b'%' || is_space(*first) => return Err(refused(line)),
+            _ => {}
+        }
+        let (path, source) = line.split_once_str("=").ok_or_else(|| refused(line))?;
+        let (path, source) = (trim(path), trim(source));
+        if !is_at_top {
+            continue;
+        }
+        if path.is_empty() || source.is_empty() {
+            return Err(refused(line));
+        }
+        all.push(Placed { line, path, source });
+    }
+    Ok(all)
+}
+
+/// The nodes of `.hgsubstate`, which messages call `name`, by paths.
+fn read_committed<'t>(text: &'t [u8], name: &BStr) -> Result<BTreeMap<&'t [u8], &'t [u8]>, Abort> {
+    let mut nodes = BTreeMap::new();
+    for (at, line) in lines_with_ends(text).enumerate() {
+        let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
+        let line = line.trim_start_with(|letter| u8::try_from(letter).is_ok_and(is_space));
+        if line.is_empty() {
+            continue;
+        }
+        let number = at.saturating_add(1).to_string();
+        let (node, path) = line.split_once_str(" ").ok_or_else(|| {
+            let said = "invalid subrepository revision specifier in '";
+            Abort::plain(bytes!(said, name, "' line ", number))
+        })?;
+        nodes.insert(path, node);
+    }
+    Ok(nodes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +130,10 @@ mod tests {
 
     #[test]
     fn places_and_nodes_are_read() {
+        let said = |places, committed| parse(places, committed).unwrap_err().to_string();
+        // What is first is said first.
+        assert!(said(b"nonsense", b"nonsense").contains("of .hgsub"));
+        assert!(said(b"a = [git]b", b"nonsense").contains("specifier in '.hgsubstate' line 1"));
         let node = Node([0xab; Node::LEN]);
         let committed = format!("{node} d/sub\n\n  {node} other\n");
         let places = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
