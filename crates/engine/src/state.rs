@@ -359,7 +359,7 @@ impl State {
                 Block::Files(key, bytes) => changes.set(Table::Files, key, bytes),
             }),
             Some(moved) => {
-                for &number in &moved.directories {
+                for &number in moved.directories.keys() {
                     if let Some(block) = save.tracked.block(number) {
                         changes.set(Table::Tracked, number, block);
                     }

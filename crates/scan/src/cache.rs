@@ -377,7 +377,7 @@ impl ScanMemory {
     pub fn carried_over(mut self, dirs: usize, moved: &Moved) -> Self {
         self.dirs
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
-        for &number in moved.directories.union(&moved.removed) {
+        for &number in moved.directories.keys().chain(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
                 memory.remember_compared(&(0..usize::MAX), Vec::new());
             }

@@ -93,7 +93,7 @@ impl Known {
         // Numbers follow paths, unless somebody else's index is out of order.
         known.tracked.sort_by_key(|&(number, _)| number);
         known.unheard.files.sort_unstable();
-        for (&number, path) in &moved.paths {
+        for (&number, path) in &moved.directories {
             if moved.other_names.contains(&number) {
                 self.other_names.insert(path.clone());
             } else {

@@ -308,15 +308,15 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
-        let focus = self.scan.focus.filter(|_| !spot.is_whole);
-        let has_others = focus.is_none_or(|focus| focus.has_others(spot.number));
+        let here = Here::met(spot, self.scan.tracked_files, &self.budget);
+        let focus = self.focus_in(&here);
+        let has_others = focus.is_none_or(|focus| focus.has_others(here.number));
         // Where only files are looked at, changes are heard of already.
         if let Some(watch) = self.scan.watch.filter(|_| has_others)
             && !watch.watch(path, dir.fd())
         {
             self.note_unheard_tree(path, worker);
         }
-        let here = Here::met(spot, self.scan.tracked_files, &self.budget);
         let wants_others = may_list
             && has_others
             && !self.wants_no_more_untracked()

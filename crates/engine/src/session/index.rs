@@ -1,7 +1,6 @@
 //! The index as a session has it: the tracked files always, the whole only while something needs it.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,21 +120,16 @@ impl IndexState {
     /// Whether the state on disk has the names that are in the directory `number` now, so that what it recorded of its
     /// listings is about them.
     pub(super) fn has_recorded_names(&self, number: DirNumber) -> bool {
-        self.has_recorded(number, |moved| &moved.other_names)
+        self.has_recorded(number, |moved| moved.other_names.contains(&number))
     }
 
     /// Whether it has the very entries, so that what it recorded of their contents is about them.
     pub(super) fn has_recorded_entries(&self, number: DirNumber) -> bool {
-        self.has_recorded(number, |moved| &moved.directories)
+        self.has_recorded(number, |moved| moved.directories.contains_key(&number))
     }
 
-    fn has_recorded(
-        &self,
-        number: DirNumber,
-        new: impl Fn(&Moved) -> &BTreeSet<DirNumber>,
-    ) -> bool {
-        let is_old =
-            |moved: &Moved| !new(moved).contains(&number) && !moved.removed.contains(&number);
+    fn has_recorded(&self, number: DirNumber, is_new: impl Fn(&Moved) -> bool) -> bool {
+        let is_old = |moved: &Moved| !is_new(moved) && !moved.removed.contains(&number);
         self.memory.is_some() && self.moved.as_ref().is_some_and(is_old)
     }
 

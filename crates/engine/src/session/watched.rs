@@ -342,7 +342,10 @@ fn governed_otherwise(
         names.any(|name| entry(before, *number, name) != entry(now, *number, name))
     };
     // What was in folders that are gone governs nothing.
-    let others = moved.paths.iter().filter(|(number, _)| is_other(number));
+    let others = moved
+        .directories
+        .iter()
+        .filter(|(number, _)| is_other(number));
     let is_checked_out = |path: BString| {
         let on_disk = tree.as_ref();
         let on_disk = on_disk.map(|(top, _)| top.path.join(path.to_path_lossy()));

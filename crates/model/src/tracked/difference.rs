@@ -18,10 +18,8 @@ const DEPTH_MAX: u32 = 4;
 /// What a new tree has that an older one has not, and the reverse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Directories whose block is new.
-    pub directories: BTreeSet<DirNumber>,
-    /// Their paths (without a slash at the end; empty for the top).
-    pub paths: BTreeMap<DirNumber, BString>,
+    /// Directories whose block is new, with their paths (without a slash at the end; empty for the top).
+    pub directories: BTreeMap<DirNumber, BString>,
     /// Directories that are gone.
     pub removed: BTreeSet<DirNumber>,
     /// Blocks of files that are new, by their keys.
@@ -42,9 +40,6 @@ impl Moved {
     pub fn add(&mut self, later: Self) {
         self.directories.extend(later.directories);
         self.directories
-            .retain(|number| !later.removed.contains(number));
-        self.paths.extend(later.paths);
-        self.paths
             .retain(|number, _| !later.removed.contains(number));
         self.other_names.extend(later.other_names);
         self.other_names
@@ -167,8 +162,7 @@ impl Difference<'_> {
     fn finish(self) -> (Tracked, Moved) {
         let base = self.base;
         let mut moved = Moved {
-            directories: self.directories.keys().collect(),
-            paths: self.paths,
+            directories: self.paths,
             files: self.files.keys().collect(),
             ..Moved::default()
         };
@@ -180,7 +174,7 @@ impl Difference<'_> {
             files_end: self.next_files,
         };
         let mut tracked = Tracked::new(base.hash_kind(), Arc::new(layered));
-        for &number in &moved.directories {
+        for &number in moved.directories.keys() {
             let new = tracked.directory(number);
             let Some(old) = base.directory_if_any(number) else {
                 moved.other_names.insert(number);
