@@ -63,8 +63,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "1").unwrap();
+        // A time that might be cut down to a unit would count as one.
+        let second = Stamp::of(&path).unwrap().unwrap().mtime().s;
+        let written_at = Timestamp {
+            s: second,
+            ns: 123_456_789,
+        };
+        let since_epoch = std::time::Duration::new(second.unsigned_abs(), written_at.ns);
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + since_epoch)
+            .unwrap();
         let stamp = Stamp::of(&path).unwrap();
-        let written_at = stamp.unwrap().mtime();
         let next = Timestamp {
             ns: written_at.ns + 1,
             ..written_at
