@@ -2,8 +2,8 @@
 //!
 //! Of its untracked cache git alone believes a listing as long as its folder has the time that it had. So it goes on showing a
 //! folder in which all went away further below, and misses what happens twice within one tick of the clock. It falls back to that
-//! where a monitor says that everything may have changed. And its lock of the index is an untracked file where the repository lies
-//! in its own working tree.
+//! where a monitor says that everything may have changed. Where nobody serves, git starts a monitor of its own, which then goes
+//! on from what was wrong. And its lock of the index is an untracked file where the repository lies in its own working tree.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,11 @@ const LINKED: [&str; 2] = ["work/.git/worktrees", "separate.git/worktrees"];
 
 /// What git writes into its trace where it was told paths, and not that everything may have changed.
 const TOLD_PATHS: &str = "\"key\":\"apply_count\"";
+
+/// What git writes into its trace before the token up to where it was told. That of its own monitor begins with a count of a few
+/// digits; the one that is tested puts a number of 32 there.
+const TOKEN: &str = "\"key\":\"query/command\",\"value\":\"builtin:";
+const COUNT_LEN_MAX: usize = 10;
 
 /// How a git without a monitor looks at untracked files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,7 @@ impl Before {
 
     /// Whether what git said is no fault of its monitor. `says_so` asks a git without one, which may write, and tells whether that
     /// says the same; it is asked with the index as it was before. With the untracked cache only where the monitor told no paths.
+    /// Where a monitor of git's own answered, nobody is asked.
     ///
     /// # Errors
     /// Those of `says_so`.
@@ -75,10 +81,28 @@ impl Before {
             self.indexes.put_back();
             says_so(how)
         };
-        let is_gits_own =
-            ask(Untracked::Looked)? || !self.were_paths_told() && ask(Untracked::Cached)?;
+        let is_gits_own = self.was_told_by_git()
+            || ask(Untracked::Looked)?
+            || !self.were_paths_told() && ask(Untracked::Cached)?;
         after.put_back();
         Ok(is_gits_own)
+    }
+
+    /// Whether git had an answer from a monitor of its own before, which it starts where nobody serves, and asked that again.
+    fn was_told_by_git(&self) -> bool {
+        let trace = fs::read(&self.trace).unwrap_or_default();
+        let token = trace.split_once_str(TOKEN).map(|(_, rest)| rest);
+        let count = token.and_then(|token| token.split_once_str("."));
+        count.is_some_and(|(count, _)| {
+            count.len() <= COUNT_LEN_MAX && count.iter().all(u8::is_ascii_digit)
+        })
+    }
+
+    /// What the monitor told git, as git traces it.
+    pub(crate) fn what_was_told(&self) -> String {
+        let trace = fs::read(&self.trace).unwrap_or_default();
+        let lines = trace.lines().filter(|line| line.contains_str("fsm"));
+        lines.map(|line| format!("{}\n", line.as_bstr())).collect()
     }
 
     fn were_paths_told(&self) -> bool {
@@ -142,6 +166,15 @@ mod tests {
         for (told, asked_for) in [
             ("{\"key\":\"apply_count\"}", &[Untracked::Looked][..]),
             (
+                "{\"key\":\"query/command\",\"value\":\"builtin:0.7.20261123T192914.109144Z:0\"}",
+                &[],
+            ),
+            (
+                "{\"key\":\"query/command\",\"value\":\"builtin:01234567890123456789012345678901.7.8:0\"}\n\
+                 {\"key\":\"apply_count\"}",
+                &[Untracked::Looked],
+            ),
+            (
                 "{\"key\":\"query/trivial-response\"}",
                 &[Untracked::Looked, Untracked::Cached],
             ),
@@ -158,7 +191,7 @@ mod tests {
                 Ok::<_, ()>(how == Untracked::Cached)
             });
             assert_eq!(asked, asked_for);
-            assert_eq!(is_gits_own, Ok(asked_for.len() == 2));
+            assert_eq!(is_gits_own, Ok(asked_for.len() != 1));
             assert_eq!(fs::read(&index).unwrap(), b"after");
             fs::write(&index, "before").unwrap();
             File::options()

@@ -45,7 +45,7 @@ pub struct Report {
     pub during: usize,
     /// How often git was compared.
     pub comparisons: usize,
-    /// How many answers were wrong in which git alone, with its untracked cache, is wrong alike.
+    /// How many answers were wrong in which git alone, with its untracked cache or a monitor of its own, is wrong alike.
     pub gits_own: usize,
     /// How many questions daemons had answered before they were killed.
     pub answered: u64,
@@ -273,9 +273,10 @@ impl Play<'_> {
                 format!("{:?}\n{stdout}{stderr}", outcome.ending)
             };
             self.wrong(&format!(
-                "{when}: with the monitor {}without {}",
+                "{when}: with the monitor {}without {}git was told:\n{}",
                 text(&ours),
-                text(&theirs)
+                text(&theirs),
+                before.what_was_told()
             ));
         }
         Ok(())
