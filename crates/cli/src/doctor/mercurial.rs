@@ -9,7 +9,8 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Config;
 use vigil_linux::dir::bounded::Budget;
 
-use super::check::{Check, Verdict, count, grouped, shown_path};
+use super::check::{Check, count, grouped, shown_path};
+use super::stamps::stamps;
 use super::{Here, places, repository};
 use crate::hg;
 use crate::reply::bytes;
@@ -20,10 +21,6 @@ const TIME_MAX: Duration = Duration::from_secs(3);
 
 /// A dirstate of the first format with so many files is slow to read for Mercurial.
 const FILES_MAX: u64 = 50_000;
-
-/// From so many files on, each of whose contents is compared, that is worth a note, and a problem.
-const UNSURE_NOTED: u64 = 100;
-const UNSURE_MAX: u64 = 10_000;
 
 /// Has what is not answered here answered by Mercurial.
 const FALL_BACK: &str = "printf '[vigil]\\nhg.fallback = yes\\n' >> \"$(hg root)/.hg/hgrc\"";
@@ -72,7 +69,13 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
         Ok(found) => {
             here.directories = Some(found.directories);
             checks.push(dirstate(&found));
-            checks.push(stamps(&found));
+            let part = if found.is_whole {
+                ""
+            } else {
+                " that were looked at"
+            };
+            let all = count(found.looked_at, "recorded file") + part;
+            checks.push(stamps(found.unsure, &all, "dirstate", "hg status --quiet"));
             checks.push(subrepositories(&found));
         }
         Err(abort) => checks.push(Check::problem(
@@ -157,28 +160,6 @@ fn dirstate(found: &HgCheckup) -> Check {
     }
 }
 
-/// Files whose facts do not tell whether they changed.
-fn stamps(found: &HgCheckup) -> Check {
-    let subject = "time stamps";
-    let part = if found.is_whole {
-        ""
-    } else {
-        " that were looked at"
-    };
-    let fact = format!(
-        "{} of {}{part} must be compared by their contents",
-        grouped(found.unsure),
-        count(found.looked_at, "recorded file")
-    );
-    let verdict = match found.unsure {
-        ..UNSURE_NOTED => return Check::ok(subject, fact),
-        UNSURE_NOTED..UNSURE_MAX => Verdict::Note,
-        UNSURE_MAX.. => Verdict::Problem,
-    };
-    let fact = fact + ": their stamps are not those in the dirstate";
-    Check::new(subject, verdict, fact, "hg status --quiet")
-}
-
 fn subrepositories(found: &HgCheckup) -> Check {
     let subject = "subrepositories";
     match found.has_subrepositories {
@@ -193,6 +174,7 @@ fn subrepositories(found: &HgCheckup) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::Verdict;
     use super::*;
 
     #[test]
@@ -207,21 +189,5 @@ mod tests {
         let noted = dirstate(&found(FILES_MAX + 1, false));
         assert_eq!(noted.verdict, Verdict::Note);
         assert!(noted.remedy.unwrap().contains(&b'2'));
-    }
-
-    #[test]
-    fn stamps_count_by_their_number() {
-        for (unsure, verdict) in [
-            (99, Verdict::Ok),
-            (100, Verdict::Note),
-            (9_999, Verdict::Note),
-            (10_000, Verdict::Problem),
-        ] {
-            let found = HgCheckup {
-                unsure,
-                ..HgCheckup::default()
-            };
-            assert_eq!(stamps(&found).verdict, verdict, "{unsure}");
-        }
     }
 }

@@ -10,6 +10,7 @@ mod mercurial;
 mod places;
 mod repository;
 mod show;
+mod stamps;
 mod working_tree;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,8 @@ use bstr::{BStr, BString};
 use vigil_engine::session::checkup::{Checkup, Crowd};
 use vigil_linux::dir::bounded::Budget;
 
-use super::check::{Check, Verdict, count, grouped, shown};
+use super::check::{Check, count, grouped, shown};
+use super::stamps::stamps;
 use crate::reply::bytes;
 
 /// How much of a working tree is looked at.
@@ -15,10 +16,6 @@ const TIME_MAX: Duration = Duration::from_secs(3);
 
 /// So many untracked entries in one place are a crowd.
 pub(super) const CROWD_MIN: u64 = 10_000;
-
-/// From so many files on, each of whose contents is compared, that is worth a note, and a problem.
-const UNSURE_NOTED: u64 = 100;
-const UNSURE_MAX: u64 = 10_000;
 
 /// An index of so many entries is slow to read.
 const ENTRIES_MAX: u32 = 100_000;
@@ -33,7 +30,15 @@ pub(super) fn budget() -> Budget {
 
 /// What was found in the working tree, and in an index of this version and length in bytes.
 pub(super) fn checks(found: &Checkup, index: Option<(u32, u64)>) -> Vec<Check> {
-    let mut checks = vec![index_check(found, index), stamps(found)];
+    let mut checks = vec![
+        index_check(found, index),
+        stamps(
+            found.unsure,
+            &count(found.looked_at, "tracked file"),
+            "index",
+            "git update-index -q --refresh",
+        ),
+    ];
     match found.crowds.as_slice() {
         [] => checks.push(Check::ok("many untracked files", cut(found, "none"))),
         crowds => checks.extend(crowds.iter().map(crowd)),
@@ -78,29 +83,6 @@ fn index_check(found: &Checkup, index: Option<(u32, u64)>) -> Check {
             "git config feature.manyFiles true && git update-index --index-version 4",
         ),
         false => Check::ok(subject, fact),
-    }
-}
-
-/// Files whose facts do not tell whether they changed.
-fn stamps(found: &Checkup) -> Check {
-    let fact = format!(
-        "{} of {} must be compared by their contents",
-        grouped(found.unsure),
-        count(found.looked_at, "tracked file")
-    );
-    let verdict = match found.unsure {
-        ..UNSURE_NOTED => Verdict::Ok,
-        UNSURE_NOTED..UNSURE_MAX => Verdict::Note,
-        UNSURE_MAX.. => Verdict::Problem,
-    };
-    match verdict {
-        Verdict::Ok => Check::ok("time stamps", fact),
-        _ => Check::new(
-            "time stamps",
-            verdict,
-            fact + ": their stamps are not those in the index",
-            "git update-index -q --refresh",
-        ),
     }
 }
 
@@ -166,6 +148,7 @@ fn submodules(number: u32) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::Verdict;
     use super::*;
 
     fn whole() -> Checkup {
@@ -192,19 +175,6 @@ mod tests {
             index_check(&found, Some((4, 12_345))).fact,
             "version 4, 100,001 files in 12,345 bytes, split, sparse, with git's untracked cache"
         );
-    }
-
-    #[test]
-    fn stamps_count_by_their_number() {
-        for (unsure, verdict) in [
-            (99, Verdict::Ok),
-            (100, Verdict::Note),
-            (9_999, Verdict::Note),
-            (10_000, Verdict::Problem),
-        ] {
-            let found = Checkup { unsure, ..whole() };
-            assert_eq!(stamps(&found).verdict, verdict, "{unsure}");
-        }
     }
 
     #[test]
