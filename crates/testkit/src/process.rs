@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -188,36 +189,24 @@ fn drain(
     let (mut out_open, mut err_open) = (true, true);
     let mut buffer = vec![0; 1 << 16];
     while out_open || err_open {
-        let (out_ready, err_ready) = {
-            let mut fds = [
-                PollFd::new(
-                    &out,
-                    if out_open {
-                        PollFlags::IN
-                    } else {
-                        PollFlags::empty()
-                    },
-                ),
-                PollFd::new(
-                    &err,
-                    if err_open {
-                        PollFlags::IN
-                    } else {
-                        PollFlags::empty()
-                    },
-                ),
-            ];
-            let left = deadline.map(remaining);
-            if poll(&mut fds, left.as_ref())? == 0 {
-                return Ok(End::TimedOut);
-            }
-            let [first, second] = fds;
-            (!first.revents().is_empty(), !second.revents().is_empty())
-        };
-        if out_open && out_ready {
+        // A pipe that ended is always ready: it is not asked about, since that would not wait.
+        let pipes = [(out_open, out.as_fd()), (err_open, err.as_fd())];
+        let open = pipes.iter().filter(|(is_open, _)| *is_open);
+        let mut fds: Vec<PollFd<'_>> = open
+            .map(|(_, pipe)| PollFd::from_borrowed_fd(*pipe, PollFlags::IN))
+            .collect();
+        let left = deadline.map(remaining);
+        if poll(&mut fds, left.as_ref())? == 0 {
+            return Ok(End::TimedOut);
+        }
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let out_ready = out_open && ready.next() == Some(true);
+        let err_ready = err_open && ready.next() == Some(true);
+        drop(ready);
+        if out_ready {
             out_open = read_some(&mut out, &mut buffer, stdout)?;
         }
-        if err_open && err_ready {
+        if err_ready {
             err_open = read_some(&mut err, &mut buffer, stderr)?;
         }
         if stdout.len() + stderr.len() > WRITTEN_MAX {
