@@ -10,9 +10,6 @@ use std::time::{Duration, Instant};
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
 use super::operations::Player;
 use super::questions::{plain_question, question};
@@ -65,14 +62,22 @@ pub struct Totals {
     pub broken: u64,
     /// Questions that the daemon answered.
     pub by_daemon: u64,
+    /// Questions that the daemon left to whoever asked.
+    pub not_by_daemon: u64,
 }
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early, {} answered by a daemon",
-            self.same, self.left, self.doubtful, self.mismatches, self.broken, self.by_daemon
+            "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early, {} answered by a daemon and {} left by it",
+            self.same,
+            self.left,
+            self.doubtful,
+            self.mismatches,
+            self.broken,
+            self.by_daemon,
+            self.not_by_daemon
         )
     }
 }
@@ -85,6 +90,7 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
     let start = || Daemon::start(&settings.candidate, &settings.parent);
     let daemon = settings.daemon.then(start).transpose();
     let daemon = daemon.map_err(io::Error::other)?;
+    let is_old = is_old(settings)?;
     let next = AtomicU64::new(settings.seed);
     let end = settings.seed.saturating_add(settings.seeds);
     let totals = Mutex::new(Totals::default());
@@ -97,7 +103,7 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
             if seed >= end || failures >= settings.failures_max || is_over {
                 return Ok(());
             }
-            if let Err(error) = play(settings, daemon.as_ref(), seed, &totals, report) {
+            if let Err(error) = play(settings, is_old, daemon.as_ref(), seed, &totals, report) {
                 // Mercurial itself does not survive all that is done.
                 lock(&totals).broken += 1;
                 writeln!(lock(report), "seed {seed} ended early: {error}")?;
@@ -114,7 +120,9 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
         Ok::<(), io::Error>(())
     })?;
     if let Some(daemon) = &daemon {
-        lock(&totals).by_daemon = daemon.served().map_err(io::Error::other)?.answered;
+        let told = daemon.served().map_err(io::Error::other)?;
+        let mut totals = lock(&totals);
+        (totals.by_daemon, totals.not_by_daemon) = (told.answered, told.left);
     }
     totals
         .into_inner()
@@ -129,6 +137,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn play(
     settings: &Settings,
+    is_old: bool,
     daemon: Option<&Daemon>,
     seed: u64,
     totals: &Mutex<Totals>,
@@ -156,15 +165,8 @@ fn play(
         config.push_str("usestore=no\n");
     }
     std::fs::write(sandbox.home().join("hgrc"), config)?;
-    sandbox.hg(["init"])?;
-    let version = sandbox.hg(["version", "-q", "-T", "{ver}"])?.stdout;
-    let major = version
-        .split(|byte| *byte == b'.')
-        .next()
-        .unwrap_or_default();
-    let major = std::str::from_utf8(major).unwrap_or_default();
-    let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
     let mut server = Server::start(&sandbox)?;
+    server.run(&["init"])?;
     let top = sandbox.top();
     let mut player = Player::new(&top, rng, is_old);
     for _ in 0..settings.steps {
@@ -184,7 +186,6 @@ fn play(
                 lock(totals).left += 1;
                 continue;
             }
-            renew_ignore_file(&top);
             let expected = server.run(&words)?;
             if answer == expected {
                 lock(totals).same += 1;
@@ -223,34 +224,16 @@ fn play(
     Ok(())
 }
 
-/// Replaces the ignore file by one that is the same. The command server remembers the patterns as long as it is the same file,
-/// whatever other files and options say.
-fn renew_ignore_file(top: &std::path::Path) {
-    let path = top.join(".hgignore");
-    let Ok(metadata) = std::fs::symlink_metadata(&path) else {
-        return;
-    };
-    let Ok(text) = std::fs::read(&path) else {
-        return;
-    };
-    let copy = top.join(".hg/ignore-copy");
-    let times = Timestamps {
-        last_access: Timespec {
-            tv_sec: metadata.atime(),
-            tv_nsec: metadata.atime_nsec(),
-        },
-        last_modification: Timespec {
-            tv_sec: metadata.mtime(),
-            tv_nsec: metadata.mtime_nsec(),
-        },
-    };
-    let is_copied = metadata.is_file()
-        && std::fs::write(&copy, text).is_ok()
-        && std::fs::set_permissions(&copy, metadata.permissions()).is_ok()
-        && utimensat(CWD, &copy, &times, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if is_copied {
-        let _ = std::fs::rename(&copy, &path);
-    }
+/// Whether `hg` is of a version before 7.
+fn is_old(settings: &Settings) -> io::Result<bool> {
+    let sandbox = HgSandbox::new(&settings.parent, &settings.oracle)?;
+    let version = sandbox.hg(["version", "-q", "-T", "{ver}"])?.stdout;
+    let major = version
+        .split(|byte| *byte == b'.')
+        .next()
+        .unwrap_or_default();
+    let major = std::str::from_utf8(major).unwrap_or_default();
+    Ok(major.parse::<u32>().is_ok_and(|major| major < 7))
 }
 
 /// Whether the candidate says that only Mercurial can answer.

@@ -1,6 +1,7 @@
 //! One process of Mercurial that answers many commands (`hg help internals`, the command server), since its start takes long.
 
 use std::io::{self, BufReader, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::sandbox::HgSandbox;
@@ -22,13 +23,17 @@ pub struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
+    /// The top of the working copy.
+    top: Vec<u8>,
 }
 
 /// The most bytes that are believed to come in one piece.
 const PIECE_LEN_MAX: usize = 1 << 28;
 
 impl Server {
-    /// Starts one in the working copy of `sandbox`.
+    /// Starts one in the top of the working copy of `sandbox`, where there may not be a repository yet. It opens the repository
+    /// anew for each command, as a process of its own does: of an open one it remembers patterns of ignored files that other files
+    /// and options have changed since.
     ///
     /// # Errors
     /// It cannot be started, or does not greet.
@@ -53,6 +58,7 @@ impl Server {
             child,
             input,
             output,
+            top: sandbox.top().into_os_string().into_vec(),
         };
         server.piece()?;
         Ok(server)
@@ -77,13 +83,12 @@ impl Server {
         Ok((channel, bytes))
     }
 
-    /// Runs one command.
+    /// Runs one command in the top of the working copy, or where `--cwd` says from there.
     ///
     /// # Errors
     /// The process is gone.
     pub fn run<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> io::Result<Said> {
-        let joined: Vec<&[u8]> = arguments.iter().map(AsRef::as_ref).collect();
-        let joined = joined.join(&0);
+        let joined = in_folder(&self.top, arguments).join(&0);
         let len = u32::try_from(joined.len()).map_err(io::Error::other)?;
         self.input.write_all(b"runcommand\n")?;
         self.input.write_all(&len.to_be_bytes())?;
@@ -106,9 +111,37 @@ impl Server {
     }
 }
 
+/// `arguments` with an option that names the folder in which they are run: the repository of the process is not used for them.
+fn in_folder<A: AsRef<[u8]>>(top: &[u8], arguments: &[A]) -> Vec<Vec<u8>> {
+    let option = b"--cwd".as_slice();
+    let words = arguments.iter().map(AsRef::as_ref);
+    let folder: &[&[u8]] = match words.clone().any(|word| word == option) {
+        true => &[],
+        false => &[option, top],
+    };
+    let words = folder.iter().copied().chain(words);
+    words.map(<[u8]>::to_vec).collect()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_runs_in_the_top_unless_it_says_where() {
+        let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
+        assert_eq!(
+            in_folder(b"/t", &[b"status".as_slice(), b"-A"]),
+            words(&[b"--cwd", b"/t", b"status", b"-A"])
+        );
+        let says_where = words(&[b"status", b"--cwd", b"d"]);
+        assert_eq!(in_folder(b"/t", &says_where), says_where);
     }
 }
