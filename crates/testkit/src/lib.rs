@@ -24,6 +24,7 @@ pub mod campaign;
 pub mod cases;
 pub mod chance;
 pub mod clock;
+pub mod command_line;
 pub mod daemon;
 pub mod hg;
 pub mod invocation;

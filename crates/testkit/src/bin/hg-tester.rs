@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::hg::{self, Settings};
 use vigil_testkit::sandbox::default_parent;
 
@@ -25,12 +26,9 @@ Compares standard output, standard error and exit code of hg status.
 ";
 
 fn main() -> ExitCode {
-    let settings = match parse(std::env::args().skip(1)) {
+    let settings = match command_line::read("hg-tester", USAGE, parse) {
         Ok(settings) => settings,
-        Err(message) => {
-            eprint!("hg-tester: {message}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     match hg::run(&settings, &Mutex::new(std::io::stdout())) {
         Ok(totals) => {
@@ -44,7 +42,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
+fn parse(words: &mut Words) -> Result<Settings, String> {
     let mut settings = Settings {
         candidate: PathBuf::new(),
         oracle: "hg".into(),
@@ -59,24 +57,20 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         dirstate_v2: None,
         daemon: false,
     };
-    while let Some(name) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{name} needs a value"));
+    while let Some(name) = words.option() {
         match name.as_str() {
-            "--vigil" => settings.candidate = program(&value()?),
-            "--hg" => settings.oracle = program(&value()?),
-            "--seed" => settings.seed = number(&value()?)?,
-            "--seeds" => settings.seeds = number(&value()?)?,
-            "--steps" => settings.steps = number(&value()?)?,
-            "--questions" => settings.questions = number(&value()?)?,
-            "--jobs" => settings.jobs = number(&value()?)?,
-            "--max-failures" => settings.failures_max = number(&value()?)?,
-            "--minutes" => {
-                let minutes: u64 = number(&value()?)?;
-                settings.time = Duration::from_secs(minutes.saturating_mul(60));
-            }
-            "--dirstate" => settings.dirstate_v2 = Some(value()? == "2"),
+            "--vigil" => settings.candidate = words.program()?,
+            "--hg" => settings.oracle = words.program_as_called()?,
+            "--seed" => settings.seed = words.number()?,
+            "--seeds" => settings.seeds = words.number()?,
+            "--steps" => settings.steps = words.number()?,
+            "--questions" => settings.questions = words.number()?,
+            "--jobs" => settings.jobs = words.number()?,
+            "--max-failures" => settings.failures_max = words.number()?,
+            "--minutes" => settings.time = words.minutes()?,
+            "--dirstate" => settings.dirstate_v2 = Some(words.value()? == "2"),
             "--daemon" => settings.daemon = true,
-            "--root" => settings.parent = value()?.into(),
+            "--root" => settings.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -84,17 +78,4 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         true => Err("--vigil is missing".to_owned()),
         false => Ok(settings),
     }
-}
-
-/// An absolute path of a program, so that it is found from any directory.
-fn program(name: &str) -> PathBuf {
-    let path = PathBuf::from(name);
-    match name.contains('/') {
-        true => std::path::absolute(&path).unwrap_or(path),
-        false => path,
-    }
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{text} is no number"))
 }

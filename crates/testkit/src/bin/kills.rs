@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::kills::{Kills, run};
 use vigil_testkit::monitor::{Monitor, Way};
 
@@ -19,17 +20,9 @@ compared with that of a git without a monitor. Ends with 1 when it is wrong, or 
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|it| it == "--help" || it == "-h") {
-        print!("{USAGE}");
-        return ExitCode::SUCCESS;
-    }
-    let kills = match parse(&arguments) {
-        Ok(kills) => kills,
-        Err(message) => {
-            eprint!("kills: {message}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+    let kills = match command_line::read("kills", USAGE, parse) {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
     };
     match run(&kills) {
         Ok(report) => {
@@ -57,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Kills, String> {
+fn parse(words: &mut Words) -> Result<Kills, String> {
     let mut kills = Kills {
         monitor: Monitor {
             program: PathBuf::new(),
@@ -68,23 +61,20 @@ fn parse(arguments: &[String]) -> Result<Kills, String> {
         count: 1000,
         parent: "/dev/shm".into(),
     };
-    let mut rest = arguments.iter();
-    while let Some(name) = rest.next() {
-        let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
-        let number = || value.parse().map_err(|_| format!("{value} is no number"));
+    while let Some(name) = words.option() {
         match name.as_str() {
-            "--vigil" => kills.monitor.program = program(value),
-            "--git" => kills.git = program(value),
+            "--vigil" => kills.monitor.program = words.program()?,
+            "--git" => kills.git = words.program()?,
             "--way" => {
-                kills.monitor.way = match value.as_str() {
+                kills.monitor.way = match words.value()?.as_str() {
                     "hook" => Way::Hook,
                     "socket" => Way::Socket,
-                    _ => return Err(format!("{value} is no way")),
+                    other => return Err(format!("{other} is no way")),
                 }
             }
-            "--count" => kills.count = number()?,
-            "--seed" => kills.seed = number()? as u64,
-            "--root" => kills.parent = value.into(),
+            "--count" => kills.count = words.number()?,
+            "--seed" => kills.seed = words.number()?,
+            "--root" => kills.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -92,10 +82,4 @@ fn parse(arguments: &[String]) -> Result<Kills, String> {
         true => Err("--vigil is missing".to_owned()),
         false => Ok(kills),
     }
-}
-
-/// An absolute path of a program, so that it is found from any directory.
-fn program(name: &str) -> PathBuf {
-    let path = PathBuf::from(name);
-    path.canonicalize().unwrap_or(path)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::objects::{self, Settings};
 use vigil_testkit::sandbox::default_parent;
 
@@ -25,12 +26,9 @@ Compares standard output, standard error and exit code of cat-file.
 ";
 
 fn main() -> ExitCode {
-    let settings = match parse(std::env::args().skip(1)) {
+    let settings = match command_line::read("object-tester", USAGE, parse) {
         Ok(settings) => settings,
-        Err(message) => {
-            eprint!("object-tester: {message}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let begin = Instant::now();
     let totals = match objects::run(&settings, &Mutex::new(std::io::stdout())) {
@@ -45,7 +43,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(totals.mismatches > 0))
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
+fn parse(words: &mut Words) -> Result<Settings, String> {
     let mut settings = Settings {
         candidate: PathBuf::new(),
         oracle: "git".into(),
@@ -60,21 +58,22 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         without: Vec::new(),
         kept: None,
     };
-    while let Some(name) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{name} needs a value"));
+    while let Some(name) = words.option() {
         match name.as_str() {
-            "--vigil" => settings.candidate = program(&value()?),
-            "--git" => settings.oracle = program(&value()?),
-            "--seed" => settings.seed = number(&value()?)?,
-            "--cases" => settings.cases = number(&value()?)?,
-            "--jobs" => settings.jobs = number(&value()?)?,
-            "--max-failures" => settings.failures_max = number(&value()?)?,
+            "--vigil" => settings.candidate = words.program()?,
+            "--git" => settings.oracle = words.program()?,
+            "--seed" => settings.seed = words.number()?,
+            "--cases" => settings.cases = words.number()?,
+            "--jobs" => settings.jobs = words.number()?,
+            "--max-failures" => settings.failures_max = words.number()?,
             "--ids-only" => settings.ids_only = true,
             "--old" => settings.is_old = true,
-            "--without" => settings.without = value()?.split(',').map(str::to_owned).collect(),
-            "--root" => settings.parent = value()?.into(),
-            "--limit" => settings.limit = Duration::from_secs(number(&value()?)?),
-            "--keep" => settings.kept = Some(value()?.into()),
+            "--without" => {
+                settings.without = words.value()?.split(',').map(str::to_owned).collect()
+            }
+            "--root" => settings.parent = words.value()?.into(),
+            "--limit" => settings.limit = words.seconds()?,
+            "--keep" => settings.kept = Some(words.value()?.into()),
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -82,17 +81,4 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
         true => Err("--vigil is missing".to_owned()),
         false => Ok(settings),
     }
-}
-
-/// An absolute path of a program, so that it is found from any directory.
-fn program(name: &str) -> PathBuf {
-    let path = PathBuf::from(name);
-    match name.contains('/') {
-        true => path.canonicalize().unwrap_or(path),
-        false => path,
-    }
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{text} is no number"))
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use vigil_testkit::campaign::{self, Campaign};
 use vigil_testkit::cases;
+use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::monitor::{Monitor, Way};
 use vigil_testkit::player::Settings;
@@ -58,26 +59,15 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
-        print!("{USAGE}");
-        return ExitCode::SUCCESS;
-    }
-    match parse(&arguments) {
+    match command_line::read("random-tester", USAGE, parse) {
         Ok(parsed) if parsed.list => list(&parsed),
         Ok(parsed) if parsed.daemon => through_a_daemon(parsed),
         Ok(parsed) => start(&parsed),
-        Err(message) => {
-            eprint!("random-tester: {message}\n{USAGE}");
-            ExitCode::from(2)
-        }
+        Err(code) => code,
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Arguments, String> {
+fn parse(words: &mut Words) -> Result<Arguments, String> {
     let plan = Plan {
         steps: 40,
         questions: 4,
@@ -102,35 +92,27 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     let mut daemon = false;
     let (mut mode, mut case, mut list) = ("status".to_owned(), String::new(), false);
     let mut way = Way::Hook;
-    let mut rest = arguments.iter();
-    while let Some(name) = rest.next() {
-        let mut value = || {
-            rest.next()
-                .cloned()
-                .ok_or_else(|| format!("{name} needs a value"))
-        };
+    while let Some(name) = words.option() {
         match name.as_str() {
-            "--vigil" => settings.candidate = program(&value()?),
-            "--git" => gits.push(program(&value()?)),
-            "--mode" => mode = value()?,
-            "--seed" => campaign.seed = number(&value()?)?,
-            "--runs" => runs = Some(number(&value()?)?),
-            "--comparisons" => campaign.comparisons_max = number(&value()?)?,
-            "--minutes" => {
-                campaign.time_max = Duration::from_secs(60 * number::<u64>(&value()?)?);
-            }
-            "--steps" => campaign.plan.steps = number(&value()?)?,
-            "--questions" => campaign.plan.questions = number(&value()?)?,
-            "--jobs" => campaign.jobs = number(&value()?)?,
-            "--options" => only(&mut campaign.plan, &value()?)?,
-            "--without" => without(&mut campaign.plan, &value()?)?,
+            "--vigil" => settings.candidate = words.program()?,
+            "--git" => gits.push(words.program()?),
+            "--mode" => mode = words.value()?,
+            "--seed" => campaign.seed = words.number()?,
+            "--runs" => runs = Some(words.number()?),
+            "--comparisons" => campaign.comparisons_max = words.number()?,
+            "--minutes" => campaign.time_max = words.minutes()?,
+            "--steps" => campaign.plan.steps = words.number()?,
+            "--questions" => campaign.plan.questions = words.number()?,
+            "--jobs" => campaign.jobs = words.number()?,
+            "--options" => only(&mut campaign.plan, &words.value()?)?,
+            "--without" => without(&mut campaign.plan, &words.value()?)?,
             "--replay" => {
-                campaign.seed = number(&value()?)?;
+                campaign.seed = words.number()?;
                 runs = Some(1);
             }
-            "--case" => case = value()?,
+            "--case" => case = words.value()?,
             "--monitor" => {
-                way = match value()?.as_str() {
+                way = match words.value()?.as_str() {
                     "hook" => Way::Hook,
                     "socket" => Way::Socket,
                     other => return Err(format!("there is no monitor {other}")),
@@ -138,19 +120,19 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             }
             "--daemon" => daemon = true,
             "--list" => list = true,
-            "--max-failures" => campaign.failures_max = number(&value()?)?,
+            "--max-failures" => campaign.failures_max = words.number()?,
             "--no-shrink" => campaign.shrinks = false,
-            "--shrink-tries" => settings.shrink_tries_max = number(&value()?)?,
+            "--shrink-tries" => settings.shrink_tries_max = words.number()?,
             "--stderr" => settings.compare_errors = true,
             "--env" => {
-                let pair = value()?;
+                let pair = words.value()?;
                 let (name, value) = pair.split_once('=').ok_or("--env needs NAME=VALUE")?;
                 settings
                     .candidate_variables
                     .push((name.into(), value.into()));
             }
-            "--root" => settings.parent = value()?.into(),
-            "--limit" => settings.limit = Duration::from_secs(number(&value()?)?),
+            "--root" => settings.parent = words.value()?.into(),
+            "--limit" => settings.limit = words.seconds()?,
             "--keep" => campaign.keeps = true,
             other => return Err(format!("unknown argument {other}")),
         }
@@ -166,7 +148,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         None => campaign.runs,
     };
     let mut gits = gits.into_iter();
-    settings.oracle = gits.next().unwrap_or_else(|| program("git"));
+    settings.oracle = gits.next().unwrap_or_else(|| "git".into());
     settings.others = gits.collect();
     if mode == "fsmonitor" {
         let program = std::mem::replace(&mut settings.candidate, settings.oracle.clone());
@@ -186,20 +168,6 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         settings,
         campaign,
     })
-}
-
-/// An absolute path of a program, so that it is found from any directory.
-fn program(name: &str) -> PathBuf {
-    let path = PathBuf::from(name);
-    if name.contains('/') {
-        path.canonicalize().unwrap_or(path)
-    } else {
-        path
-    }
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{text} is no number"))
 }
 
 /// The version of a program that is a git.

@@ -1,9 +1,9 @@
 //! Asks a daemon that much befalls, see `--help`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 use vigil_testkit::soak::{self, Soak};
@@ -24,17 +24,9 @@ replaced, flooded with events, and loses its folder. Ends with 1 when an answer 
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|it| it == "--help" || it == "-h") {
-        print!("{USAGE}");
-        return ExitCode::SUCCESS;
-    }
-    let (settings, soak) = match parse(&arguments) {
+    let (settings, soak) = match command_line::read("soak", USAGE, parse) {
         Ok(parsed) => parsed,
-        Err(message) => {
-            eprint!("soak: {message}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let begin = Instant::now();
     let report = match soak::run(&settings, &soak) {
@@ -55,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<(Settings, Soak), String> {
+fn parse(words: &mut Words) -> Result<(Settings, Soak), String> {
     let mut settings = Settings::new("", "git");
     let mut gits = Vec::new();
     let mut soak = Soak {
@@ -73,20 +65,18 @@ fn parse(arguments: &[String]) -> Result<(Settings, Soak), String> {
             prompts: false,
         },
     };
-    let mut rest = arguments.iter();
-    while let Some(name) = rest.next() {
-        let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
+    while let Some(name) = words.option() {
         match name.as_str() {
-            "--vigil" => settings.candidate = program(value),
-            "--git" => gits.push(program(value)),
-            "--minutes" => soak.time_max = Duration::from_secs(60 * number::<u64>(value)?),
-            "--repositories" => soak.repositories = number(value)?,
-            "--seed" => soak.seed = number(value)?,
-            "--jobs" => soak.jobs = number(value)?,
-            "--steps" => soak.plan.steps = number(value)?,
-            "--questions" => soak.plan.questions = number(value)?,
-            "--faults" => soak.faults_percent = number(value)?,
-            "--root" => settings.parent = value.into(),
+            "--vigil" => settings.candidate = words.program()?,
+            "--git" => gits.push(words.program()?),
+            "--minutes" => soak.time_max = words.minutes()?,
+            "--repositories" => soak.repositories = words.number()?,
+            "--seed" => soak.seed = words.number()?,
+            "--jobs" => soak.jobs = words.number()?,
+            "--steps" => soak.plan.steps = words.number()?,
+            "--questions" => soak.plan.questions = words.number()?,
+            "--faults" => soak.faults_percent = words.number()?,
+            "--root" => settings.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -98,14 +88,4 @@ fn parse(arguments: &[String]) -> Result<(Settings, Soak), String> {
     settings.others = gits.collect();
     soak.plan.without = settings.answered_otherwise();
     Ok((settings, soak))
-}
-
-/// An absolute path of a program, so that it is found from any directory.
-fn program(name: &str) -> PathBuf {
-    let path = PathBuf::from(name);
-    path.canonicalize().unwrap_or(path)
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("{text} is no number"))
 }

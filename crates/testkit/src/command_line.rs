@@ -1,0 +1,160 @@
+//! The command lines of the testers: options by name, each with a value of its own or none.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The words of a command line, option by option.
+#[derive(Debug)]
+pub struct Words {
+    rest: std::vec::IntoIter<String>,
+    /// The option whose value comes next.
+    name: String,
+}
+
+/// Reads the command line of this process by `parse`. Prints `usage` where that is asked for, or what `parse` complains of, in
+/// the name of the program `name`.
+///
+/// # Errors
+/// There is nothing more to do than to end with this code.
+pub fn read<T>(
+    name: &str,
+    usage: &str,
+    parse: impl FnOnce(&mut Words) -> Result<T, String>,
+) -> Result<T, ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        print!("{usage}");
+        return Err(ExitCode::SUCCESS);
+    }
+    parse(&mut Words::new(words)).map_err(|message| {
+        eprint!("{name}: {message}\n{usage}");
+        ExitCode::from(2)
+    })
+}
+
+impl Words {
+    /// These words.
+    pub fn new(words: Vec<String>) -> Self {
+        Self {
+            rest: words.into_iter(),
+            name: String::new(),
+        }
+    }
+
+    /// The name of the next option; `None` at the end.
+    pub fn option(&mut self) -> Option<String> {
+        self.name = self.rest.next()?;
+        Some(self.name.clone())
+    }
+
+    /// The value of the option.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn value(&mut self) -> Result<String, String> {
+        let value = self.rest.next();
+        value.ok_or_else(|| format!("{} needs a value", self.name))
+    }
+
+    /// The value of the option, which is a number.
+    ///
+    /// # Errors
+    /// There is none, or it is no number of this type.
+    pub fn number<T: FromStr>(&mut self) -> Result<T, String> {
+        let text = self.value()?;
+        text.parse().map_err(|_| format!("{text} is no number"))
+    }
+
+    /// The value of the option, which is a number of seconds.
+    ///
+    /// # Errors
+    /// As of [`Words::number`].
+    pub fn seconds(&mut self) -> Result<Duration, String> {
+        Ok(Duration::from_secs(self.number()?))
+    }
+
+    /// The value of the option, which is a number of minutes.
+    ///
+    /// # Errors
+    /// As of [`Words::number`].
+    pub fn minutes(&mut self) -> Result<Duration, String> {
+        let minutes: u64 = self.number()?;
+        Ok(Duration::from_secs(minutes.saturating_mul(60)))
+    }
+
+    /// The value of the option, which is a program: by its absolute path without symbolic links, so that it is found from any
+    /// directory, or by its name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn program(&mut self) -> Result<PathBuf, String> {
+        let name = self.value()?;
+        let path = PathBuf::from(&name);
+        Ok(match name.contains('/') {
+            true => path.canonicalize().unwrap_or(path),
+            false => path,
+        })
+    }
+
+    /// As [`Words::program`], with the symbolic links: what a program is may depend on how it is called.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn program_as_called(&mut self) -> Result<PathBuf, String> {
+        let name = self.value()?;
+        let path = PathBuf::from(&name);
+        Ok(match name.contains('/') {
+            true => std::path::absolute(&path).unwrap_or(path),
+            false => path,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn words(words: &[&str]) -> Words {
+        Words::new(words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    #[test]
+    fn options_come_with_their_values() {
+        let mut words = words(&["--seed", "7", "--keep", "--minutes", "2", "--git", "git"]);
+        assert_eq!(words.option().as_deref(), Some("--seed"));
+        assert_eq!(words.number(), Ok(7u64));
+        assert_eq!(words.option().as_deref(), Some("--keep"));
+        assert_eq!(words.option().as_deref(), Some("--minutes"));
+        assert_eq!(words.minutes(), Ok(Duration::from_secs(120)));
+        assert_eq!(words.option().as_deref(), Some("--git"));
+        assert_eq!(words.program(), Ok("git".into()));
+        assert_eq!(words.option(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_option() {
+        let mut words = words(&["--seed", "x", "--jobs"]);
+        words.option();
+        assert_eq!(words.number::<u64>(), Err("x is no number".to_owned()));
+        words.option();
+        assert_eq!(words.value(), Err("--jobs needs a value".to_owned()));
+    }
+
+    #[test]
+    fn a_program_with_a_path_is_absolute() {
+        let mut words = words(&["--git", "./no-such", "--git", "/usr/bin/../bin"]);
+        words.option();
+        assert!(words.program_as_called().unwrap().is_absolute());
+        words.option();
+        assert_eq!(
+            words.program(),
+            Path::new("/usr/bin")
+                .canonicalize()
+                .map_err(|error| error.to_string())
+        );
+    }
+}
