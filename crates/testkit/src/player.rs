@@ -36,7 +36,7 @@ pub enum Judge {
 /// What came of playing a scenario.
 #[derive(Debug)]
 pub struct Played {
-    /// How many answers were compared.
+    /// How many answers were compared: to questions that differ, or of which something was done in between.
     pub comparisons: usize,
     /// How many answers equal another git's, not the oracle's.
     pub version_differences: usize,
@@ -86,6 +86,7 @@ pub fn play(
     let mut server = None;
     // What git says of the state since the last step.
     let mut known = Known::new();
+    let mut asked: Vec<&Question> = Vec::new();
     if let Some(options) = scenario.server {
         server = Some(Server::start(settings, &played.sandbox, options)?);
     }
@@ -94,7 +95,7 @@ pub fn play(
         match item {
             Item::Step(step) => {
                 known.clear();
-
+                asked.clear();
                 for action in &step.actions {
                     if let Err(error) = played.sandbox.act(action) {
                         if matches!(error, SandboxError::Hung { .. }) {
@@ -142,12 +143,15 @@ pub fn play(
                     }
                     (Question::Prompt(_), None) => continue,
                 };
-                played.comparisons += 1;
+                // The same question of the same state counts once.
+                let count = usize::from(!asked.contains(&question));
+                asked.push(question);
+                played.comparisons += count;
                 match verdict {
                     Verdict::Same => {}
-                    Verdict::SameAsOther => played.version_differences += 1,
-                    Verdict::SameAsAlone => played.gits_own += 1,
-                    Verdict::Unjudged => played.unjudged += 1,
+                    Verdict::SameAsOther => played.version_differences += count,
+                    Verdict::SameAsAlone => played.gits_own += count,
+                    Verdict::Unjudged => played.unjudged += count,
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
                         if judge != Judge::All {
@@ -474,6 +478,37 @@ fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::action::Action;
+    use crate::scenario::Step;
+
+    #[test]
+    fn a_question_of_the_same_state_counts_once() {
+        let ask = |option: &str| {
+            let invocation = Invocation::new("work", &[option]);
+            Item::Ask(Question::Status(invocation))
+        };
+        let write = |data: &str| {
+            Item::Step(Step {
+                name: "write",
+                actions: vec![Action::write("work/f", data)],
+            })
+        };
+        let scenario = Scenario {
+            name: "0".to_owned(),
+            server: None,
+            items: vec![
+                write("1"),
+                ask("-s"),
+                ask("-b"),
+                ask("-s"),
+                write("2"),
+                ask("-s"),
+            ],
+        };
+        let settings = Settings::new("git", "git");
+        let played = play(&settings, &scenario, Judge::All).unwrap();
+        assert_eq!((played.comparisons, played.mismatches.len()), (3, 0));
+    }
 
     #[test]
     fn usage_is_a_complaint_wherever_it_is_printed() {

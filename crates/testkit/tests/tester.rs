@@ -78,7 +78,8 @@ fn script(directory: &Path, text: &str) -> PathBuf {
 fn git_equals_itself() {
     let (totals, report) = play(Path::new("git"), &campaign(1, 4, false));
     assert_eq!(totals.mismatches, 0, "{report}");
-    assert!(totals.comparisons >= 4 * 13 * 2);
+    // The same question comes twice now and then.
+    assert!(totals.comparisons > 4 * 13);
 }
 
 #[test]
@@ -313,7 +314,7 @@ fn the_protocol_of_a_right_process_passes() {
     let directory = tempfile::tempdir().unwrap();
     let (totals, report) = play(&model(directory.path(), ""), &campaign(1, 2, true));
     assert_eq!(totals.mismatches, 0, "{report}");
-    assert!(totals.comparisons >= 2 * 13 * 2);
+    assert!(totals.comparisons > 2 * 13);
 }
 
 #[test]
