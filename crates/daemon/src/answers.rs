@@ -32,8 +32,8 @@ use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
 use crate::variables;
 use crate::waiting::{Waiting, Waits};
 
-/// How long nothing is tried again where there was no answer: the work would be done twice.
-const PAUSE: Duration = Duration::from_secs(2);
+/// How long nothing is tried again where there was no answer, unless somebody wants another time: the work would be done twice.
+pub const DECLINED_REST: Duration = Duration::from_secs(2);
 
 fn theirs(reason: &str) -> Declined {
     Declined::Question(reason.into())
@@ -76,6 +76,8 @@ pub(crate) struct Answers {
     /// Where git asks a monitor.
     doors: Doors,
     waiting: Waiting,
+    /// How long nothing is tried again where there was no answer.
+    declined_rest: Duration,
 }
 
 /// An answer, and what is left to do once it is out.
@@ -102,13 +104,17 @@ pub(crate) struct Ground {
 impl Answers {
     /// # Errors
     /// The system.
-    pub(crate) fn new(writer: Box<dyn StatusWriter>) -> Result<Self, Errno> {
+    pub(crate) fn new(
+        writer: Box<dyn StatusWriter>,
+        declined_rest: Duration,
+    ) -> Result<Self, Errno> {
         Ok(Self {
             writer,
             watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
             doors: Doors::new()?,
             waiting: Waiting::default(),
+            declined_rest,
         })
     }
 
@@ -496,7 +502,7 @@ impl Answers {
         }
         let answered = slot.answer(&mut kept, open, answer);
         if let Err(Declined::Answer(reason)) = &answered {
-            kept.decline_for(PAUSE, reason.clone());
+            kept.decline_for(self.declined_rest, reason.clone());
         }
         drop(kept);
         answered.map(|answer| (answer, slot))

@@ -31,5 +31,5 @@ pub mod view;
 mod waiting;
 mod work_ahead;
 
-pub use answers::StatusWriter;
+pub use answers::{DECLINED_REST, StatusWriter};
 pub use declined::Declined;

@@ -27,7 +27,7 @@ use self::connection::Connection;
 use self::conversation::Host;
 use self::lateness::Lateness;
 use self::workers::Workers;
-use crate::answers::StatusWriter;
+use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
 use crate::place::{Folder, Lock, SocketId};
@@ -67,6 +67,8 @@ pub struct Rhythm {
     pub idle_max: Duration,
     /// How long it is between two samples of what is kept, which are compared with what is there.
     pub sample_rest: Duration,
+    /// How long nothing is tried again in a working copy where there was no answer.
+    pub declined_rest: Duration,
     /// How long whoever asks waits at the least: whom a longer answer reaches too late may have noted that this daemon is slow.
     pub patience: Duration,
 }
@@ -116,8 +118,9 @@ impl Server {
             note: slow_note,
             patience: rhythm.patience,
         };
+        let answers = Answers::new(writer, rhythm.declined_rest)?;
         let told_to_end = rustix::io::fcntl_dupfd_cloexec(&ends, 3)?;
-        let host = Host::new(writer, told_to_end, auditor, lateness)?;
+        let host = Host::new(answers, told_to_end, auditor, lateness)?;
         Ok(Self {
             entrance,
             folder,

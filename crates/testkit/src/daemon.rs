@@ -75,6 +75,8 @@ pub(crate) fn command(candidate: &Path, folder: &Path, arguments: &[&str]) -> Co
         .env_clear()
         .envs([("PATH", path), ("HOME", folder.into())])
         .env("VIGIL_RUNTIME_DIR", runtime_folder(folder))
+        // A question that it leaves to whoever asks is no reason to leave the next one.
+        .env("VIGIL_DAEMON_REST_S", "0")
         .current_dir(folder)
         .stdin(Stdio::null());
     command

@@ -49,6 +49,7 @@ impl Monitor {
         sandbox.set_variable("VIGIL_RUNTIME_DIR", folder);
         // A busy machine is slow, and that is no reason to do without an answer here.
         sandbox.set_variable("VIGIL_DAEMON_PATIENCE_MS", b"60000");
+        sandbox.set_variable("VIGIL_DAEMON_REST_S", b"0");
         std::os::unix::fs::symlink(&self.program, sandbox.place(HOOK)).map_err(|source| {
             SandboxError::Io {
                 deed: "making the hook".to_owned(),

@@ -87,7 +87,7 @@ impl Scenario {
             .concat(),
         );
         if settings.runtime_folder.is_some() {
-            line(b"unset VIGIL_NO_DAEMON; export VIGIL_DAEMON_PATIENCE_MS=20000 VIGIL_RUNTIME_DIR=$(mktemp -d)");
+            line(b"unset VIGIL_NO_DAEMON; export VIGIL_DAEMON_PATIENCE_MS=20000 VIGIL_DAEMON_REST_S=0 VIGIL_RUNTIME_DIR=$(mktemp -d)");
             line(b"coproc \"$CANDIDATE\" daemon run; read -r -u \"${COPROC[0]}\" _; trap '\"$CANDIDATE\" daemon stop >/dev/null' EXIT");
         }
         let last = self

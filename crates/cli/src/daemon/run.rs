@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
+use vigil_daemon::DECLINED_REST;
 use vigil_daemon::audit::SAMPLE_REST;
 use vigil_daemon::client::{self, Client, Unanswered};
 use vigil_daemon::place::{Folder, Lock, Place};
@@ -54,6 +55,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     let rhythm = Rhythm {
         idle_max: seconds("VIGIL_DAEMON_IDLE_S").unwrap_or(IDLE_MAX),
         sample_rest: seconds("VIGIL_DAEMON_SAMPLE_S").unwrap_or(SAMPLE_REST),
+        declined_rest: seconds("VIGIL_DAEMON_REST_S").unwrap_or(DECLINED_REST),
         patience: client::patience(environment).unwrap_or(client::PATIENCE),
     };
     let server = Server::new(folder, lock, lent, Box::new(Kept), rhythm);

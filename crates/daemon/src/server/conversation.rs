@@ -15,7 +15,7 @@ use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
-use crate::answers::{Answer, Answers, Ground, StatusWriter};
+use crate::answers::{Answer, Answers, Ground};
 use crate::audit::Auditor;
 use crate::doors::Door;
 use crate::fsmonitor::{self, Form, packets};
@@ -55,18 +55,18 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Has `writer` write what `vigil status` says, and writes to `ends`, an eventfd(2), when it is told to end.
+    /// Asks `answers`, and writes to `ends`, an eventfd(2), when it is told to end.
     ///
     /// # Errors
     /// The system.
     pub(super) fn new(
-        writer: Box<dyn StatusWriter>,
+        answers: Answers,
         ends: OwnedFd,
         auditor: Auditor,
         lateness: Lateness,
     ) -> Result<Self, Errno> {
         Ok(Self {
-            answers: Arc::new(Answers::new(writer)?),
+            answers: Arc::new(answers),
             statistics: Statistics::new(),
             connections: Connections::new()?,
             at_work: AtWork::new()?,

@@ -10,7 +10,7 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 
-use crate::answers::{Answers, StatusWriter};
+use crate::answers::{Answers, DECLINED_REST, StatusWriter};
 use crate::declined::Declined;
 use crate::fsmonitor::Form;
 use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
@@ -74,7 +74,7 @@ fn what_is_gone_is_forgotten_with_its_watches() {
         git(&path(name), &["commit", "-qm", "first"]);
     }
     git(&path("stays"), &["worktree", "add", "-q", "../linked"]);
-    let answers = Answers::new(Box::new(Nobody)).unwrap();
+    let answers = Answers::new(Box::new(Nobody), DECLINED_REST).unwrap();
     let all = || {
         let described = answers.sessions().describe();
         let mut paths: Vec<String> = described.iter().map(|one| one.path.to_string()).collect();
@@ -110,7 +110,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
     git(&top, &["init", "-q"]);
     std::fs::write(top.join("file"), "").unwrap();
     git(&top, &["add", "."]);
-    let answers = Arc::new(Answers::new(Box::new(Nobody)).unwrap());
+    let answers = Arc::new(Answers::new(Box::new(Nobody), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
         return;
     }
@@ -181,7 +181,7 @@ fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
     large(&top);
-    let answers = Arc::new(Answers::new(Box::new(Nobody)).unwrap());
+    let answers = Arc::new(Answers::new(Box::new(Nobody), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
         return;
     }
@@ -216,7 +216,7 @@ fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
         let arguments = ["worktree", "add", "-q", "--detach", &format!("../{name}")];
         git(&path("main"), &arguments);
     }
-    let answers = Answers::new(Box::new(Nobody)).unwrap();
+    let answers = Answers::new(Box::new(Nobody), DECLINED_REST).unwrap();
     if answers.watcher().is_none() {
         return;
     }

@@ -149,6 +149,7 @@ fn play(
         sandbox.set("VIGIL_RUNTIME_DIR", &folder.to_string_lossy());
         // A busy machine is slow, and that is no reason to do without the daemon here.
         sandbox.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
+        sandbox.set("VIGIL_DAEMON_REST_S", "0");
     }
     let mut rng = Rng::new(seed);
     if rng.chance(10) {
