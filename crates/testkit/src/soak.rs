@@ -223,10 +223,15 @@ impl Shared<'_> {
                         .for_each(|action| drop(sandbox.act(action)));
                 }
             }
+            let last = steps.iter().rev().find_map(|item| match item {
+                Item::Step(step) => Some(step.name),
+                Item::Ask(_) => None,
+            });
+            let name = format!("{}, after {:?}", scenario.name, last.unwrap_or("nothing"));
             let fault = rng
                 .chance(self.soak.faults_percent)
                 .then(|| Fault::random(&mut rng, !self.is_second_half(number)));
-            self.ask_all(&sandbox, &mut shell, questions, fault, &scenario.name)?;
+            self.ask_all(&sandbox, &mut shell, questions, fault, &name)?;
         }
         Ok(())
     }

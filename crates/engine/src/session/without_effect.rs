@@ -11,6 +11,7 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing};
+use vigil_linux::stat::lstat_path;
 use vigil_model::path::{file_name, join, parent};
 use vigil_model::tracked::Tracked;
 use vigil_rules::ignore::IgnoreRules;
@@ -80,7 +81,21 @@ impl Look<'_> {
         let Some(rules) = self.rules_in(parent(path)) else {
             return false;
         };
-        is_ignored(&rules, path, true) || self.has_only_ignored(path)
+        match is_ignored(&rules, path, true) {
+            // A rule for folders says nothing of a file that took the place of one.
+            true => is_ignored(&rules, path, false) || self.is_folder_or_gone(path),
+            false => self.has_only_ignored(path),
+        }
+    }
+
+    /// Whether a folder is at `path`, or nothing.
+    fn is_folder_or_gone(&self, path: &BStr) -> bool {
+        let path = self.parts.rules.on_disk(path);
+        match path.map(|path| lstat_path(&path)) {
+            Some(Ok(stat)) => stat.is_dir(),
+            Some(Err(error)) => error == Errno::NOENT,
+            None => false,
+        }
     }
 
     /// Whether no entry of the index is at `path` or below, or takes its place, and no repository is on the way.

@@ -124,6 +124,17 @@ fn folders_in_which_all_is_ignored_are_watched_and_left_out() {
 }
 
 #[test]
+fn what_took_the_place_of_an_ignored_folder_is_not_left_out_by_a_rule_for_folders() {
+    let sandbox = repository();
+    sandbox.write("out", "a file\n");
+    std::os::unix::fs::symlink("src", sandbox.top().join("links")).unwrap();
+    let changed = ["out", "links", "out/below"];
+    let (_, folders, _) = left(&sandbox, (&[], &changed), &[], 9);
+    // The rule for the link is for anything.
+    assert_eq!(folders, set(&["out"]));
+}
+
+#[test]
 fn no_more_is_looked_into_than_a_question_can_wait_for() {
     let sandbox = repository();
     for number in 0..FOLDERS_MAX + 5 {
