@@ -15,14 +15,13 @@ pub mod why;
 mod without_effect;
 mod working_copy;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
-use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
 use vigil_hg::repository::Repository;
 use vigil_linux::stat::stat_path;
@@ -61,8 +60,9 @@ pub struct HgSession {
     patterns: KnownPatterns,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
-    /// Files that were compared with what the parent has: with another parent they are to be compared again.
-    unsure: BTreeSet<BString>,
+    /// Files that were compared with what the parent has, each with what that was: where it is another, they are to be compared
+    /// again. Nobody is told of that, unlike what happens in the working copy.
+    unsure: BTreeMap<BString, u64>,
     /// Files of which more may be proven by the same facts at another time, as of the last question whose answer is kept: they are
     /// looked at for the next one.
     young: BTreeSet<BString>,
@@ -101,7 +101,7 @@ impl HgSession {
             patterns: KnownPatterns::default(),
             watched: None,
             own_folders: None,
-            unsure: BTreeSet::new(),
+            unsure: BTreeMap::new(),
             young: BTreeSet::new(),
             last: None,
             mark: trust::mark(),
@@ -205,6 +205,9 @@ impl HgSession {
                     };
                     let without_effect =
                         (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn WithoutEffect);
+                    let others = compared_with_others(unsure, system);
+                    unsure.retain(|path, _| !others.contains(path));
+                    watched.doubt(&others);
                     by_watch(
                         watched,
                         grounds,
@@ -220,7 +223,7 @@ impl HgSession {
                     ..Look::default()
                 }),
             };
-            unsure.append(&mut system.unsure());
+            unsure.append(&mut system.take_unsure());
             *young = system.young();
             found
         })
@@ -245,9 +248,6 @@ impl HgSession {
                 let before = (known.serial, &known.tracked);
                 let now = (next.serial, &next.tracked);
                 watched.index_moved(before, now, &moved, |_| true);
-                if parent(&known) != parent(&next) {
-                    watched.doubt(&self.unsure);
-                }
             }
             self.recorded = Some(next.with_memory(known, moved));
             return Ok(());
@@ -394,9 +394,15 @@ impl HgSession {
     }
 }
 
-fn parent(recorded: &Recorded) -> Node {
-    let [p1, _] = recorded.dirstate.parents();
-    p1
+/// The files of which something else is stored now than what they were compared with.
+fn compared_with_others(
+    unsure: &BTreeMap<BString, u64>,
+    system: &HgSystem<'_>,
+) -> BTreeSet<BString> {
+    let is_other =
+        |(path, with): &(&BString, &u64)| system.compared_with(path.as_bstr()) != Some(**with);
+    let others = unsure.iter().filter(is_other);
+    others.map(|(path, _)| path.clone()).collect()
 }
 
 fn top(root: &std::path::Path) -> Result<Top, ScanError> {

@@ -1,12 +1,14 @@
 //! Mercurial as the system of a scan: what the facts of the dirstate prove, which contents a file has in the first parent, and
 //! what is ignored.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString};
@@ -28,7 +30,9 @@ use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
     ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, System,
 };
+use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
+use vigil_stamp::paths::is_missing;
 
 /// In the place of a mode: the contents were compared.
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
@@ -75,8 +79,10 @@ pub(crate) struct HgSystem<'a> {
     failure: Mutex<Option<(BString, Abort)>>,
     /// The files whose contents were compared.
     compared: Mutex<HashSet<BString>>,
-    /// The files of which the facts do not decide: they are compared with what the first parent has.
-    unsure: Mutex<BTreeSet<BString>>,
+    /// How often contents could not be compared.
+    failures: AtomicUsize,
+    /// The files of which the facts do not decide, each with what it was compared with, where that would show if it were another.
+    unsure: Mutex<BTreeMap<BString, u64>>,
     /// The files of which more may be proven by the same facts at another time.
     young: Mutex<BTreeSet<BString>>,
     /// Whether what is found is remembered.
@@ -146,6 +152,7 @@ impl<'a> HgSystem<'a> {
             manifest: OnceLock::new(),
             audits,
             failure: Mutex::new(None),
+            failures: AtomicUsize::new(0),
             compared: Mutex::default(),
             unsure: Mutex::default(),
             young: Mutex::default(),
@@ -186,9 +193,32 @@ impl<'a> HgSystem<'a> {
         self.failure.lock().take().map(|(_, abort)| abort)
     }
 
-    /// The files of which the facts do not decide.
-    pub(crate) fn unsure(&self) -> BTreeSet<BString> {
-        self.unsure.lock().clone()
+    /// The files of which the facts do not decide, each with what it was [compared with](Self::compared_with).
+    pub(crate) fn take_unsure(&self) -> BTreeMap<BString, u64> {
+        std::mem::take(&mut self.unsure.lock())
+    }
+
+    /// What the contents of the file at `path` are compared with: another number where the first parent is another one, or what is
+    /// stored of the file was written again. `None` where that may still happen and not show.
+    pub(crate) fn compared_with(&self, path: &BStr) -> Option<u64> {
+        let [p1, _] = self.dirstate.parents();
+        let stamp = match stat_path(&self.store.file_index(path)) {
+            Ok(stat) => Some(Stamp::trusted(&stat, self.now)?.to_bytes()),
+            Err(error) if is_missing(error) => None,
+            Err(_) => return None,
+        };
+        let mut sum = DefaultHasher::new();
+        (p1.0, stamp).hash(&mut sum);
+        Some(sum.finish())
+    }
+
+    /// As [`Self::compared_with`], and remembers it.
+    fn noted_with(&self, path: &BStr) -> Option<u64> {
+        let with = self.compared_with(path)?;
+        if self.is_remembered {
+            self.unsure.lock().insert(path.to_owned(), with);
+        }
+        Some(with)
     }
 
     /// The files of which more may be proven by the same facts at another time.
@@ -285,6 +315,7 @@ impl<'a> HgSystem<'a> {
         match self.compare(path, flag, contents) {
             Ok(compared) => compared == Compared::Same,
             Err(abort) => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
                 let mut failure = self.failure.lock();
                 if failure.as_ref().is_none_or(|(known, _)| path < *known) {
                     *failure = Some((path.to_owned(), abort));
@@ -338,12 +369,7 @@ impl System for HgSystem<'_> {
         }
         match verdict(&entry, is_copy, Some(stat), self.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
-            Verdict::Unsure => {
-                if self.is_remembered {
-                    self.unsure.lock().insert(path());
-                }
-                Err(Difference::InContents(BY_CONTENTS))
-            }
+            Verdict::Unsure => Err(Difference::InContents(BY_CONTENTS)),
             _ => Ok(()),
         }
     }
@@ -369,18 +395,16 @@ impl System for HgSystem<'_> {
         Ok(self.compare_or_note(path, flag, &contents))
     }
 
-    /// What contents are compared with is another thing where the first parent is another one.
-    fn conversion(&self, _: &BStr) -> Option<u64> {
-        let [p1, _] = self.dirstate.parents();
-        p1.0.first_chunk().copied().map(u64::from_be_bytes)
+    fn conversion(&self, path: &BStr) -> Option<u64> {
+        self.noted_with(path)
     }
 
-    fn link_conversion(&self) -> Option<u64> {
-        self.conversion(BStr::new(""))
+    fn link_conversion(&self, path: &BStr) -> Option<u64> {
+        self.noted_with(path)
     }
 
     fn told(&self) -> usize {
-        0
+        self.failures.load(Ordering::Relaxed)
     }
 
     fn is_unchanged_link(&self, path: &BStr, target: &[u8], _: &ObjectId) -> bool {

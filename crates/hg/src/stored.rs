@@ -89,9 +89,19 @@ impl Store {
     /// # Errors
     /// They cannot be read, or are damaged.
     pub fn file(&self, path: &BStr) -> Result<Revlog, Abort> {
-        let name = |end: &str| self.names.encoded(&bytes!("data/", path, end));
-        let at = |end: &str| self.folder.join(path_of(&name(end)));
-        Revlog::open(&at(".i"), at(".d"), bytes!("data/", path))
+        let data = self.of_file(path, ".d");
+        Revlog::open(&self.file_index(path), data, bytes!("data/", path))
+    }
+
+    /// Where the index of the versions of the file `path` is, if it has any. Whatever rewrites what is stored of the file
+    /// writes there.
+    pub fn file_index(&self, path: &BStr) -> PathBuf {
+        self.of_file(path, ".i")
+    }
+
+    fn of_file(&self, path: &BStr, end: &str) -> PathBuf {
+        let name = self.names.encoded(&bytes!("data/", path, end));
+        self.folder.join(path_of(&name))
     }
 
     fn of_all(&self, name: &str) -> Result<Revlog, Abort> {

@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<ComparedRecord>() == 64);
 impl ComparedRecord {
     /// The contents are those recorded.
     pub const IS_UNCHANGED: u32 = 1;
-    /// [`Self::conversion`] says something: not for a symbolic link.
+    /// [`Self::conversion`] says something, as it always does but for symbolic links in older states.
     pub const HAS_CONVERSION: u32 = 2;
 }
 

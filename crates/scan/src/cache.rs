@@ -22,7 +22,7 @@ pub(super) struct Compared {
     /// Its place among the files of its directory.
     pub(super) at: usize,
     pub(super) stamp: Stamp,
-    /// How they were converted; nothing for a symbolic link.
+    /// How they were converted.
     pub(super) conversion: Option<u64>,
     pub(super) is_unchanged: bool,
 }

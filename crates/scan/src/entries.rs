@@ -172,7 +172,7 @@ fn is_unchanged(
     let stamp = Stamp::from(stat);
     let (path, id) = (place.path(), file.id());
     let conversion = if stat.is_symlink() {
-        scan.system.link_conversion()
+        scan.system.link_conversion(path.as_bstr())
     } else {
         scan.system.conversion(path.as_bstr())
     };
@@ -218,10 +218,10 @@ fn is_unchanged(
         *is_heard = false;
         return Ok(false);
     };
-    *is_heard &= (stat.is_symlink() || conversion.is_some()) && scan.system.told() == told;
+    let can_be_kept = conversion.is_some() && scan.system.told() == told;
+    *is_heard &= can_be_kept;
     if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
-        && (stat.is_symlink() || conversion.is_some())
-        && scan.system.told() == told
+        && can_be_kept
     {
         comparisons.now.push(Compared {
             at,

@@ -41,7 +41,9 @@ pub use filter::{DirMatch, PathFilter};
 pub use findings::{Findings, Observed, Unseen};
 pub use focus::Focus;
 pub use known::Known;
-pub use system::{ContentError, Difference, IgnoreScope, ListedDirectory, RulesFile, System};
+pub use system::{
+    ContentError, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile, System,
+};
 pub use watch::{Unheard, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};

@@ -18,6 +18,9 @@ use vigil_stamp::Stamp;
 
 use super::findings::Observed;
 
+/// In the place of what decides how contents are converted: nothing does.
+pub const NOT_CONVERTED: u64 = 0;
+
 /// A system that records files, asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {
     /// What the facts say of a recorded file that is there. `path` makes its path, for the rare case that it matters.
@@ -44,9 +47,9 @@ pub trait System: Sync {
     /// another value than before, so may be the verdict. `None` where that cannot be said.
     fn conversion(&self, path: &BStr) -> Option<u64>;
 
-    /// The same for symbolic links, which nothing converts: where it is `None`, only link and record count.
-    fn link_conversion(&self) -> Option<u64> {
-        None
+    /// The same for the symbolic link at `path`. Nothing converts those, unless a system says otherwise.
+    fn link_conversion(&self, _path: &BStr) -> Option<u64> {
+        Some(NOT_CONVERTED)
     }
 
     /// How many warnings there were so far: where one comes up, it must the next time, too.

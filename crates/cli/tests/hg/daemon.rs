@@ -12,13 +12,13 @@ use super::sandbox::{Working, programs};
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A working copy, and a daemon that whoever asks finds.
-struct Served {
-    working: Working,
+pub(crate) struct Served {
+    pub(crate) working: Working,
     daemon: Daemon,
 }
 
 impl Served {
-    fn new(hg: &Path) -> Self {
+    pub(crate) fn new(hg: &Path) -> Self {
         let daemon = Daemon::start(Path::new(VIGIL), &default_parent()).unwrap();
         let mut working = Working::new(hg, true);
         let folder = daemon.runtime_folder();
@@ -35,7 +35,7 @@ impl Served {
 
     /// What `arguments` say is the same without the daemon; whether that answered.
     #[track_caller]
-    fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+    pub(crate) fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         let before = self.daemon.told().unwrap().answered;
         let by_daemon = self.run(arguments, variables);
         let answered = self.daemon.told().unwrap().answered > before;

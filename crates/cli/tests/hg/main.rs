@@ -12,6 +12,7 @@ mod here;
 mod named;
 mod random;
 mod revisions;
+mod rewritten;
 mod sandbox;
 mod state;
 mod stored;

@@ -6,6 +6,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::seen::ComparedRecord;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, compare, signs};
+use vigil_scan::NOT_CONVERTED;
 
 use super::{
     Contents, Explanation, Facts, Reason, SessionError, Tracked, file_name, first_above, parent,
@@ -158,7 +159,7 @@ impl Explanation<'_> {
         let at = index.tracked.directory(dir).position(file_name(path));
         let stamp = Stamp::from(stat);
         let conversion = match stat.is_symlink() {
-            true => None,
+            true => Some(NOT_CONVERTED),
             false => self.session.converter.fingerprint(path),
         };
         let is_it = |one: &ComparedRecord| {

@@ -1,0 +1,111 @@
+//! What is stored is written again under the same names: answers follow, whatever is remembered of files that were compared with it.
+
+use std::fs;
+
+use super::daemon::Served;
+use super::sandbox::{Working, programs};
+
+/// Where in the index of a revlog the record of a revision has its parents, and how long it is.
+const PARENTS: std::ops::Range<usize> = 24..32;
+const RECORD_LEN: usize = 64;
+
+impl Working {
+    /// A merge of which the file `b` is recorded as a copy, with a second parent alone.
+    fn merge_of_a_copy(&self) {
+        self.write("a", "1\n2\n3\n4\n5\n6\n");
+        self.commit("first");
+        self.write("a", "foo\n2\n3\n4\n5\n6\n");
+        self.commit("changed");
+        self.hg(&["update", "-q", "0"]);
+        self.write("a", "1\n2\n3\n4\n5\nbar\n");
+        self.hg(&["move", "a", "b"]);
+        self.commit("moved");
+        self.hg(&["merge", "-q", "1"]);
+        self.commit("merged");
+        // Nothing is recorded of the file: only the contents tell.
+        self.hg(&["debugrebuilddirstate"]);
+    }
+
+    /// Exchanges both parents of the second version of `b`, as a release of Mercurial did, and another does to repair it. The
+    /// version has the same name in both ways, but other contents.
+    fn exchange_parents(&self) {
+        let path = self.path(".hg/store/data/b.i");
+        let mut bytes = fs::read(&path).unwrap();
+        let first_len = u32::from_be_bytes(bytes[8..12].try_into().unwrap()) as usize;
+        let parents = &mut bytes[RECORD_LEN + first_len..][PARENTS];
+        parents.rotate_left(4);
+        fs::write(&path, bytes).unwrap();
+    }
+
+    /// Has what is as young as the look at it be older for the next one.
+    fn wait(&self) {
+        vigil_testkit::clock::tick();
+    }
+}
+
+#[test]
+fn a_repair_of_what_is_stored_is_seen() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.merge_of_a_copy();
+        for _ in 0..2 {
+            working.wait();
+            assert_eq!(working.vigil(&["status"]).0, "");
+        }
+        working.exchange_parents();
+        for _ in 0..2 {
+            working.wait();
+            working.same(&["status"]);
+            assert_eq!(working.vigil(&["status"]).0, "M b\n");
+        }
+        working.exchange_parents();
+        assert_eq!(working.vigil(&["status"]).0, "");
+        working.same(&["status"]);
+    }
+}
+
+#[test]
+fn a_repair_of_what_is_stored_is_seen_by_the_daemon() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.merge_of_a_copy();
+        let says = |said: &str| {
+            assert!(served.same(&["hg", "status"], &[]));
+            assert_eq!(working.vigil(&["status"]).0, said);
+        };
+        for said in ["", "M b\n", "", "M b\n"] {
+            for _ in 0..2 {
+                says(said);
+                working.wait();
+            }
+            working.exchange_parents();
+        }
+    }
+}
+
+#[test]
+fn a_file_that_could_not_be_compared_is_compared_again() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.write("d/f", "1\n");
+        std::os::unix::fs::symlink("1", working.path("link")).unwrap();
+        working.commit("first");
+        working.hg(&["debugrebuilddirstate"]);
+        for name in ["d/f", "link"] {
+            let index = working.path(".hg/store/data").join(format!("{name}.i"));
+            let whole = fs::read(&index).unwrap();
+            fs::write(&index, &whole[..RECORD_LEN]).unwrap();
+            for _ in 0..2 {
+                working.wait();
+                let (said, complained, code) = working.vigil(&["status"]);
+                assert_eq!((said.as_str(), code), ("", Some(255)), "{complained}");
+                served.same(&["hg", "status"], &[]);
+            }
+            fs::write(&index, &whole).unwrap();
+            assert_eq!(working.vigil(&["status", "-m"]).0, "");
+            served.same(&["hg", "status", "-m"], &[]);
+        }
+    }
+}
