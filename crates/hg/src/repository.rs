@@ -5,7 +5,7 @@ mod requirements;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 use vigil_stamp::file;
 
@@ -170,6 +170,32 @@ pub fn locate(surroundings: &Surroundings<'_>, named: Option<&BString>) -> Resul
         let said = bytes!("no repository found in '", cwd, "' (.hg not found)");
         Abort::of(Kind::Input, said)
     })
+}
+
+/// The top of the working copy in which all of `paths` are, by their text alone: what `-R` might have named. `None` where there is no
+/// such one, or no path.
+pub fn inferred(cwd: &Path, paths: &[BString]) -> Option<BString> {
+    let mut tops = paths.iter().map(|path| top_above(cwd, path.as_bstr()));
+    let first = tops.next()??;
+    tops.all(|top| top.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+fn top_above(cwd: &Path, path: &BStr) -> Option<BString> {
+    let mut path = path.as_bytes();
+    loop {
+        let folder = cwd.join(path_of(path)).join(".hg");
+        if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
+            return Some(path.into());
+        }
+        let (above, _) = path.split_at(path.rfind_byte(b'/')?.saturating_add(1));
+        let plain = above.trim_end_with(|letter| letter == '/');
+        let above = if plain.is_empty() { above } else { plain };
+        if above == path {
+            return None;
+        }
+        path = above;
+    }
 }
 
 /// The layers of the configuration with those of the repository at `root`.

@@ -105,7 +105,13 @@ impl Run<'_> {
             .repository
             .last()
             .filter(|named| !named.is_empty());
-        let root = repository::locate(self.surroundings, named)?;
+        let root = match repository::locate(self.surroundings, named) {
+            Err(_) if named.is_none() => {
+                let top = repository::inferred(&self.surroundings.cwd, &arguments.patterns);
+                repository::locate(self.surroundings, top.as_ref())?
+            }
+            located => located?,
+        };
         let configuration = repository::configure(layers, &root)?;
         self.warn(configuration.warnings);
         let is_tweaked = configuration.is_tweaked;
