@@ -37,7 +37,10 @@ pub struct Revisions<'r> {
     changelog: Revlog,
     /// The parents of the working copy.
     parents: [Target; 2],
+    /// Whether some changesets may be hidden.
     has_hidden: bool,
+    /// Whether names mean those, too.
+    shows_hidden: bool,
 }
 
 impl<'r> Revisions<'r> {
@@ -53,7 +56,13 @@ impl<'r> Revisions<'r> {
             changelog,
             parents: [p1?, p2?],
             has_hidden: names::has_hidden(repository),
+            shows_hidden: false,
         })
+    }
+
+    /// From now on names may mean hidden changesets, too.
+    pub fn show_hidden(&mut self) {
+        self.shows_hidden = true;
     }
 
     /// The changelog.

@@ -57,9 +57,15 @@ pub(super) fn answer(
         detailed,
         warnings: Vec::new(),
         may_fall_back: false,
+        traceback: arguments.traceback,
         colors: None,
     };
     let answered = run.answer();
+    let is_traced = |abort: &Abort| run.traceback && abort.kind != Kind::Unsupported;
+    let answered = answered.map_err(|abort| match is_traced(&abort) {
+        true => Abort::unsupported("where in its code Mercurial fails (--traceback)"),
+        false => abort,
+    });
     let warnings = run.warnings;
     let may_fall_back = run.may_fall_back;
     let colors = run.colors;
@@ -87,6 +93,8 @@ struct Run<'r> {
     detailed: &'r mut bool,
     warnings: Vec<u8>,
     may_fall_back: bool,
+    /// Whether Mercurial would say where in its code it fails.
+    traceback: bool,
     colors: Option<Vec<&'static str>>,
 }
 
@@ -121,6 +129,7 @@ impl Run<'_> {
         let has_plain_colors = self.surroundings.is_plain(Some("color"));
         let settings = Settings::new(&config, arguments, is_plain)?;
         *self.detailed = settings.detailed_exit_code;
+        self.traceback = settings.traceback;
         let is_dumb = self
             .surroundings
             .get("TERM")
@@ -172,6 +181,11 @@ impl Run<'_> {
             true => Some(Revisions::new(&repository, dirstate.parents())?),
             false => None,
         };
+        if arguments.hidden
+            && let Some(revisions) = &mut revisions
+        {
+            revisions.show_hidden();
+        }
         let pair = match (&mut revisions, &arguments.change) {
             _ if !arguments.names_changesets() => Pair::OfWorkingCopy,
             (None, _) => Pair::OfWorkingCopy,

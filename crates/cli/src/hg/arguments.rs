@@ -37,6 +37,10 @@ pub(super) struct Arguments {
     pub(super) verbose: bool,
     pub(super) quiet: bool,
     pub(super) debug: bool,
+    /// Whether changesets count that are hidden.
+    pub(super) hidden: bool,
+    /// Whether Mercurial would say where in its code it fails.
+    pub(super) traceback: bool,
     /// Options that only Mercurial can do something about.
     pub(super) only_mercurial: Option<&'static str>,
     pub(super) patterns: Vec<BString>,
@@ -227,6 +231,8 @@ impl Arguments {
             "verbose" => &mut self.verbose,
             "quiet" => &mut self.quiet,
             "debug" => &mut self.debug,
+            "hidden" => &mut self.hidden,
+            "traceback" => &mut self.traceback,
             "copies" => {
                 self.copies = Some(value);
                 return;

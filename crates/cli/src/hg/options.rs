@@ -15,7 +15,7 @@ enum Whose {
     Unlisted,
     /// That of all commands.
     Global,
-    /// That of all commands, and nothing is done about it here.
+    /// That of all commands, of which nothing is to be had here.
     Mercurial,
 }
 
@@ -128,7 +128,7 @@ pub(super) const OPTIONS: [Known; 38] = [
     Known::of_mercurial(0, "profile", None),
     Known::of_mercurial(0, "version", None),
     Known::of_mercurial(b'h', "help", None),
-    Known::of_mercurial(0, "hidden", None),
+    Known::global(0, "hidden", None, "consider hidden changesets"),
     Known::global(0, "pager", Some("TYPE"), "when to paginate"),
     Known::unlisted(0, "style", Some("STYLE"), "display using template map file"),
 ];

@@ -20,6 +20,8 @@ pub(super) struct Settings {
     /// Whether an unfinished operation is told.
     pub(super) tells_state: bool,
     pub(super) detailed_exit_code: bool,
+    /// Whether it is said where in Mercurial's code something fails.
+    pub(super) traceback: bool,
 }
 
 impl Settings {
@@ -64,6 +66,7 @@ impl Settings {
             terse,
             tells_state: tells_state && !is_plain && !arguments.print0,
             detailed_exit_code: flag("ui", "detailed-exit-code")?,
+            traceback: arguments.traceback || flag("ui", "traceback")?,
         })
     }
 }

@@ -326,6 +326,14 @@ fn what_cannot_be_answered_is_named() {
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", r"re:(a)\1"], "reference back"),
             (&["status", "--time"], "--time"),
+            (
+                &["status", "--traceback", "--rev", "nothere"],
+                "--traceback",
+            ),
+            (
+                &["status", "--config", "ui.traceback=1", "--rev", "nothere"],
+                "--traceback",
+            ),
             (&["status", "--mq"], "--mq"),
             (
                 &["status", "--config", "devel.sync.x=/nowhere"],

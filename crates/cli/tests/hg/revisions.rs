@@ -249,6 +249,14 @@ fn names_are_ambiguous_or_hidden() {
         assert_eq!(code, Some(255));
         assert!(stderr.contains("some are hidden"), "{stderr}");
         working.same(&["status", "--rev", "."]);
+        let mut server = working.server();
+        for name in ["tip", "29", "-1", &node, "28"] {
+            working.same_by(&mut server, &["status", "--hidden", "--rev", name]);
+            working.same_by(&mut server, &["status", "--hidden", "--change", name]);
+        }
+        working.same(&["status", "-A", "--hidden", "--traceback"]);
+        let (_, stderr, _) = working.vigil(&["status", "--hidden", "--rev", "default"]);
+        assert!(stderr.contains("names of branches"), "{stderr}");
     }
 }
 

@@ -27,7 +27,7 @@ impl Revisions<'_> {
         match name.as_bytes() {
             b"." => return Ok(Meaning::One(self.parent())),
             b"null" => return Ok(Meaning::One(Target::Null)),
-            _ if self.has_hidden => {
+            _ if self.has_hidden && !self.shows_hidden => {
                 let said = "names of changesets where some are hidden";
                 return Err(Abort::unsupported(said));
             }
@@ -49,6 +49,11 @@ impl Revisions<'_> {
                 Some(target) => Ok(Meaning::One(target)),
                 None => Ok(self.beginning(name)),
             };
+        }
+        // Obsolete heads stand for no branch, and looking for them may be complained of.
+        if self.has_hidden {
+            let said = "names of branches where changesets are hidden";
+            return Err(Abort::unsupported(said));
         }
         if let Some(number) = self.branch(name)? {
             return Ok(Meaning::One(Target::Changeset(number)));
