@@ -6,6 +6,7 @@
 
 mod audit;
 pub mod checkup;
+mod compared;
 mod own_folders;
 mod patterns;
 mod place;
@@ -15,11 +16,11 @@ pub mod why;
 mod without_effect;
 mod working_copy;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
@@ -33,6 +34,7 @@ use vigil_stamp::trust;
 use vigil_store::{Published, Steps, Store, StoreError};
 use vigil_watch::{Top, Watcher};
 
+use self::compared::ComparedFiles;
 use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
 use self::recorded::Recorded;
@@ -60,9 +62,8 @@ pub struct HgSession {
     patterns: KnownPatterns,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
-    /// Files that were compared with what the parent has, each with what that was: where it is another, they are to be compared
-    /// again. Nobody is told of that, unlike what happens in the working copy.
-    unsure: BTreeMap<BString, u64>,
+    /// Files that were compared with what the parent has: where that is another, they are to be compared again.
+    compared: ComparedFiles,
     /// Files of which more may be proven by the same facts at another time, as of the last question whose answer is kept: they are
     /// looked at for the next one.
     young: BTreeSet<BString>,
@@ -101,7 +102,7 @@ impl HgSession {
             patterns: KnownPatterns::default(),
             watched: None,
             own_folders: None,
-            unsure: BTreeMap::new(),
+            compared: ComparedFiles::default(),
             young: BTreeSet::new(),
             last: None,
             mark: trust::mark(),
@@ -178,7 +179,7 @@ impl HgSession {
             special: &recorded.special,
             is_remembered: memory.is_some(),
         };
-        let (unsure, young) = (&mut self.unsure, &mut self.young);
+        let (compared, young) = (&mut self.compared, &mut self.young);
         let root = &self.root;
         let question_of = HgQuestion {
             repository: request.repository,
@@ -205,8 +206,8 @@ impl HgSession {
                     };
                     let without_effect =
                         (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn WithoutEffect);
-                    let others = compared_with_others(unsure, system);
-                    unsure.retain(|path, _| !others.contains(path));
+                    let with = |path: &BStr| system.compared_with(path);
+                    let others = compared.take_others(system.store_seen(), with);
                     watched.doubt(&others);
                     by_watch(
                         watched,
@@ -223,7 +224,7 @@ impl HgSession {
                     ..Look::default()
                 }),
             };
-            unsure.append(&mut system.take_unsure());
+            compared.add(system.take_unsure());
             *young = system.young();
             found
         })
@@ -392,17 +393,6 @@ impl HgSession {
                 .collect(),
         )
     }
-}
-
-/// The files of which something else is stored now than what they were compared with.
-fn compared_with_others(
-    unsure: &BTreeMap<BString, u64>,
-    system: &HgSystem<'_>,
-) -> BTreeSet<BString> {
-    let is_other =
-        |(path, with): &(&BString, &u64)| system.compared_with(path.as_bstr()) != Some(**with);
-    let others = unsure.iter().filter(is_other);
-    others.map(|(path, _)| path.clone()).collect()
 }
 
 fn top(root: &std::path::Path) -> Result<Top, ScanError> {

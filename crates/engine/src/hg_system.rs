@@ -15,6 +15,7 @@ use bstr::{BStr, BString};
 use parking_lot::Mutex;
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{Dirstate, Entry, Flags};
+use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::verdict::{Verdict, verdict};
@@ -57,6 +58,25 @@ pub enum Compared {
     },
     /// Its contents are others.
     Contents,
+}
+
+/// A store that nobody writes to, and the first parent: as long as it is the same, Mercurial has written nothing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StoreSeen {
+    p1: Node,
+    /// Of the folder in which whoever writes makes a lock.
+    stamp: Stamp,
+}
+
+impl StoreSeen {
+    /// One of many.
+    #[cfg(test)]
+    pub(crate) fn for_tests(number: u8) -> Self {
+        Self {
+            p1: Node::default(),
+            stamp: Stamp::from_bytes(&[number; Stamp::LEN]),
+        }
+    }
 }
 
 /// A working copy, as of one question.
@@ -210,6 +230,15 @@ impl<'a> HgSystem<'a> {
         let mut sum = DefaultHasher::new();
         (p1.0, stamp).hash(&mut sum);
         Some(sum.finish())
+    }
+
+    /// The store, as it is now; `None` where it is locked, or may be written to and look the same.
+    pub(crate) fn store_seen(&self) -> Option<StoreSeen> {
+        let folder = self.store.folder();
+        let stamp = Stamp::trusted(&stat_path(folder).ok()?, self.now)?;
+        let is_locked = lstat_path(&folder.join("lock")).is_ok();
+        let [p1, _] = self.dirstate.parents();
+        (!is_locked).then_some(StoreSeen { p1, stamp })
     }
 
     /// As [`Self::compared_with`], and remembers it.

@@ -1,0 +1,108 @@
+//! What files were compared with in the store, and whether that is still what is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::hg_system::StoreSeen;
+
+/// How many files are looked up for one question where the store was left alone.
+const LOOKED_UP_MAX: usize = 256;
+
+/// The files that were compared. Nobody tells what happens in the store, unlike in the working copy.
+#[derive(Debug, Default)]
+pub(super) struct ComparedFiles {
+    /// Each with what it was compared with.
+    all: BTreeMap<BString, u64>,
+    /// The store, as of the last question.
+    store: Option<StoreSeen>,
+    /// The last file that was looked up.
+    last: BString,
+}
+
+impl ComparedFiles {
+    /// Adds what was compared just now.
+    pub(super) fn add(&mut self, mut compared: BTreeMap<BString, u64>) {
+        self.all.append(&mut compared);
+    }
+
+    /// Takes out the files of which something else is stored than what they were compared with, which `with` says.
+    ///
+    /// Mercurial locks the store before it writes there, which shows in `store`. Where it did not, a few files are looked up each
+    /// time, so that what other programs did is found after some questions, too.
+    pub(super) fn take_others(
+        &mut self,
+        store: Option<StoreSeen>,
+        with: impl Fn(&BStr) -> Option<u64>,
+    ) -> BTreeSet<BString> {
+        let is_left_alone = store.is_some() && store == self.store;
+        self.store = store;
+        let most = match is_left_alone {
+            true => LOOKED_UP_MAX.min(self.all.len()),
+            false => self.all.len(),
+        };
+        let after = self
+            .all
+            .range::<BString, _>((Excluded(&self.last), Unbounded));
+        let looked_up: Vec<_> = after.chain(&self.all).take(most).collect();
+        let is_other = |(path, known): &&(&BString, &u64)| with(path.as_bstr()) != Some(**known);
+        let others = looked_up.iter().filter(is_other);
+        let others: BTreeSet<BString> = others.map(|(path, _)| (*path).clone()).collect();
+        let last = looked_up.last().map(|(path, _)| (*path).clone());
+        self.last = last.unwrap_or_default();
+        if !others.is_empty() {
+            self.all.retain(|path, _| !others.contains(path));
+        }
+        others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const FILES: usize = 600;
+
+    fn files() -> ComparedFiles {
+        let mut files = ComparedFiles::default();
+        files.add((0..FILES).map(|n| (format!("{n:03}").into(), 1)).collect());
+        files
+    }
+
+    #[test]
+    fn a_store_that_is_left_alone_is_looked_up_bit_by_bit() {
+        let mut files = files();
+        let looked_up = Cell::new(0);
+        let same = |_: &BStr| {
+            looked_up.set(looked_up.get() + 1);
+            Some(1)
+        };
+        let store = |number| Some(StoreSeen::for_tests(number));
+        for (number, expected) in [(1, FILES), (1, LOOKED_UP_MAX), (2, FILES), (2, 256)] {
+            looked_up.set(0);
+            assert!(files.take_others(store(number), same).is_empty());
+            assert_eq!(looked_up.get(), expected);
+        }
+        // What cannot be told is no proof.
+        for _ in 0..2 {
+            looked_up.set(0);
+            files.take_others(None, same);
+            assert_eq!(looked_up.get(), FILES);
+        }
+    }
+
+    #[test]
+    fn each_file_has_its_turn() {
+        for other in ["000", "300", "599"] {
+            let mut files = files();
+            let store = Some(StoreSeen::for_tests(1));
+            files.take_others(store, |_| Some(1));
+            let with = |path: &BStr| Some(if path == other { 2 } else { 1 });
+            let found = (0..3).flat_map(|_| files.take_others(store, with));
+            assert_eq!(found.collect::<Vec<_>>(), [other]);
+        }
+    }
+}
