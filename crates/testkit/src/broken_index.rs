@@ -29,8 +29,13 @@ pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &In
                 }
                 command.args(arguments).output().ok()
             };
-            is_out_of_order(&git) || is_split_and_collapsed(&git) || is_doubled(&git)
+            is_misread_by(&git)
         })
+}
+
+/// Whether `git` misreads the index, by mistakes of its own.
+pub(crate) fn is_misread_by(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+    is_out_of_order(git) || is_split_and_collapsed(git) || is_doubled(git)
 }
 
 /// Whether the index has a sparse directory beside entries below it, or entries that are not in order, both of which git
@@ -81,7 +86,7 @@ fn entries(listed: &[u8]) -> impl Iterator<Item = (&[u8], Option<u8>)> + Clone {
 
 /// Whether the index is split, and git makes a sparse index of its shared part alone. What the other part says of the
 /// shared one then means other entries, or none: git gives up, or lists directories. It refuses to write such an index.
-pub(crate) fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
+fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     let shared = git(&[
         "-c",
         "index.sparse=false",

@@ -413,7 +413,7 @@ struct IndexFacts {
 
 /// Counts the index's entries and their bits. `None` where git takes what is none for entries: past the end of an index that
 /// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`). Nor is it
-/// known what a path counts for that is merged and in conflict at once, or what git makes of a split index that it collapses.
+/// known what a path counts for that is merged and in conflict at once, or what git makes of a sparse index that it misreads.
 ///
 /// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
 /// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
@@ -428,8 +428,7 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
         [&listing[..], &["--sparse", "-v", "-s", "-z", ":/"]].concat(),
     ];
     let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
-    if is_sparse
-        && broken_index::is_split_and_collapsed(&|arguments| asker.command(arguments).output().ok())
+    if is_sparse && broken_index::is_misread_by(&|arguments| asker.command(arguments).output().ok())
     {
         return Ok(None);
     }
