@@ -196,11 +196,13 @@ pub(crate) fn status_of<'q>(
         lists_clean: question.clean,
         status: HgStatus::default(),
     };
-    let nested = match question.unknown {
+    let nested = match question.unknown || question.ignored {
         true => answer.nested(ignored.directories()),
         false => Vec::new(),
     };
-    answer.tracked(&findings, recorded.special, &nested);
+    // What is recorded is looked for in them where nothing unknown is asked for.
+    let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
+    answer.tracked(&findings, recorded.special, gone_with);
     answer.status.failure = system.failure();
     let later = ignored.patterns.take_later();
     let below = later.failed_below.as_bstr();

@@ -320,17 +320,24 @@ impl<'a> HgSystem<'a> {
     }
 
     fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
-        if self.audits
-            && let Some(abort) = outside_of_reach(self.top, path)
-        {
-            return Err(abort);
-        }
         let Some(entry) = self.manifest()?.get(path) else {
             return Ok(Compared::NotInParent);
         };
         if entry.flag != found {
             let committed = entry.flag;
             return Ok(Compared::Flag { committed, found });
+        }
+        // Mercurial reads a file only now, and only where the size is the same; where a link leads it reads without asking how
+        // it came there.
+        if self.audits
+            && found != Flag::Link
+            && let Some(abort) = outside_of_reach(self.top, path)
+        {
+            let stored = self.store.contents(path, &entry.node)?;
+            return match stored.len() == contents.len() {
+                true => Err(abort),
+                false => Ok(Compared::Contents),
+            };
         }
         let is_same = self.store.has_contents(path, &entry.node, contents)?;
         Ok(match is_same {

@@ -599,3 +599,51 @@ fn of_two_errors_that_is_told_which_mercurial_meets_first() {
         }
     }
 }
+
+#[test]
+fn behind_a_link_only_files_are_not_read_and_those_that_mercurial_would_read() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["d/later", "d/switched"] {
+                working.write(name, "1\n");
+            }
+            symlink("nowhere", working.path("d/first")).unwrap();
+            working.commit("first");
+            std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+            symlink("moved", working.path("d")).unwrap();
+            working.hg(&["debugrebuilddirstate"]);
+            working.same(&["status", "-q"]);
+            std::fs::remove_file(working.path("moved/later")).unwrap();
+            working.same(&["status", "-q"]);
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(working.path("moved/switched"), executable).unwrap();
+            working.same(&["status", "-q"]);
+            std::fs::remove_file(working.path("moved/switched")).unwrap();
+            working.same(&["status", "-q"]);
+        }
+    }
+}
+
+#[test]
+fn what_is_ignored_in_a_nested_repository_is_not_listed_either() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            working.write("d/recorded", "1\n");
+            working.write("e/recorded", "1\n");
+            working.commit("first");
+            working.write(".hgignore", "^[de]/\nother\n");
+            for name in ["d/ignored", "e/ignored", "other/ignored"] {
+                working.write(name, "");
+            }
+            working.hg(&["init", "d"]);
+            working.hg(&["init", "other"]);
+            working.write("d/recorded", "22\n");
+            for options in ["-i", "-ai", "-mi", "-iu", "-A", "-mdi", "-c"] {
+                working.same(&["status", options]);
+            }
+            working.same(&["status", "-i", "d"]);
+        }
+    }
+}
