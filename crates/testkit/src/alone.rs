@@ -90,7 +90,7 @@ impl Before {
 
     /// Whether git had an answer from a monitor of its own before, which it starts where nobody serves, and asked that again.
     fn was_told_by_git(&self) -> bool {
-        let trace = fs::read(&self.trace).unwrap_or_default();
+        let trace = self.traced();
         let token = trace.split_once_str(TOKEN).map(|(_, rest)| rest);
         let count = token.and_then(|token| token.split_once_str("."));
         count.is_some_and(|(count, _)| {
@@ -98,15 +98,20 @@ impl Before {
         })
     }
 
+    /// What git wrote into its trace.
+    fn traced(&self) -> Vec<u8> {
+        fs::read(&self.trace).unwrap_or_default()
+    }
+
     /// What the monitor told git, as git traces it.
     pub(crate) fn what_was_told(&self) -> String {
-        let trace = fs::read(&self.trace).unwrap_or_default();
+        let trace = self.traced();
         let lines = trace.lines().filter(|line| line.contains_str("fsm"));
         lines.map(|line| format!("{}\n", line.as_bstr())).collect()
     }
 
     fn were_paths_told(&self) -> bool {
-        let trace = fs::read(&self.trace).unwrap_or_default();
+        let trace = self.traced();
         trace.contains_str(TOLD_PATHS)
     }
 }

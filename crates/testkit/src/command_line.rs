@@ -1,6 +1,7 @@
 //! The command lines of the testers: options by name, each with a value of its own or none.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
@@ -90,12 +91,7 @@ impl Words {
     /// # Errors
     /// There is none.
     pub fn program(&mut self) -> Result<PathBuf, String> {
-        let name = self.value()?;
-        let path = PathBuf::from(&name);
-        Ok(match name.contains('/') {
-            true => path.canonicalize().unwrap_or(path),
-            false => path,
-        })
+        self.program_at(|path| path.canonicalize())
     }
 
     /// As [`Words::program`], with the symbolic links: what a program is may depend on how it is called.
@@ -103,10 +99,18 @@ impl Words {
     /// # Errors
     /// There is none.
     pub fn program_as_called(&mut self) -> Result<PathBuf, String> {
+        self.program_at(|path| std::path::absolute(path))
+    }
+
+    /// The value of the option: a name, or a path, which `absolute` makes an absolute one.
+    fn program_at(
+        &mut self,
+        absolute: impl Fn(&Path) -> io::Result<PathBuf>,
+    ) -> Result<PathBuf, String> {
         let name = self.value()?;
         let path = PathBuf::from(&name);
         Ok(match name.contains('/') {
-            true => std::path::absolute(&path).unwrap_or(path),
+            true => absolute(&path).unwrap_or(path),
             false => path,
         })
     }
@@ -114,7 +118,6 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use super::*;
 
