@@ -77,7 +77,7 @@ impl Play {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
-        let deed = random.below(40);
+        let deed = random.below(42);
         // What cannot be done is not done.
         match deed {
             0..=4 => {
@@ -188,6 +188,21 @@ impl Play {
                 let _ = fs::create_dir_all(&path);
                 let _ = fs::write(path.join("x.o"), "");
                 let _ = fs::write(path.join("y.o"), format!("{}\n", random.below(3)));
+            }
+            40..=41 => {
+                // A file and files below it, which the index can hold where they are sides of a conflict.
+                let name = |path: &PathBuf| path.strip_prefix(self.0.top()).map(PathBuf::from);
+                let id = self.0.git_fed(["hash-object", "-w", "--stdin"], "side\n");
+                let lines = [name(&path), name(&other)].map(|name| {
+                    let mode = random.of(&["0", "100644", "120000"]);
+                    format!(
+                        "{mode} {id} {}\t{}\n",
+                        random.below(4),
+                        name.unwrap().display()
+                    )
+                });
+                self.0
+                    .output("", ["update-index", "--index-info"], lines.concat());
             }
             _ => {
                 if path.is_dir() && path != self.0.top() {
@@ -310,5 +325,26 @@ fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_i
         let answer = answers(&mut watched, 4, still);
         assert_eq!(answer.matches("Modified").count(), changes, "{answer}");
         assert_eq!(answer, answers(&mut play.session(None), 4, None));
+    }
+}
+
+#[test]
+fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_index() {
+    let play = Play::new();
+    fs::write(play.0.top().join("side"), "side\n").unwrap();
+    let id = play.0.git(["hash-object", "-w", "side"]);
+    let input = format!("100644 {id} 1\tside/a\n100644 {id} 3\tside/a\n");
+    play.0.git_fed(["update-index", "--index-info"], input);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    for mode in ["0", "100644", "0"] {
+        let input = format!("{mode} {id} 0\tside\n");
+        play.0.git_fed(["update-index", "--index-info"], input);
+        for question in [1, 4] {
+            let still = watched.still();
+            let answer = answers(&mut watched, question, still);
+            let truth = answers(&mut play.session(None), question, None);
+            assert_eq!(answer, truth, "{mode}, question {question}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::join;
-use vigil_model::tracked::{ByNumber, Moved, Tracked, TrackedEntry};
+use vigil_model::tracked::{ByNumber, DirNumber, Directory, Moved, Tracked, TrackedEntry};
 
 use super::findings::Findings;
 use super::focus::Focus;
@@ -95,6 +95,11 @@ impl Known {
         known.unheard.files.sort_unstable();
         for (&number, path) in &moved.directories {
             if moved.other_names.contains(&number) {
+                if number < before.directories() {
+                    let names = subdirs_with_other_files(before, now, number);
+                    let paths = names.map(|name| join(path.as_bstr(), name));
+                    self.doubted.extend(paths);
+                }
                 self.other_names.insert(path.clone());
             } else {
                 // The same names are in the same places.
@@ -200,4 +205,20 @@ impl Known {
         known.unheard.files.dedup();
         true
     }
+}
+
+/// The names of subdirectories of the directory `number` that in one of the two are names of files, too. What is there in the
+/// working tree counts to the subdirectory, which may be the same in both.
+fn subdirs_with_other_files<'t>(
+    before: &'t Tracked,
+    now: &'t Tracked,
+    number: DirNumber,
+) -> impl Iterator<Item = &'t BStr> {
+    let (old, new) = (before.directory(number), now.directory(number));
+    let has_file = |directory: &Directory<'_>, name: &BStr| {
+        let file = directory.file(directory.position(name));
+        file.is_some_and(|file| file.name() == name)
+    };
+    let names = new.subdirs().map(|subdir| subdir.name());
+    names.filter(move |name| has_file(&old, name) != has_file(&new, name))
 }
