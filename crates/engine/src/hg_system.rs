@@ -241,12 +241,13 @@ impl<'a> HgSystem<'a> {
         (!is_locked).then_some(StoreSeen { p1, stamp })
     }
 
-    /// As [`Self::compared_with`], and remembers it.
+    /// As [`Self::compared_with`], and remembers it. Where nothing is remembered nothing is looked up.
     fn noted_with(&self, path: &BStr) -> Option<u64> {
-        let with = self.compared_with(path)?;
-        if self.is_remembered {
-            self.unsure.lock().insert(path.to_owned(), with);
+        if !self.is_remembered {
+            return None;
         }
+        let with = self.compared_with(path)?;
+        self.unsure.lock().insert(path.to_owned(), with);
         Some(with)
     }
 
