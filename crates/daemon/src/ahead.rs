@@ -8,7 +8,7 @@ use vigil_engine::session::Heard;
 use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 
 /// How long nothing must have happened before work begins,
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_millis(20);
 
 /// but after so long it does though things go on.
 const LONGEST: Duration = Duration::from_secs(1);
