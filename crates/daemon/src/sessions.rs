@@ -321,7 +321,7 @@ impl Sessions {
             let report = slots.iter().find_map(|slot| slot.watch_report());
             let top = slots.iter().find_map(|slot| slot.top.get());
             let path = top.map_or_else(|| location.folder(), PathBuf::clone);
-            RepositoryDescription {
+            let description = RepositoryDescription {
                 path: BString::from(path.into_os_string().into_vec()),
                 files: files.max().unwrap_or_default() as u64,
                 watches: report.as_ref().map(|report| report.watches as u64),
@@ -334,9 +334,14 @@ impl Sessions {
                 audits: slots.iter().map(|slot| slot.audited().audits).sum(),
                 differences: slots.iter().map(|slot| slot.audited().differences).sum(),
                 scanned: report.map_or_else(Vec::new, |report| report.looked_at),
-            }
+            };
+            (summary.idle, description)
         });
-        described.collect()
+        // Work ahead is use of a session, too, and no question.
+        let mut described: Vec<_> = described.collect();
+        described.sort_by_key(|(idle, _)| *idle);
+        let descriptions = described.into_iter().map(|(_, description)| description);
+        descriptions.collect()
     }
 }
 
