@@ -300,8 +300,11 @@ fn compare_status_once(
             return Ok(Verdict::SameAsOther);
         }
         // Where the newest gives up in vain, or crashes, an older one that does not know the options decides nothing.
-        let knows_no_better = right.ending == Ending::Exit(129) && is_crash(&other);
-        if is_crash(&right) || asks_in_vain(&other) || knows_no_better {
+        let knows_no_better =
+            |it: &Outcome, than: &Outcome| it.ending == Ending::Exit(129) && is_crash(than);
+        let decides = !knows_no_better(&other, &right);
+        if decides && (is_crash(&right) || asks_in_vain(&other) || knows_no_better(&right, &other))
+        {
             (right, candidate) = (other, other_candidate);
         }
     }
