@@ -165,6 +165,7 @@ mod tests {
             git_dir_name: "/main/.git/worktrees/w".into(),
             common_dir: "/main/.git".into(),
             work_tree: Some("/top".into()),
+            work_tree_name: None,
             prefix: BString::default(),
             index_path: "/main/.git/worktrees/w/index".into(),
             object_dir: "/main/.git/objects".into(),

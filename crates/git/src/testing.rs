@@ -33,6 +33,7 @@ impl OpenRepository for Sandbox {
             git_dir,
             common_dir: self.git_dir(),
             work_tree: Some(work_tree),
+            work_tree_name: None,
             prefix: "".into(),
             object_dir: self.git_dir().join("objects"),
             hash: self.hash,

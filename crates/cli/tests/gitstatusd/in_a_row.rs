@@ -68,6 +68,44 @@ fn a_repository_that_comes_goes_or_is_another_is_noticed() {
 }
 
 #[test]
+fn a_named_working_tree_is_where_its_name_leads_now() {
+    let sandbox = Sandbox::with_repository();
+    let top = sandbox.top();
+    sandbox.write("named/file", "");
+    fs::create_dir_all(sandbox.path("other")).unwrap();
+    let named = top.join("named");
+    for (key, value) in [("relative", "../named".into()), ("absolute", named.clone())] {
+        sandbox.git(["config", "core.worktree", value.to_str().unwrap()]);
+        let mut daemon = sandbox.unlimited();
+        let answer = ask(&mut daemon, &top);
+        assert_eq!(
+            answer.field(3),
+            named.as_os_str().as_encoded_bytes(),
+            "{key}"
+        );
+        for target in ["aside", "other"] {
+            if target == "aside" {
+                fs::rename(&named, sandbox.path("aside")).unwrap();
+            } else {
+                fs::remove_file(&named).unwrap();
+            }
+            let target = sandbox.path(target);
+            std::os::unix::fs::symlink(&target, &named).unwrap();
+            let answer = ask(&mut daemon, &top);
+            assert_eq!(
+                answer.field(3),
+                target.as_os_str().as_encoded_bytes(),
+                "{key}"
+            );
+        }
+        fs::remove_file(&named).unwrap();
+        assert!(!ask(&mut daemon, &top).is_some(), "{key}");
+        fs::rename(sandbox.path("aside"), &named).unwrap();
+        assert_eq!(ask(&mut daemon, &top), answer, "{key}");
+    }
+}
+
+#[test]
 fn repositories_that_are_asked_for_in_turn_are_told_apart() {
     let sandbox = Sandbox::with_repository();
     let (one, two) = (sandbox.top(), sandbox.repository("two"));

@@ -377,6 +377,7 @@ mod tests {
             git_dir_name: ".git".into(),
             common_dir: "/top/.git".into(),
             work_tree: Some("/top".into()),
+            work_tree_name: None,
             prefix: "sub/".into(),
             index_path: "/top/.git/index".into(),
             object_dir: "/top/.git/objects".into(),

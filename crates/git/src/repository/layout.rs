@@ -25,6 +25,8 @@ pub(super) struct Layout {
     pub(super) directory: PathBuf,
     /// The top of the working tree, if there is one.
     pub(super) work_tree: Option<PathBuf>,
+    /// By what name, where it was named: links in that may lead elsewhere later.
+    pub(super) work_tree_name: Option<PathBuf>,
     /// The caller's directory inside it.
     pub(super) prefix: BString,
 }
@@ -46,14 +48,16 @@ impl Layout {
             format: Format::default(),
             is_bare: false,
             core_work_tree: None,
+            work_tree_name: None,
             has_implicit_work_tree,
         };
-        let layout = match location.kind {
+        let mut layout = match location.kind {
             Kind::Explicit => decision.explicit(location.name.as_bstr())?,
             Kind::Discovered => decision.discovered(location)?,
             Kind::Bare => decision.bare(location)?,
             Kind::Alone => decision.alone(location)?,
         };
+        layout.work_tree_name = decision.work_tree_name;
         Ok((layout, decision.format))
     }
 }
@@ -66,6 +70,7 @@ struct Decision<'r, 'e> {
     format: Format,
     is_bare: bool,
     core_work_tree: Option<BString>,
+    work_tree_name: Option<PathBuf>,
     /// The caller's directory is the working tree if nothing says otherwise.
     has_implicit_work_tree: bool,
 }
@@ -99,6 +104,7 @@ impl Decision<'_, '_> {
             name: name.to_owned(),
             directory: self.cwd.to_owned(),
             work_tree: None,
+            work_tree_name: None,
             prefix: BString::default(),
         }
     }
@@ -109,6 +115,7 @@ impl Decision<'_, '_> {
         let cwd = self.cwd;
         self.read_format(cwd, name)?;
         let work_tree = if let Some(path) = self.reader.environment.get("GIT_WORK_TREE") {
+            self.work_tree_name = Some(cwd.join(path_of(path)));
             real_path(cwd, path).map_err(Error::Refused)?
         } else if self.is_bare {
             if self.core_work_tree.is_some() {
@@ -119,7 +126,9 @@ impl Decision<'_, '_> {
             }
             return Ok(self.without_work_tree(name));
         } else if let Some(path) = &self.core_work_tree {
-            configured_work_tree(cwd, name, path.as_bstr())?
+            let (work_tree, path) = configured_work_tree(cwd, name, path.as_bstr())?;
+            self.work_tree_name = Some(path);
+            work_tree
         } else if !self.has_implicit_work_tree {
             return Ok(self.without_work_tree(name));
         } else {
@@ -133,12 +142,14 @@ impl Decision<'_, '_> {
                     prefix: join(inside, ""),
                     directory: work_tree.clone(),
                     work_tree: Some(work_tree),
+                    work_tree_name: None,
                 })
             }
             _ => Ok(Layout {
                 name: name.to_owned(),
                 directory: cwd.to_owned(),
                 work_tree: Some(work_tree),
+                work_tree_name: None,
                 prefix: BString::default(),
             }),
         }
@@ -169,6 +180,7 @@ impl Decision<'_, '_> {
             name: name.to_owned(),
             directory: top.to_owned(),
             work_tree: Some(top.to_owned()),
+            work_tree_name: None,
             prefix,
         })
     }
@@ -197,7 +209,9 @@ impl Decision<'_, '_> {
         let work_tree = if self.is_bare {
             None
         } else if let Some(path) = &self.core_work_tree {
-            Some(configured_work_tree(&git_dir, name, path.as_bstr())?)
+            let (work_tree, path) = configured_work_tree(&git_dir, name, path.as_bstr())?;
+            self.work_tree_name = Some(path);
+            Some(work_tree)
         } else {
             holder(self.reader, &git_dir)
         };
@@ -205,18 +219,26 @@ impl Decision<'_, '_> {
             name: name.to_owned(),
             directory: work_tree.clone().unwrap_or_else(|| git_dir.clone()),
             work_tree,
+            work_tree_name: None,
             prefix: BString::default(),
         })
     }
 }
 
-/// `core.worktree`, which relates to the repository's folder.
-fn configured_work_tree(cwd: &Path, git_dir: &BStr, path: &BStr) -> Result<PathBuf, Error> {
+/// The folder that `core.worktree` names, which relates to the repository's folder; and that name in whole.
+fn configured_work_tree(
+    cwd: &Path,
+    git_dir: &BStr,
+    path: &BStr,
+) -> Result<(PathBuf, PathBuf), Error> {
+    let name = cwd.join(path_of(git_dir)).join(path_of(path));
     if path.first() == Some(&b'/') {
-        return real_path(cwd, path).map_err(Error::Refused);
+        let work_tree = real_path(cwd, path).map_err(Error::Refused)?;
+        return Ok((work_tree, name));
     }
-    std::fs::canonicalize(cwd.join(path_of(git_dir)).join(path_of(path)))
+    std::fs::canonicalize(&name)
         .and_then(|path| std::fs::read_dir(&path).map(|_| path))
+        .map(|work_tree| (work_tree, name))
         .map_err(|error| {
             let errno =
                 vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);

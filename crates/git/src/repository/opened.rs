@@ -10,7 +10,7 @@ use super::paths::join;
 use super::ref_format::RefFormat;
 use crate::config::Config;
 use crate::environment::Environment;
-use vigil_stamp::paths::bytes_of;
+use vigil_stamp::paths::{bytes_of, real_path};
 
 /// A repository and the working tree in use, all folders absolute.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Repository {
     pub common_dir: PathBuf,
     /// The top of the working tree; `None` in a bare repository.
     pub work_tree: Option<PathBuf>,
+    /// By what name, where it was named (`core.worktree`, `GIT_WORK_TREE`): absolute, and with its symbolic links.
+    pub work_tree_name: Option<PathBuf>,
     /// The caller's directory inside the working tree, with a `/` at its end, or empty at the top.
     pub prefix: BString,
     /// The index file.
@@ -75,9 +77,18 @@ impl Repository {
             .ok_or_else(|| Error::Refused("this operation must be run in a work tree".into()))
     }
 
-    /// Whether the configuration, and the files that say where the repository is, are what they were when it was opened.
+    /// Whether the configuration, and the files that say where the repository is, are what they were when it was opened,
+    /// and the working tree's name leads where it led.
     pub fn is_fresh(&self) -> bool {
-        self.config.is_fresh()
+        self.config.is_fresh() && self.has_named_work_tree()
+    }
+
+    /// Whether the working tree's name, if it has one, leads to it still.
+    fn has_named_work_tree(&self) -> bool {
+        self.work_tree_name.as_ref().is_none_or(|name| {
+            let led_to = real_path(Path::new("/"), bytes_of(name));
+            led_to.is_ok_and(|path| self.work_tree.as_ref() == Some(&path))
+        })
     }
 
     /// As [`Self::is_fresh`], where the repository's own files are known to say the same.
@@ -91,7 +102,7 @@ impl Repository {
             };
             in_folder(&self.git_dir) || in_folder(&self.common_dir)
         };
-        self.config.is_fresh_beside(is_own)
+        self.config.is_fresh_beside(is_own) && self.has_named_work_tree()
     }
 
     /// git's name for `name` in the repository's folder, as messages have it.

@@ -148,6 +148,7 @@ impl<'e> Setup<'e> {
             git_dir_name: folders.git_dir_name,
             common_dir: folders.common_dir,
             work_tree: layout.work_tree,
+            work_tree_name: layout.work_tree_name,
             prefix: layout.prefix,
             index_path: folders.index_path,
             object_dir: folders.object_dir,
