@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use bstr::ByteSlice;
 
@@ -119,6 +120,7 @@ pub fn play(
                 let thorough =
                     judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
+                let began = Instant::now();
                 let verdict = match (question, &mut server) {
                     (Question::Status(invocation), _) if judged => {
                         compare_status(settings, sandbox, invocation, thorough)?
@@ -151,7 +153,13 @@ pub fn play(
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += count,
                     Verdict::SameAsAlone => played.gits_own += count,
-                    Verdict::Unjudged => played.unjudged += count,
+                    Verdict::Unjudged => {
+                        played.unjudged += count;
+                        // Where git does not end, each further question takes as long.
+                        if began.elapsed() >= settings.limit {
+                            return Ok(played);
+                        }
+                    }
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
                         if judge != Judge::All {
@@ -286,6 +294,9 @@ fn compare_status_once(
             Verdict::Different(differences)
         });
     }
+    if differences.is_empty() && runs_itself(&oracle, &candidate) {
+        return Ok(Verdict::Unjudged);
+    }
     let mut right = oracle;
     for other in &settings.others {
         if !differences.is_empty() {
@@ -333,7 +344,6 @@ fn compare_status_once(
     if differences.is_empty()
         && (is_crash(&right)
             || asks_in_vain(&right)
-            || runs_itself(&right, &candidate)
             || broken_index::is_misread(settings, sandbox, invocation))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
@@ -377,8 +387,18 @@ fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
     let (candidate, oracle) = (&candidate, &oracle);
     !matches!(candidate.ending, Ending::Signal(_) | Ending::WroteTooMuch)
         && candidate.ending == oracle.ending
-        && candidate.stdout == oracle.stdout
+        && (candidate.stdout == oracle.stdout
+            || without_temporaries(&candidate.stdout) == without_temporaries(&oracle.stdout))
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
+}
+
+/// What was shown without the files that a daemon writes and renames at any moment, to keep its state. They show where a
+/// repository's folder lies in a working tree under another name than `.git`.
+fn without_temporaries(shown: &[u8]) -> Vec<&[u8]> {
+    let entries = shown.split_inclusive(|byte| matches!(byte, b'\n' | b'\0'));
+    entries
+        .filter(|entry| !entry.contains_str("/vigil/state."))
+        .collect()
 }
 
 /// A usage text as a complaint, with the exit code of one: releases of git differ in where they print it, and whether it is
