@@ -187,7 +187,8 @@ impl Server {
                 Err(error) => return Err(error),
             }
             let [listening, ending, at_doors] = waiting;
-            if !ending.revents().is_empty() {
+            // A signal that was sent before somebody came is handled after the call that tells of him.
+            if !ending.revents().is_empty() || self.is_to_end() {
                 return Ok(());
             }
             if !listening.revents().is_empty() {
@@ -250,12 +251,22 @@ impl Server {
         }
     }
 
+    /// Whether it has been told to end.
+    fn is_to_end(&self) -> bool {
+        self.ends_within(Duration::ZERO)
+    }
+
     /// Waits for a moment, unless it is to end.
     fn pause(&self) {
         const MOMENT: Duration = Duration::from_millis(10);
+        self.ends_within(MOMENT);
+    }
+
+    /// Whether it is told to end before `time` is over.
+    fn ends_within(&self, time: Duration) -> bool {
         let ends = self.ends.as_fd();
         let mut waiting = [PollFd::new(&ends, PollFlags::IN)];
-        let _ = poll(&mut waiting, Some(&timespec(MOMENT)));
+        matches!(poll(&mut waiting, Some(&timespec(time))), Ok(1..))
     }
 }
 
