@@ -282,12 +282,8 @@ impl Answers {
         shown: &Environment,
         look: impl FnOnce(Ground),
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
-        let root = root_around(&question.directory);
-        let key = Key {
-            location: Place::Mercurial(root.ok_or_else(|| theirs("there is no repository"))?),
-            variables: Vec::new(),
-            directory: None,
-        };
+        let key = of_mercurial(&question.directory);
+        let key = key.ok_or_else(|| theirs("there is no repository"))?;
         let open = || {
             let mut copy = HgWorkingCopy::watched_by(self.watcher.clone());
             if mounts::can_be_unmounted(&question.directory, shown) {
@@ -434,13 +430,16 @@ impl Answers {
     fn try_basis(&self, question: &BasisQuestion) -> Result<Vec<KnownBy>, Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
-        let (_, key) = self.locate(directory, &question.variables, false)?;
         let nothing = || theirs("nothing is kept of it");
+        let key = match question.is_of_mercurial {
+            true => of_mercurial(directory),
+            false => self.locate(directory, &question.variables, false)?.1,
+        };
         let key = key.ok_or_else(|| theirs("there is no repository"))?;
         let slot = self.sessions.known(&key).ok_or_else(nothing)?;
-        let known = slot.look(|session| {
+        let known = slot.look(|copy| {
             let paths = question.paths.iter();
-            let known = paths.map(|path| session.basis(path.as_ref()).map(KnownBy::from));
+            let known = paths.map(|path| copy.basis(path.as_ref()).map(KnownBy::from));
             known.collect::<Option<Vec<_>>>()
         })?;
         known.ok_or_else(nothing)
@@ -513,6 +512,15 @@ impl Answers {
         let waits = self.waiting.begin(directory);
         waits.ok_or_else(|| theirs("too many ask about the directory"))
     }
+}
+
+/// By what what is known of the working copy of Mercurial's around `directory` is remembered, if there is one.
+fn of_mercurial(directory: &Path) -> Option<Key> {
+    Some(Key {
+        location: Place::Mercurial(root_around(directory)?),
+        variables: Vec::new(),
+        directory: None,
+    })
 }
 
 impl Answer {

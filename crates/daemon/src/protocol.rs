@@ -118,6 +118,8 @@ pub struct BasisQuestion {
     pub variables: Vec<(BString, BString)>,
     /// The paths, from the top of the working tree.
     pub paths: Vec<BString>,
+    /// Whether the working tree is a working copy of Mercurial's.
+    pub is_of_mercurial: bool,
 }
 
 /// What git asks a file system monitor.

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use bstr::BString;
+use bstr::{BStr, BString};
 use parking_lot::{Mutex, MutexGuard};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::audit::{Audit, Extent};
-use vigil_engine::session::{Everything, Heard, Session, Still, Told, WatchReport};
+use vigil_engine::session::{Basis, Everything, Heard, Session, Still, Told, WatchReport};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
@@ -74,6 +74,14 @@ impl WorkingCopy {
         match self {
             Self::Git(session) => Ok(session),
             Self::Mercurial(_) => Err(Declined::Question("it is not git's".into())),
+        }
+    }
+
+    /// By what is known whatever is said of `path`; `None` where nothing is kept.
+    pub(crate) fn basis(&self, path: &BStr) -> Option<Basis> {
+        match self {
+            Self::Git(session) => session.basis(path),
+            Self::Mercurial(copy) => copy.basis(path),
         }
     }
 
@@ -510,10 +518,10 @@ impl Slot {
     ///
     /// # Errors
     /// None is, and why.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Session) -> T) -> Result<T, Declined> {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&WorkingCopy) -> T) -> Result<T, Declined> {
         let kept = self.take_turn();
         let mut kept = kept.ok_or_else(|| Declined::Question("it is being asked about".into()))?;
-        self.answer(&mut kept, gone, |copy, _| Ok(look(copy.git()?)))
+        self.answer(&mut kept, gone, |copy, _| Ok(look(copy)))
     }
 
     /// Whether what is asked is answered without a look at everything, even while others are being answered.

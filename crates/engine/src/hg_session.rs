@@ -41,10 +41,10 @@ use self::recorded::Recorded;
 use self::without_effect::OfMercurial;
 use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
 use crate::hg_system::HgSystem;
-use crate::session::WatchReport;
 use crate::session::heard::Heard;
-use crate::session::kept::looked_at;
+use crate::session::kept::{basis, looked_at};
 use crate::session::watched::{Grounds, WatchedFindings, WithoutEffect};
+use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
 pub use place::{in_repository, places};
@@ -379,6 +379,13 @@ impl HgSession {
                 .map(|(unheard, recorded)| looked_at(unheard, &recorded.tracked))
                 .unwrap_or_default(),
         }
+    }
+
+    /// By what is known of the working copy whatever is said of `path`, from the top; `None` where nothing is kept.
+    pub fn basis(&self, path: &BStr) -> Option<Basis> {
+        let tracked = self.recorded.as_ref().map(|recorded| &recorded.tracked);
+        let governing = std::iter::once(BString::from(".hgignore"));
+        basis(self.watched.as_ref()?, tracked, path, governing)
     }
 
     /// Up to where the last answer takes in what happened.

@@ -11,6 +11,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict};
 use vigil_rules::attributes::Value;
 
+use super::known::KnownDocument;
 use crate::output::json::{ChangeDocument, Text, kind_name};
 use crate::time::TimeDocument;
 
@@ -44,34 +45,6 @@ struct PathDocument<'a> {
     pairs: Vec<PairDocument<'a>>,
     found: FoundDocument<'a>,
     daemon: Option<KnownDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct KnownDocument<'a> {
-    looked_at_all: TimeDocument,
-    heard: Option<HeardDocument<'a>>,
-    each_time: Option<Text<'a>>,
-}
-
-#[derive(Serialize)]
-struct HeardDocument<'a> {
-    path: Text<'a>,
-    at: TimeDocument,
-    is_looked_at: bool,
-}
-
-impl<'a> KnownDocument<'a> {
-    fn of(known: &'a KnownBy) -> Self {
-        Self {
-            looked_at_all: known.looked_at_all.into(),
-            heard: known.heard.as_ref().map(|heard| HeardDocument {
-                path: Text::of(&heard.path),
-                at: heard.at.into(),
-                is_looked_at: heard.is_looked_at,
-            }),
-            each_time: known.each_time.as_ref().map(Text::of),
-        }
-    }
 }
 
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 mod by_daemon;
 mod json;
+mod known;
 mod mercurial;
 mod sentences;
 
@@ -60,7 +61,8 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     let mut session = inside::session(environment)?;
     let said = session.repository().config.said().to_vec();
     let all = session.why(&paths).map_err(inside::refuse)?;
-    let known = by_daemon::ask(&all, environment);
+    let paths = all.iter().map(|why| BString::clone(&why.path)).collect();
+    let known = by_daemon::ask(paths, false, environment);
     let stdout = match is_json {
         true => json::write(&all, &known),
         false => sentences::write(&all, &known, &session),

@@ -17,10 +17,11 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{Sign, Verdict, worktree_mode};
 use vigil_rules::attributes::Value;
 
+use super::known;
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::bytes;
-use crate::time::{span, utc};
+use crate::time::utc;
 
 /// One to three lines for each path. What the daemon knows is in `known`, by the place of the path; it may say nothing.
 pub(super) fn write(all: &[Why], known: &[KnownBy], session: &Session) -> Vec<u8> {
@@ -32,7 +33,9 @@ pub(super) fn write(all: &[Why], known: &[KnownBy], session: &Session) -> Vec<u8
     let now = vigil_stamp::now();
     for (at, why) in all.iter().enumerate() {
         let path = writer.path(&why.path);
-        let known = known.get(at).map(|known| writer.known(why, known, now));
+        let known = known.get(at);
+        let shown = |path: &BString| writer.path(path);
+        let known = known.map(|known| known::sentence(&why.path, known, now, shown));
         for sentence in writer.sentences(why).into_iter().chain(known) {
             out.extend(bytes![path, ": ", sentence, "\n"]);
         }
@@ -73,41 +76,6 @@ impl Writer<'_> {
             Found::Absent => b"not there: neither in the index nor in the working tree".to_vec(),
         };
         staged.into_iter().chain([found]).collect()
-    }
-
-    /// By what the daemon knows it.
-    fn known(&self, why: &Why, known: &KnownBy, now: Timestamp) -> Vec<u8> {
-        let ago = |then: Timestamp| {
-            let s = now.s.saturating_sub(then.s);
-            bytes![span(s.max(0).cast_unsigned()), " ago"]
-        };
-        if let Some(reason) = &known.each_time {
-            return bytes!["the daemon looks at it for each question: ", reason];
-        }
-        let Some(heard) = &known.heard else {
-            let then = ago(known.looked_at_all);
-            return bytes![
-                "the daemon looked at all ",
-                then,
-                ", and has heard of no change of it since"
-            ];
-        };
-        let what = match heard.path == why.path {
-            true => b"it".to_vec(),
-            false => self.path(&heard.path),
-        };
-        let then = match heard.is_looked_at {
-            true => "and looked at it then",
-            false => "and looks at it for the next question",
-        };
-        bytes![
-            "the daemon heard ",
-            ago(heard.at),
-            " that ",
-            what,
-            " changed, ",
-            then
-        ]
     }
 
     /// HEAD against the index.

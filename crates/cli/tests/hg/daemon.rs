@@ -199,6 +199,60 @@ fn each_is_answered_by_his_own_configuration() {
 }
 
 #[test]
+fn why_says_by_what_the_daemon_knows() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.write("d/a", "1\n");
+        working.write("d/b", "1\n");
+        working.commit("first");
+        // Nothing is kept of it yet.
+        let said = |variables: &[(&str, &str)], path: &str| {
+            let said = served.run(&["why", path], variables).stdout;
+            let said = String::from_utf8(said).unwrap();
+            let known = said.lines().nth(1).map(str::to_owned);
+            known.map(|known| known.strip_prefix(path).unwrap().to_owned())
+        };
+        assert_eq!(said(&[], "d/a"), None);
+        served.run(&["hg", "status"], &[]);
+        let nothing = said(&[], "d/a").unwrap();
+        assert!(
+            nothing.starts_with(": the daemon looked at all "),
+            "{nothing}"
+        );
+        assert!(nothing.ends_with(" ago, and has heard of no change of it since"));
+        working.write("d/a", "12\n");
+        let heard = said(&[], "d/a").unwrap();
+        assert!(heard.starts_with(": the daemon heard "), "{heard}");
+        assert!(heard.ends_with(" ago that it changed, and looks at it for the next question"));
+        served.run(&["hg", "status"], &[]);
+        let looked = said(&[], "d/a").unwrap();
+        assert!(
+            looked.ends_with(" ago that it changed, and looked at it then"),
+            "{looked}"
+        );
+        let other = said(&[], "d/b").unwrap();
+        assert!(other.ends_with("heard of no change of it since"), "{other}");
+        let json = served
+            .run(&["why", "--format=json", "d/a", "d/b"], &[])
+            .stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let heard = |at: usize| &json["paths"][at]["daemon"]["heard"];
+        assert_eq!(heard(0)["path"], "d/a");
+        assert_eq!(heard(0)["is_looked_at"], true);
+        assert!(heard(1).is_null());
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        let governed = said(&[], "d/b").unwrap();
+        assert!(
+            governed.contains(" that .hgignore changed, and "),
+            "{governed}"
+        );
+        // Who wants no daemon hears nothing of it.
+        assert_eq!(said(&[("VIGIL_NO_DAEMON", "1")], "d/a"), None);
+    }
+}
+
+#[test]
 fn a_daemon_that_is_gone_costs_no_answer() {
     for hg in programs() {
         let served = Served::new(&hg);

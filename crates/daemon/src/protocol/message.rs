@@ -177,6 +177,7 @@ impl Request {
                 path(&mut body, &question.directory);
                 pairs(&mut body, &question.variables);
                 list(&mut body, &question.paths);
+                body.u32(u32::from(question.is_of_mercurial));
                 BASIS
             }
         };
@@ -215,6 +216,7 @@ impl Request {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
                     paths: read_list(body, Reader::bytes)?,
+                    is_of_mercurial: read_flag(body)?,
                 }),
                 _ => return None,
             })
@@ -534,6 +536,7 @@ mod tests {
                 directory: "/a".into(),
                 variables,
                 paths: vec!["".into(), BString::from(b"a\xff\n".to_vec())],
+                is_of_mercurial: true,
             }),
         ]
     }

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bstr::BStr;
 use vigil_hg::abort::Abort;
 use vigil_hg::repository::{self, Repository};
 use vigil_store::{Steps, Store};
 use vigil_watch::Watcher;
 
 use super::HgSession;
-use crate::session::WatchReport;
 use crate::session::audit::{Audit, Extent};
 use crate::session::heard::Heard;
+use crate::session::{Basis, WatchReport};
 
 /// The top of the innermost working copy of Mercurial's around `directory`.
 pub fn root_around(directory: &Path) -> Option<PathBuf> {
@@ -97,6 +98,13 @@ impl HgWorkingCopy {
     pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
         let session = self.session.as_mut();
         session.map_or_else(|| Ok(Audit::default()), |session| session.audit(extent))
+    }
+
+    /// As [`HgSession::basis`].
+    pub fn basis(&self, path: &BStr) -> Option<Basis> {
+        self.session
+            .as_ref()
+            .and_then(|session| session.basis(path))
     }
 
     /// Up to where the last answer takes in what happened.

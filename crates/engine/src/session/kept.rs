@@ -8,6 +8,7 @@ use vigil_model::tracked::Tracked;
 use vigil_scan::Unheard;
 
 use super::heard::Basis;
+use super::watched::{WatchedFindings, governing};
 use super::{Heard, IndexState, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
 
@@ -92,27 +93,32 @@ impl Session {
 
     /// By what is known of the working tree whatever is said of `path`; `None` where nothing is kept.
     pub fn basis(&self, path: &BStr) -> Option<Basis> {
-        let watched = self.watched.as_ref()?;
-        let (looked_at_all, heard) = watched.heard_of(path)?;
-        let is_of_it = |above: &BStr| {
-            let below = path.strip_prefix(above.as_bytes());
-            below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
-        };
-        let mut all = self.looked_at_each_time();
-        let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
-        Some(Basis {
-            looked_at_all,
-            heard,
-            each_time: each_time.map(|(_, why)| why),
-        })
+        let tracked = self.index.as_ref().map(|index| &index.tracked);
+        basis(self.watched.as_ref()?, tracked, path, governing(path))
     }
+}
 
-    /// What is looked at for each question though nothing is heard of it, and why.
-    fn looked_at_each_time(&self) -> impl Iterator<Item = (BString, &'static str)> {
-        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
-        let known = unheard.zip(self.index.as_ref()).into_iter();
-        known.flat_map(|(unheard, index)| each_time(unheard, &index.tracked))
-    }
+/// By what is `watched` of a tree with these `tracked` files, it is known whatever is said of `path`, which the files `governing`
+/// govern.
+pub(crate) fn basis(
+    watched: &WatchedFindings,
+    tracked: Option<&Tracked>,
+    path: &BStr,
+    governing: impl Iterator<Item = BString>,
+) -> Option<Basis> {
+    let (looked_at_all, heard) = watched.heard_of(path, governing)?;
+    let is_of_it = |above: &BStr| {
+        let below = path.strip_prefix(above.as_bytes());
+        below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
+    };
+    let unheard = watched.unheard().zip(tracked).into_iter();
+    let mut all = unheard.flat_map(|(unheard, tracked)| each_time(unheard, tracked));
+    let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
+    Some(Basis {
+        looked_at_all,
+        heard,
+        each_time: each_time.map(|(_, why)| why),
+    })
 }
 
 /// What is looked at for each question, and why: the first of it.

@@ -191,8 +191,12 @@ impl WatchedFindings {
         Ok(None)
     }
 
-    /// When all was looked at for the last question, and what was heard since of `path`, or of what governs it.
-    pub(crate) fn heard_of(&self, path: &BStr) -> Option<(Timestamp, Option<HeardChange>)> {
+    /// When all was looked at for the last question, and what was heard since of `path`, or of the files `governing` it.
+    pub(crate) fn heard_of(
+        &self,
+        path: &BStr,
+        governing: impl Iterator<Item = BString>,
+    ) -> Option<(Timestamp, Option<HeardChange>)> {
         let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
         // What happened until now counts.
         tree.position();
@@ -206,11 +210,6 @@ impl WatchedFindings {
             (position > kept.seen_until).then_some((position, change))
         };
         let ends = path.find_iter(b"/").map(Some).chain([None]);
-        let folders = path.find_iter(b"/").map(|end| end.saturating_add(1));
-        let governing = [0].into_iter().chain(folders).flat_map(|len| {
-            let folder = path.get(..len).unwrap_or_default();
-            GOVERNING.map(|name| BString::from([folder, name].concat()))
-        });
         let above =
             ends.map(|end| BString::from(end.and_then(|end| path.get(..end)).unwrap_or(path)));
         let last = above.chain(governing).filter_map(heard);
@@ -305,6 +304,15 @@ impl WatchedFindings {
                 .all(|file| file.is_current(kept.seen_at));
         holds.then_some(kept)
     }
+}
+
+/// The files that govern what is said of `path`.
+pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
+    let folders = path.find_iter(b"/").map(|end| end.saturating_add(1));
+    [0].into_iter().chain(folders).flat_map(|len| {
+        let folder = path.get(..len).unwrap_or_default();
+        GOVERNING.map(|name| BString::from([folder, name].concat()))
+    })
 }
 
 /// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.

@@ -2,6 +2,7 @@
 
 use bstr::BStr;
 use serde::Serialize;
+use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, Seen};
 use vigil_hg::bytes::of_path;
 use vigil_hg::stored::Flag;
@@ -9,6 +10,7 @@ use vigil_hg::verdict::Reason;
 use vigil_linux::stat::Stat;
 use vigil_model::timestamp::Timestamp;
 
+use super::super::known::KnownDocument;
 use super::sentences::name;
 use crate::output::json::Text;
 use crate::time::TimeDocument;
@@ -16,12 +18,14 @@ use crate::time::TimeDocument;
 /// Raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed.
-pub(super) fn write(all: &[HgWhy]) -> Vec<u8> {
+/// The object, and a line feed. What the daemon knows is in `known`, by the place of the path; it may say nothing.
+pub(super) fn write(all: &[HgWhy], known: &[KnownBy]) -> Vec<u8> {
+    let paths = all.iter().enumerate();
+    let paths = paths.map(|(at, why)| PathDocument::of(why, known.get(at)));
     let document = Document {
         schema: SCHEMA,
         system: "mercurial",
-        paths: all.iter().map(PathDocument::of).collect(),
+        paths: paths.collect(),
     };
     // Serialization fails only on maps whose keys are no strings; there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
@@ -41,10 +45,11 @@ struct PathDocument<'a> {
     path: Text<'a>,
     status: Option<&'static str>,
     found: FoundDocument<'a>,
+    daemon: Option<KnownDocument<'a>>,
 }
 
 impl<'a> PathDocument<'a> {
-    fn of(why: &'a HgWhy) -> Self {
+    fn of(why: &'a HgWhy, known: Option<&'a KnownBy>) -> Self {
         let status = match &why.found {
             HgFound::Recorded(recorded) => Some(name(recorded.verdict())),
             HgFound::Unknown => Some("unknown"),
@@ -55,6 +60,7 @@ impl<'a> PathDocument<'a> {
             path: Text::of(&why.path),
             status,
             found: FoundDocument::of(&why.found),
+            daemon: known.map(KnownDocument::of),
         }
     }
 }

@@ -11,6 +11,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::bytes::of_path;
 use vigil_hg::patterns::from_top;
 
+use super::by_daemon;
 use crate::hg;
 use crate::reply::Reply;
 
@@ -26,11 +27,18 @@ pub(super) fn run(
     let complain = |abort: Abort| hg::complain(&abort, false);
     let opened = hg::open(environment).map_err(complain)?;
     let (warnings, all) = explain(paths, &opened, environment).map_err(complain)?;
+    let known = match hg::wants_daemon(environment) {
+        true => {
+            let paths = all.iter().map(|why| why.path.clone()).collect();
+            by_daemon::ask(paths, true, environment)
+        }
+        false => Vec::new(),
+    };
     let stdout = match is_json {
-        true => json::write(&all),
+        true => json::write(&all, &known),
         false => {
             let root = of_path(&opened.repository.root).as_bstr();
-            sentences::write(&all, root, environment.working_directory())
+            sentences::write(&all, &known, root, environment.working_directory())
         }
     };
     let mut reply = Reply::printed(stdout, 0);

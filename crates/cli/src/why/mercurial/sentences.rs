@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{Compared, HgDirectory, HgFound, HgRecorded, HgWhy, Seen};
 use vigil_hg::bytes::of_path;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
@@ -12,11 +13,13 @@ use vigil_linux::stat::Stat;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_model::timestamp::Timestamp;
 
+use super::super::known;
 use crate::reply::bytes;
 use crate::time::utc;
 
-/// A line for each path, which is shown from the working directory `cwd`.
-pub(super) fn write(all: &[HgWhy], root: &BStr, cwd: &Path) -> Vec<u8> {
+/// One or two lines for each path, which is shown from the working directory `cwd`. What the daemon knows is in `known`, by the
+/// place of the path; it may say nothing.
+pub(super) fn write(all: &[HgWhy], known: &[KnownBy], root: &BStr, cwd: &Path) -> Vec<u8> {
     let below = of_path(cwd).strip_prefix(root.as_bytes());
     let cwd = below.unwrap_or_default();
     let writer = Writer {
@@ -24,9 +27,15 @@ pub(super) fn write(all: &[HgWhy], root: &BStr, cwd: &Path) -> Vec<u8> {
         root: root.to_owned(),
     };
     let mut out = Vec::new();
-    for why in all {
-        let sentence = writer.sentence(why);
-        out.extend(bytes![writer.path(&why.path), ": ", sentence, "\n"]);
+    let now = vigil_stamp::now();
+    for (at, why) in all.iter().enumerate() {
+        let path = writer.path(&why.path);
+        let shown = |path: &BString| writer.path(path);
+        let known = known.get(at);
+        let known = known.map(|known| known::sentence(&why.path, known, now, shown));
+        for sentence in std::iter::once(writer.sentence(why)).chain(known) {
+            out.extend(bytes![path, ": ", sentence, "\n"]);
+        }
     }
     out
 }

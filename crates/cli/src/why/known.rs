@@ -1,0 +1,78 @@
+//! By what the daemon knows what it says of a path, in words and as an object.
+
+use bstr::BString;
+use serde::Serialize;
+use vigil_daemon::protocol::KnownBy;
+use vigil_model::timestamp::Timestamp;
+
+use crate::output::json::Text;
+use crate::reply::bytes;
+use crate::time::{TimeDocument, span};
+
+/// One sentence about `path`, as of `now`; paths are written as `shown` does.
+pub(super) fn sentence(
+    path: &BString,
+    known: &KnownBy,
+    now: Timestamp,
+    shown: impl Fn(&BString) -> Vec<u8>,
+) -> Vec<u8> {
+    let ago = |then: Timestamp| {
+        let s = now.s.saturating_sub(then.s);
+        bytes![span(s.max(0).cast_unsigned()), " ago"]
+    };
+    if let Some(reason) = &known.each_time {
+        return bytes!["the daemon looks at it for each question: ", reason];
+    }
+    let Some(heard) = &known.heard else {
+        let then = ago(known.looked_at_all);
+        return bytes![
+            "the daemon looked at all ",
+            then,
+            ", and has heard of no change of it since"
+        ];
+    };
+    let what = match heard.path == *path {
+        true => b"it".to_vec(),
+        false => shown(&heard.path),
+    };
+    let then = match heard.is_looked_at {
+        true => "and looked at it then",
+        false => "and looks at it for the next question",
+    };
+    bytes![
+        "the daemon heard ",
+        ago(heard.at),
+        " that ",
+        what,
+        " changed, ",
+        then
+    ]
+}
+
+#[derive(Serialize)]
+pub(super) struct KnownDocument<'a> {
+    looked_at_all: TimeDocument,
+    heard: Option<HeardDocument<'a>>,
+    each_time: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct HeardDocument<'a> {
+    path: Text<'a>,
+    at: TimeDocument,
+    is_looked_at: bool,
+}
+
+impl<'a> KnownDocument<'a> {
+    pub(super) fn of(known: &'a KnownBy) -> Self {
+        Self {
+            looked_at_all: known.looked_at_all.into(),
+            heard: known.heard.as_ref().map(|heard| HeardDocument {
+                path: Text::of(&heard.path),
+                at: heard.at.into(),
+                is_looked_at: heard.is_looked_at,
+            }),
+            each_time: known.each_time.as_ref().map(Text::of),
+        }
+    }
+}
