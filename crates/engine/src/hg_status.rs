@@ -141,7 +141,10 @@ pub(crate) fn status_of<'q>(
     let walks = question.unknown || question.ignored;
     refuse_what_is_out_of_reach(&question)?;
     let is_only_named = is_only_named(&question);
-    let ignored = Arc::new(Ignored::new(question.ignore, question.matcher.clone()));
+    let ignored = Arc::new(Ignored::new(
+        question.ignore.clone(),
+        question.matcher.clone(),
+    ));
     let store = repository.store();
     let system = HgSystem::new(
         &repository.root,
@@ -204,15 +207,39 @@ pub(crate) fn status_of<'q>(
     let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
     answer.tracked(&findings, recorded.special, gone_with);
     answer.status.failure = system.failure();
+    let named = named_others(&question);
+    if !ignored.patterns.is_whole() {
+        let is_directory = |path: &BStr| {
+            let stat = lstat_path(&repository.root.join(OsStr::from_bytes(path)));
+            stat.is_ok_and(|stat| stat.is_dir())
+        };
+        let found = findings.untracked.iter().chain(&findings.ignored);
+        let found = found.filter(|_| question.ignored);
+        let found = found.map(|path| path.as_bstr());
+        // A walk that begins at a directory looks that up, unless ignored files are asked for.
+        let begun_at = question.matcher.named().into_iter();
+        let begun_at = begun_at.filter(|path| !question.ignored && is_directory(path));
+        let looked_up = found.chain(named.iter().copied()).chain(begun_at);
+        looked_up.for_each(|path| ignored.patterns.read_for(path));
+    }
     let later = ignored.patterns.take_later();
     let below = later.failed_below.as_bstr();
+    let is_named_below = named.iter().any(|path| path.starts_with(below));
     let found = answer.others(findings, question.unknown, question.ignored, &nested, below);
     answer.named();
-    // Where ignored files are asked for, only what is found is looked up in the patterns, and no directory on the way.
-    let is_looked_up = !question.ignored || found == Found::Below;
+    // Where ignored files are asked for, or files by name, only what is found is looked up in the patterns, and no directory
+    // on the way.
+    let is_looked_up =
+        !question.ignored && !is_only_named || found == Found::Below || is_named_below;
     answer.status.ignore_failure = later.failure.filter(|_| is_looked_up);
     let found_others = found != Found::Nothing;
-    answer.status.ignore_use = answer.ignore_use(question.unknown, question.ignored, found_others);
+    answer.status.ignore_use = match question.unknown && !question.ignored {
+        true => Some(IgnoreUse::BeforeTheWalk),
+        false if question.ignored && found_others || !named.is_empty() => {
+            Some(IgnoreUse::AfterTheWalk)
+        }
+        false => None,
+    };
     Ok(answer.status)
 }
 
@@ -294,6 +321,18 @@ fn is_only_named(question: &HgQuestion<'_>) -> bool {
         }
     };
     question.matcher.is_all_paths() && !named.is_empty() && !named.into_iter().any(may_have_more)
+}
+
+/// The files and links that are asked for by name, and are not recorded.
+fn named_others<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
+    let root = &question.repository.root;
+    let is_other = |path: &&BStr| {
+        let stat = lstat_path(&root.join(OsStr::from_bytes(path)));
+        let is_file = stat.is_ok_and(|stat| stat.is_file() || stat.is_symlink());
+        is_file && question.dirstate.position(path).is_none() && question.matcher.is_match(path)
+    };
+    let named = question.matcher.named().into_iter();
+    named.filter(is_other).collect()
 }
 
 impl Answer<'_> {
@@ -465,20 +504,6 @@ impl Answer<'_> {
         self.status.bad.sort_by(|a, b| a.path.cmp(&b.path));
         self.status.bad.dedup();
         found
-    }
-
-    fn ignore_use(&self, unknown: bool, ignored: bool, found_others: bool) -> Option<IgnoreUse> {
-        let named = self.matcher.named();
-        let stat = |path: &BStr| lstat_path(&self.system.top.join(OsStr::from_bytes(path))).ok();
-        if unknown && !ignored {
-            return Some(IgnoreUse::BeforeTheWalk);
-        }
-        let is_unrecorded = |path: &&BStr| {
-            let is_file = stat(path).is_some_and(|stat| stat.is_file() || stat.is_symlink());
-            is_file && self.dirstate.position(path).is_none() && self.matcher.is_match(path)
-        };
-        let is_asked = ignored && found_others || named.iter().any(is_unrecorded);
-        is_asked.then_some(IgnoreUse::AfterTheWalk)
     }
 
     /// Looks for what is asked for by name.

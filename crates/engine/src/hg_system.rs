@@ -142,7 +142,12 @@ impl IgnoreScope for Ignored {
 
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
         // What is not asked for is looked up in no patterns, which may be read for that alone.
-        if !is_dir && !self.matcher.is_everything() && !self.matcher.is_match(path) {
+        let is_asked_for = match is_dir {
+            _ if self.matcher.is_everything() => true,
+            true => self.matcher.may_match_below(path),
+            false => self.matcher.is_match(path),
+        };
+        if !is_asked_for {
             return false;
         }
         let is_ignored = self.patterns.is_match(path);

@@ -161,6 +161,48 @@ fn ignore_files_are_read_as_mercurial_does() {
 }
 
 #[test]
+fn a_pattern_that_is_none_matters_where_it_is_looked_up() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in ["c", "d/a", "d/e/b"] {
+            working.write(name, "1\n");
+        }
+        working.commit("first");
+        working.write("d/more", "*bad\n");
+        for text in [
+            "subinclude:d/more\n",
+            "d/\nsubinclude:d/more\n",
+            "^d$\nsubinclude:d/more\n",
+            "subinclude:d/more\nd/more\n",
+        ] {
+            working.write(".hgignore", text);
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-i"],
+                &["status", "-m"],
+                &["status", "d"],
+                &["status", "d/a"],
+                &["status", "d/more"],
+                &["status", "-A", "d/more"],
+                &["status", "-i", "d/more"],
+                &["status", "d/e/b"],
+                &["status", "d/missing"],
+                &["status", "d/e"],
+                &["status", "-A", "d/e"],
+                &["status", "d/more", "c"],
+                &["status", "-I", "d/a"],
+                &["status", "-I", "d/A.C"],
+                &["status", "-I", "d/*.c"],
+                &["status", "-A", "-X", "d"],
+            ] {
+                working.same(arguments);
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_options_are_answered_with_the_help() {
     for hg in programs() {
         let working = Working::new(&hg, true);

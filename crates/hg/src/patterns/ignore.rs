@@ -106,11 +106,22 @@ impl Ignore {
 
     /// Whether `path` is ignored as such, whatever is above it.
     pub fn is_match(&self, path: &BStr) -> bool {
-        self.all.is_match(path)
-            || self.below.iter().any(|below| {
-                path.strip_prefix(below.prefix.as_slice())
-                    .is_some_and(|rest| below.patterns().is_match(rest.as_bstr()))
-            })
+        // In Mercurial's order, which shows where a pattern of such a file is none.
+        let below = |below: &Below| {
+            path.strip_prefix(below.prefix.as_slice())
+                .is_some_and(|rest| below.patterns().is_match(rest.as_bstr()))
+        };
+        self.below.iter().any(below) || self.all.is_match(path)
+    }
+
+    /// Reads the patterns that hold only below some directory, if `path` is there: Mercurial looks those up first, even where
+    /// `path` is ignored for another reason.
+    pub fn read_for(&self, path: &BStr) {
+        for below in &self.below {
+            if let Some(rest) = path.strip_prefix(below.prefix.as_slice()) {
+                below.patterns().read_for(rest.as_bstr());
+            }
+        }
     }
 
     /// What was met since the patterns were read.
