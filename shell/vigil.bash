@@ -239,7 +239,7 @@ function gitstatus_query {
   gitstatus_check || builtin return
   here=${PWD-}
   if [[ $here != /* || ! $here -ef . ]]; then
-    here=$(builtin pwd -P) || builtin return
+    here=$(builtin pwd -P 2>/dev/null) || builtin return
   fi
   if [[ -z ${GIT_DIR-} ]]; then
     [[ $dir == /* ]] || dir=$here${dir:+/$dir}

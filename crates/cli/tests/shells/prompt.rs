@@ -66,6 +66,23 @@ fn the_prompt_shows_what_changed_in_a_working_copy_of_mercurial() {
 }
 
 #[test]
+fn a_directory_that_is_gone_is_not_complained_about() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        let mut session = session(&sandbox, shell);
+        session.send("mkdir work/gone && cd work/gone && rmdir ../gone; echo a''t,");
+        session.wait_for("at,");
+        let mut seen = session.wait_for("gone");
+        session.send("echo on''ce more,");
+        seen += &session.wait_for("once more,");
+        seen += &session.wait_for("gone");
+        session.send("exit");
+        seen += &session.end();
+        assert!(!seen.contains("getcwd"), "{shell:?}: {seen}");
+    }
+}
+
+#[test]
 fn what_the_last_command_left_is_the_users() {
     for (shell, line, want) in [
         (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
