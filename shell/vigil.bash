@@ -248,6 +248,12 @@ function gitstatus_query {
   else
     dir=:$here/$GIT_DIR
   fi
+  # No request holds a path with a separator in it, and none is as long.
+  if [[ $dir == *[$'\x1e\x1f']* || ${#dir} -gt 4096 ]]; then
+    __vigil_fields=("$id" 0)
+    __vigil_set
+    builtin return 0
+  fi
   if ! __vigil_works; then
     __vigil_launch 2>/dev/null || builtin return
   fi

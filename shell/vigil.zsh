@@ -323,7 +323,8 @@ function gitstatus_query() {
   else
     dir=:$here/$GIT_DIR
   fi
-  if [[ $dir != (|:)/* ]]; then
+  # No request holds a path with a separator in it, and none is as long.
+  if [[ $dir != (|:)/* || $dir == *[$'\x1e\x1f']* ]] || (( $#dir > 4096 )); then
     _vigil_clear
     typeset -g VCS_STATUS_RESULT=norepo-sync
     builtin return 0
@@ -337,8 +338,9 @@ function gitstatus_query() {
   fi
   _vigil_asked[$key]=$id$'\x1f'$dir$'\x1f'$no_diff$'\x1e' _vigil_callback[$key]=$callback
   if ! _vigil_send $name $_vigil_asked[$key]; then
-    # Asks this, too.
-    _vigil_heal $name || { _vigil_forget $key; builtin return 1 }
+    # Asks this, too, if it can be asked.
+    _vigil_heal $name || _vigil_forget $key
+    [[ -n ${_vigil_asked[$key]} ]] || builtin return
   fi
   if (( timeout == 0 )); then
     _vigil_clear
@@ -353,7 +355,7 @@ function gitstatus_query() {
         typeset -g VCS_STATUS_RESULT=tout
         ;;
       *)
-        _vigil_heal $name
+        _vigil_heal $name || _vigil_forget $key
         if [[ -z ${_vigil_asked[$key]} ]]; then
           builtin unset VCS_STATUS_RESULT
           builtin return 1

@@ -184,6 +184,36 @@ fn zsh_hears_of_what_takes_longer() {
 }
 
 #[test]
+fn a_directory_that_no_request_can_hold_has_no_repository() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let sandbox = Sandbox::new();
+        for name in ["a\x1fb", "a\x1eb"] {
+            fs::create_dir(sandbox.root().join("work").join(name)).unwrap();
+        }
+        let mut text = shell.line("") + &shell.start();
+        text += "long=$(printf %70000s); root=$PWD\n";
+        for dir in [
+            "$root/work/$'a\\x1fb'",
+            "$root/work/$'a\\x1eb'",
+            "\"$root/${long// /x}\"",
+        ] {
+            text += &(shell.call("query", &format!("-d {dir}")) + "\n");
+            text += &tell(shell, "given $VCS_STATUS_RESULT");
+            text += &format!("cd {dir} 2>/dev/null\n");
+            text += &(shell.call("query", "") + "\n");
+            text += &tell(shell, "there $VCS_STATUS_RESULT");
+        }
+        text += "cd $root/work\n";
+        text += &(shell.call("query", "") + "\n");
+        text += &tell(shell, "$VCS_STATUS_RESULT");
+        text += "exit\n";
+        let written = run(&sandbox, shell, &text);
+        let none = "given norepo-sync 0\nthere norepo-sync 0\n";
+        assert_eq!(written, none.repeat(3) + "ok-sync 0\n", "{shell:?}");
+    }
+}
+
+#[test]
 fn an_index_that_is_too_large_has_unknown_changes() {
     for shell in SHELLS {
         let sandbox = Sandbox::new().with_five_commits();

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::shell::{SHELLS, Session, Shell};
+use crate::shell::{SHELLS, Session, Shell, VIGIL};
 
 const CLEAN: &str = "\x1b[38;5;76m";
 const UNTRACKED: &str = "\x1b[38;5;39m";
@@ -286,6 +287,33 @@ fn an_interrupt_ends_a_question_and_no_shell() {
             "{query}; echo $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH en''d"
         ));
         session.wait_for("ok-sync main end");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let slow = Slow::new();
+        slow.halt(200);
+        let program = slow.sandbox.root().join("vigil");
+        std::os::unix::fs::symlink(VIGIL, &program).unwrap();
+        let line = shell.line("").replace(VIGIL, program.to_str().unwrap());
+        let rc = line + &shell.start() + &format!("echo pi''d {},\n", shell.pid_variable());
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        session.wait_for("pid ");
+        let pid = session.wait_for(",");
+        let query = shell.call("query", "-d work");
+        session.send(&format!("{query}; echo co''de $?,"));
+        slow.go_on_after(|| {
+            fs::remove_file(&program).unwrap();
+            let killed = Command::new("kill")
+                .args(["-KILL", pid.trim_end_matches(',')])
+                .status();
+            assert!(killed.unwrap().success());
+        });
+        session.wait_for("code 1,");
         session.send("exit");
         session.end();
     }
