@@ -218,7 +218,7 @@ function gitstatus_check {
 
 # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
 function gitstatus_query {
-  builtin local opt='' dir='' no_diff=0 id='' tries=0 status=0 here='' OPTIND=1 OPTARG='' OPTERR=1
+  builtin local opt='' dir='' no_diff=0 id='' tries=0 status=0 here='' tail='' OPTIND=1 OPTARG='' OPTERR=1
   builtin local timeout
   timeout=()
   # -c is for the functions in zsh; here nothing is late.
@@ -254,6 +254,8 @@ function gitstatus_query {
     __vigil_set
     builtin return 0
   fi
+  # What a prompt shows is where the shell is, not its GIT_DIR.
+  [[ $dir != :* || $here == *[$'\x1e\x1f']* || ${#here} -gt 4096 ]] || tail=$'\x1f'$here
   if ! __vigil_works; then
     __vigil_launch 2>/dev/null || builtin return
   fi
@@ -263,7 +265,7 @@ function gitstatus_query {
   while builtin :; do
     tries=$((tries + 1))
     status=2
-    if __vigil_send "$id"$'\x1f'"$dir"$'\x1f'"$no_diff"$'\x1e'; then
+    if __vigil_send "$id"$'\x1f'"$dir"$'\x1f'"$no_diff$tail"$'\x1e'; then
       status=0
       __vigil_wait "$id" "${timeout[@]}" || status=$?
     fi

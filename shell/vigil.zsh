@@ -336,7 +336,10 @@ function gitstatus_query() {
   if ! _vigil_works $name; then
     _vigil_heal $name || builtin return
   fi
-  _vigil_asked[$key]=$id$'\x1f'$dir$'\x1f'$no_diff$'\x1e' _vigil_callback[$key]=$callback
+  local tail=
+  # What a prompt shows is where the shell is, not its GIT_DIR.
+  [[ $dir == :* && $here == /* && $here != *[$'\x1e\x1f']* ]] && (( $#here <= 4096 )) && tail=$'\x1f'$here
+  _vigil_asked[$key]=$id$'\x1f'$dir$'\x1f'$no_diff$tail$'\x1e' _vigil_callback[$key]=$callback
   if ! _vigil_send $name $_vigil_asked[$key]; then
     # Asks this, too, if it can be asked.
     _vigil_heal $name || _vigil_forget $key

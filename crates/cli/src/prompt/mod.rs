@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_daemon::gitstatusd::{self, Drawer, Options};
+use vigil_daemon::gitstatusd::{self, Drawer, Options, Whereabouts};
 use vigil_git::environment::Environment;
 
 use crate::command::Command;
@@ -209,9 +209,15 @@ pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> 
         shell,
         has_color: settings.has_color,
     };
-    let environment = environment.clone();
-    Some(Arc::new(move |directory, mut record| {
-        let of_mercurial = hg::prompt_record_in(directory, &environment);
+    let mut environment = environment.clone();
+    // What was exported where the process began: the shell says what holds now.
+    environment.remove("GIT_DIR");
+    Some(Arc::new(move |place: Whereabouts<'_>, mut record| {
+        let directory = place.directory;
+        let of_mercurial = match place.has_git_dir {
+            true => None,
+            false => hg::prompt_record_in(directory, &environment),
+        };
         let answer = match &of_mercurial {
             Some(record) => Answer::of_mercurial(record),
             None => Answer::of_record(&record),

@@ -67,6 +67,33 @@ fn the_prompt_shows_what_changed_in_a_working_copy_of_mercurial() {
 }
 
 #[test]
+fn the_prompt_shows_where_the_shell_is_whatever_its_git_dir() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        fs::create_dir(sandbox.root().join("elsewhere")).unwrap();
+        let of_mercurial = sandbox.root().join("mercurial/.hg");
+        fs::create_dir_all(&of_mercurial).unwrap();
+        fs::write(of_mercurial.join("requires"), "revlogv1\n").unwrap();
+        let mut session = session(&sandbox, shell);
+        let root = sandbox.root().display();
+        session.send(&format!("export GIT_DIR={root}/work/.git"));
+        session.wait_for(&format!("{CLEAN}main"));
+        for place in ["elsewhere", "mercurial"] {
+            session.send(&format!("cd {root}/{place}"));
+            session.wait_for(&format!("{place}\x1b[39m {CLEAN}main"));
+        }
+        session.send(match shell {
+            Shell::Fish => "set -e GIT_DIR",
+            _ => "unset GIT_DIR",
+        });
+        session.wait_for(&format!("mercurial\x1b[39m {CLEAN}default"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn a_directory_that_is_gone_is_not_complained_about() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();

@@ -46,8 +46,8 @@ For Vigil's own scripts for shells (see 'vigil init'), by their full names:
       --leave-for=PID                     leave that answer for a shell, and
       --take-for=PID                      print what was left for it, once
 
-A request is ID 0x1F DIRECTORY [0x1F FLAG] 0x1E. A directory with ':' before it is a GIT_DIR. FLAG 1 leaves
-out all that needs the index. A response is fields separated by 0x1F and ended by 0x1E:
+A request is ID 0x1F DIRECTORY [0x1F FLAG [0x1F WHERE]] 0x1E. A directory with ':' before it is a GIT_DIR, and
+WHERE the directory that a prompt shows. FLAG 1 leaves out all that needs the index. A response is fields separated by 0x1F and ended by 0x1E:
 
    1 ID             9 action            16 behind             23 push remote's URL
    2 0 or 1        10 index size        17 stashes            24 ahead of push remote

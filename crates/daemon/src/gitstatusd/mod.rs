@@ -26,7 +26,7 @@ use bstr::{BStr, ByteSlice};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use vigil_git::environment::Environment;
 
-pub use drawing::{Drawer, Drawers};
+pub use drawing::{Drawer, Drawers, Whereabouts};
 pub use once::Answered;
 pub use options::{KNOWN, Known, Options, Parsed, UsageError};
 pub use version::VERSION;
@@ -92,7 +92,7 @@ pub fn answer(
     place: &BStr,
     skip_index: bool,
 ) -> Answered {
-    let request = request::Request::about(place, skip_index);
+    let request = request::Request::about(place, environment.working_directory(), skip_index);
     once::ask(options, environment, &request)
 }
 
@@ -107,7 +107,8 @@ fn print_answer(
         // Whoever starts this for later is not to leave it behind.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
-    let request = request::Request::about(place, options.skip_index);
+    let here = environment.working_directory();
+    let request = request::Request::about(place, here, options.skip_index);
     let left_environment = environment.clone();
     let answered = match options.within {
         Some(within) => once::ask_within(options, environment, &request, drawer, within),

@@ -68,7 +68,7 @@ pub(super) fn ask_and_draw(
     let mut answered = ask(options, environment, request);
     if let Some(draw) = drawer {
         let record = std::mem::take(&mut answered.record);
-        answered.record = draw(request.dir.as_ref(), record);
+        answered.record = draw(request.whereabouts(), record);
     }
     answered
 }

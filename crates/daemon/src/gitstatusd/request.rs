@@ -1,10 +1,12 @@
-//! Requests: `ID 0x1F DIRECTORY [0x1F FLAG] 0x1E`.
+//! Requests: `ID 0x1F DIRECTORY [0x1F FLAG [0x1F WHERE]] 0x1E`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+
+use super::drawing::Whereabouts;
 
 /// Separates the fields of a record.
 pub(crate) const FIELD_SEPARATOR: u8 = 0x1f;
@@ -24,11 +26,13 @@ pub(crate) struct Request {
     pub(crate) from_git_dir: bool,
     /// Whether to leave out all that needs the index.
     pub(crate) skip_index: bool,
+    /// Where the asker is, if that is not `dir`: empty if it did not say.
+    pub(crate) here: BString,
 }
 
 impl Request {
-    /// The request about `place`, a directory, or a GIT_DIR with `:` before it, without an id.
-    pub(crate) fn about(place: &BStr, skip_index: bool) -> Self {
+    /// The request about `place`, a directory, or a GIT_DIR with `:` before it, without an id, of one who is in `here`.
+    pub(crate) fn about(place: &BStr, here: &Path, skip_index: bool) -> Self {
         let (from_git_dir, dir) = match place.strip_prefix(b":") {
             Some(dir) => (true, dir),
             None => (false, place.as_bytes()),
@@ -38,10 +42,11 @@ impl Request {
             dir: dir.into(),
             from_git_dir,
             skip_index,
+            here: here.as_os_str().as_bytes().into(),
         }
     }
 
-    /// Reads a record without its separator. `None` where it has no second field or a bad third one: there is
+    /// Reads a record without its separator. `None` where it has no second field or a bad one behind it: there is
     /// nobody to answer to, and gitstatusd does not either.
     pub(crate) fn parse(record: &[u8]) -> Option<Self> {
         let (id, rest) = record.split_once_str(&[FIELD_SEPARATOR])?;
@@ -53,6 +58,11 @@ impl Request {
             Some((dir, flag)) => (dir, flag),
             None => (rest, b"0".as_slice()),
         };
+        let (flag, here) = match flag.split_once_str(&[FIELD_SEPARATOR]) {
+            Some((flag, here)) if here.starts_with(b"/") => (flag, here),
+            Some(_) => return None,
+            None => (flag, b"".as_slice()),
+        };
         let skip_index = match flag {
             b"0" => false,
             b"1" => true,
@@ -63,7 +73,20 @@ impl Request {
             dir: dir.into(),
             from_git_dir,
             skip_index,
+            here: here.into(),
         })
+    }
+
+    /// Where the asker is.
+    pub(crate) fn whereabouts(&self) -> Whereabouts<'_> {
+        let directory = match self.from_git_dir {
+            true => self.here.as_ref(),
+            false => self.dir.as_ref(),
+        };
+        Whereabouts {
+            directory,
+            has_git_dir: self.from_git_dir,
+        }
     }
 
     /// The directory, if it can be one: an absolute path.
@@ -148,6 +171,7 @@ mod tests {
             dir: "/a b".into(),
             from_git_dir: false,
             skip_index: false,
+            here: "".into(),
         };
         assert_eq!(request("7\x1f/a b"), Some(want.clone()));
         assert_eq!(request("7\x1f/a b\x1f0"), Some(want.clone()));
@@ -156,6 +180,14 @@ mod tests {
             Some(Request {
                 from_git_dir: true,
                 skip_index: true,
+                ..want.clone()
+            })
+        );
+        assert_eq!(
+            request("7\x1f:/a b\x1f0\x1f/c"),
+            Some(Request {
+                from_git_dir: true,
+                here: "/c".into(),
                 ..want
             })
         );

@@ -67,7 +67,7 @@ pub(super) fn serve(
                 None => answer(options, &mut repositories, &request, log),
             };
             let response = match drawer {
-                Some(draw) => draw(request.dir.as_ref(), response),
+                Some(draw) => draw(request.whereabouts(), response),
                 None => response,
             };
             match write_all(output, &response) {
