@@ -226,6 +226,8 @@ fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
     ))
 }
 
+/// What git could not do, in its words.
 fn of_git(said: &BString) -> Reply {
-    failed(&said.to_string())
+    let text = said.strip_prefix(b"error: ").unwrap_or(said);
+    failed(&text.as_bstr().to_string())
 }

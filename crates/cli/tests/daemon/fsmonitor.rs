@@ -94,6 +94,19 @@ fn with_folders() -> Sandbox {
 }
 
 #[test]
+fn a_configuration_that_cannot_be_written_is_complained_about_once() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/.git/config.lock", "");
+    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said,
+        "error: could not lock config file .git/config: File exists\n"
+    );
+}
+
+#[test]
 fn git_says_the_same_with_the_monitor_after_each_operation() {
     type Operation = (&'static str, fn(&Sandbox));
     let operations: [Operation; 25] = [
