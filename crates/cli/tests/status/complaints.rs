@@ -167,3 +167,29 @@ fn help_comes_after_a_look_for_the_repository() {
         sandbox.same(&[command, "-h"]);
     }
 }
+
+#[test]
+fn a_variable_that_names_nothing_names_no_folder() {
+    for (variable, folder) in [
+        ("GIT_INDEX_FILE", ""),
+        ("GIT_INDEX_FILE", "dir"),
+        ("GIT_OBJECT_DIRECTORY", ""),
+        ("GIT_DIR", ""),
+        ("GIT_DIR", ".git"),
+        ("GIT_COMMON_DIR", ""),
+    ] {
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
+        sandbox.commit("first");
+        sandbox.write("dir/file", "");
+        sandbox.git(["add", "."]);
+        let folder = sandbox.top().join(folder);
+        sandbox.set(variable, "");
+        // git would leave a lock there.
+        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+        for _ in 0..2 {
+            sandbox.same_in(&folder, &["status", "-s"]);
+        }
+    }
+    let sandbox = Sandbox::empty().committed();
+    sandbox.same_in(sandbox.top().join(".git"), &["--git-dir=", "status", "-s"]);
+}

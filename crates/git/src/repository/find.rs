@@ -84,7 +84,7 @@ pub(super) fn explicit(
         },
     };
     let path = directory.join(path_of(&name));
-    if is_git_directory(reader.environment, &path, directory)? {
+    if !name.is_empty() && is_git_directory(reader.environment, &path, directory)? {
         Ok(name)
     } else {
         Err(Error::NotFound(format!("not a git repository: '{name}'")))

@@ -30,6 +30,7 @@ pub(super) fn is_git_directory(
         },
     };
     let objects = match environment.get("GIT_OBJECT_DIRECTORY") {
+        Some(name) if name.is_empty() => PathBuf::new(),
         Some(name) => cwd.join(path_of(name)),
         None => common.join("objects"),
     };

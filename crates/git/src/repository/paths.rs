@@ -41,8 +41,11 @@ pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
     }
 }
 
-/// `name` below `directory` without `.` components, and without `..` at least where that is a link.
+/// `name` below `directory` without `.` components, and without `..` at least where that is a link. An empty name is of nothing.
 pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
+    if name.is_empty() {
+        return PathBuf::new();
+    }
     let path = directory.join(path_of(name));
     let has_parent = path
         .components()
