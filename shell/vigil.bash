@@ -316,8 +316,8 @@ function __vigil_prompt_update {
 
 if [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 51 ]]; then
-    # Each element finds what the user's command left.
-    PROMPT_COMMAND=(__vigil_prompt_update "${PROMPT_COMMAND[@]}")
+    # Each element finds what the user's command left. Who knows of one alone sets the first, which is not this.
+    PROMPT_COMMAND=([1]=__vigil_prompt_update "${PROMPT_COMMAND[@]}")
   else
     PROMPT_COMMAND=__vigil_prompt_update${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
   fi

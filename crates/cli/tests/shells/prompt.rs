@@ -171,6 +171,21 @@ fn a_users_own_commands_before_the_prompt_see_the_same() {
     }
 }
 
+#[test]
+fn a_prompt_command_that_is_set_later_stands_beside_it() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    for earlier in ["", "PROMPT_COMMAND='echo own'\n"] {
+        let rc = earlier.to_owned() + &patient(Shell::Bash) + "PROMPT_COMMAND='echo later $?,'\n";
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        session.send("cd work; sh -c 'exit 5'");
+        session.wait_for("later 5,");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("exit");
+        session.end();
+    }
+}
+
 /// A repository in which a status waits as long as a pipe is there that nobody opened.
 struct Slow {
     sandbox: Sandbox,
