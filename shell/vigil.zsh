@@ -327,6 +327,7 @@ function gitstatus_query() {
   if [[ $dir != (|:)/* || $dir == *[$'\x1e\x1f']* ]] || (( $#dir > 4096 )); then
     _vigil_clear
     typeset -g VCS_STATUS_RESULT=norepo-sync
+    _vigil_drawn=('' 0 '' '' 0)
     builtin return 0
   fi
   (( timeout >= 0 )) && (( end = EPOCHREALTIME + timeout ))

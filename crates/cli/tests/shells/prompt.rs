@@ -94,6 +94,24 @@ fn the_prompt_shows_where_the_shell_is_whatever_its_git_dir() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_asked_about_is_shown_without_a_segment() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        fs::create_dir(sandbox.root().join("odd\x1fname")).unwrap();
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("cd ../odd*; echo a''t,");
+        session.wait_for("at,");
+        let seen = session.wait_for("name");
+        assert!(seen.contains("odd"), "{shell:?}: {seen}");
+        session.send("exit");
+        assert!(!session.end().contains("main"), "{shell:?}");
+    }
+}
+
+#[test]
 fn a_directory_that_is_gone_is_not_complained_about() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
