@@ -315,7 +315,8 @@ impl Run<'_> {
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
         }
-        if let Some(beyond) = settings::beyond(config) {
+        let beyond = settings::beyond(config);
+        if let Some(beyond) = beyond.or_else(|| settings::other_command(config, arguments)) {
             return Err(Abort::unsupported(beyond));
         }
         if !arguments.revisions.is_empty() && arguments.change.is_some() {

@@ -11,6 +11,8 @@ use crate::reply::{Reply, bytes};
 /// The options of the command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguments {
+    /// The command as it was typed, which may be abbreviated.
+    pub(super) command: BString,
     pub(super) all: bool,
     pub(super) modified: bool,
     pub(super) added: bool,
@@ -115,6 +117,7 @@ impl Arguments {
         if let Some(name) = parsed.abbreviated {
             return Err(may_not_be_abbreviated(name));
         }
+        parsed.command = command;
         parsed.patterns = words.collect();
         Ok(parsed)
     }

@@ -162,6 +162,19 @@ const HARMLESS: [&str; 54] = [
     "transplant",
 ];
 
+/// The alias by which the command as it was typed is another one, or may be: it has that name, or begins with what is no whole
+/// name.
+pub(super) fn other_command(config: &Config, arguments: &Arguments) -> Option<BString> {
+    let command = arguments.command.as_slice();
+    let is_whole = command == b"st" || command == b"status";
+    let is_other = |item: &&Item| match is_whole {
+        true => item.name == command,
+        false => item.name.starts_with(command),
+    };
+    let alias = config.section("alias").find(is_other)?;
+    Some(bytes!("the alias '", alias.name, " = ", alias.value, "'"))
+}
+
 /// What in the configuration changes what `names` of changesets mean.
 pub(super) fn beyond_names<'n>(
     config: &Config,

@@ -105,6 +105,8 @@ fn changesets_are_found_by_their_names() {
             "wdir()~2",
             "side~1^",
             "'side'",
+            "''",
+            "\"\"",
             "(side)",
             "side^^^^^^",
             "0:3",
@@ -270,6 +272,28 @@ fn aliases_of_revisions_are_left_to_mercurial() {
         let (_, stderr, _) = working.vigil(&["status", "--rev", "there", "--config", alias]);
         assert!(stderr.contains("revsetalias"), "{stderr}");
         working.same(&["status", "--rev", "0", "--config", alias]);
+    }
+}
+
+#[test]
+fn a_command_that_an_alias_makes_another_is_left_to_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("a", "1");
+        for (command, alias) in [
+            ("st", "st"),
+            ("sta", "sta"),
+            ("stat", "statx"),
+            ("status", "status"),
+        ] {
+            let alias = format!("alias.{alias}=status -m");
+            let (_, stderr, _) = working.vigil(&[command, "--config", &alias]);
+            assert!(stderr.contains("the alias '"), "{command}: {stderr}");
+        }
+        for (command, alias) in [("st", "stx"), ("stat", "st"), ("status", "st")] {
+            let alias = format!("alias.{alias}=status -m");
+            working.same(&[command, "--config", &alias]);
+        }
     }
 }
 

@@ -96,7 +96,11 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
             (quote @ (b'\'' | b'"'), _) => {
                 let end = after.find_byte(quote).ok_or_else(refused)?;
                 let (quoted, more) = after.split_at(end);
-                if quoted.contains(&b'\\') {
+                if quoted.is_empty() && text.len() == 2 {
+                    let said = "empty string is not a valid revision";
+                    return Err(Abort::of(Kind::Parse, said));
+                }
+                if quoted.is_empty() || quoted.contains(&b'\\') {
                     return Err(refused());
                 }
                 rest = more.get(1..).unwrap_or_default();
@@ -145,7 +149,7 @@ fn unknown(name: &[u8]) -> Abort {
 }
 
 fn is_first_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"._@$".contains(&byte) || byte >= 0x80
+    byte.is_ascii_alphanumeric() || b"._@".contains(&byte) || byte >= 0x80
 }
 
 fn is_within_name(byte: u8) -> bool {
