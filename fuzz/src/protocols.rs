@@ -40,9 +40,10 @@ pub(crate) fn gitstatusd(data: &[u8]) {
     }
     assert_eq!(whole, slow);
     for record in &whole {
-        let fields: Vec<&[u8]> = record.splitn_str(3, &[FIELD]).collect();
+        let fields: Vec<&[u8]> = record.splitn_str(4, &[FIELD]).collect();
         let flag = *fields.get(2).unwrap_or(&b"0".as_slice());
-        let (true, b"0" | b"1") = (fields.len() > 1, flag) else {
+        let says_where = fields.get(3).is_none_or(|place| place.starts_with(b"/"));
+        let (true, b"0" | b"1", true) = (fields.len() > 1, flag, says_where) else {
             assert_eq!(request(record), None);
             continue;
         };

@@ -388,16 +388,16 @@ fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
     !matches!(candidate.ending, Ending::Signal(_) | Ending::WroteTooMuch)
         && candidate.ending == oracle.ending
         && (candidate.stdout == oracle.stdout
-            || without_temporaries(&candidate.stdout) == without_temporaries(&oracle.stdout))
+            || without_state(&candidate.stdout) == without_state(&oracle.stdout))
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
 }
 
-/// What was shown without the files that a daemon writes and renames at any moment, to keep its state. They show where a
-/// repository's folder lies in a working tree under another name than `.git`.
-fn without_temporaries(shown: &[u8]) -> Vec<&[u8]> {
+/// What was shown without the state that a daemon writes at any moment. It shows where a repository's folder lies in a working
+/// tree under another name than `.git`.
+fn without_state(shown: &[u8]) -> Vec<&[u8]> {
     let entries = shown.split_inclusive(|byte| matches!(byte, b'\n' | b'\0'));
     entries
-        .filter(|entry| !entry.contains_str("/vigil/state."))
+        .filter(|entry| !entry.contains_str("/vigil/state"))
         .collect()
 }
 
