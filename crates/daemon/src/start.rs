@@ -8,10 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bstr::BStr;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use vigil_git::environment::Environment;
 use vigil_linux::ending;
+
+use crate::stream::timespec;
 
 /// The option by which `vigil daemon run` knows that it was started here.
 pub const DETACHED: &str = "--detached";
@@ -88,15 +91,32 @@ impl Starter {
 
     /// Starts one, unless one was started a moment ago. That none can be started is no news to whoever does without.
     pub fn start(&mut self) {
+        self.start_by(spawn);
+    }
+
+    /// The same, and waits for at most `time` until it can be asked, or until it has ended since another one was first; whether
+    /// either has come to pass.
+    pub fn start_and_wait(&mut self, time: Duration) -> bool {
+        let started = self.start_by(spawn_heard);
+        let Some(output) = started.and_then(|child| child.stdout.take()) else {
+            return false;
+        };
+        let mut waiting = [PollFd::new(&output, PollFlags::IN)];
+        poll(&mut waiting, Some(&timespec(time))) == Ok(1)
+    }
+
+    /// The daemon, if one is started now.
+    fn start_by(&mut self, spawn: fn(&Environment) -> io::Result<Child>) -> Option<&mut Child> {
         if let Some(child) = &mut self.started {
             // Who has ended is not to stay as a shadow of a process.
             let _ = child.try_wait();
         }
         if self.started_at.is_some_and(|then| then.elapsed() < PAUSE) {
-            return;
+            return None;
         }
         self.started_at = Some(Instant::now());
         self.started = spawn(&self.environment).ok();
+        self.started.as_mut()
     }
 }
 

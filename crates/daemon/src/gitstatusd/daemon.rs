@@ -40,6 +40,10 @@ const START_STEP: Duration = Duration::from_millis(20);
 /// and how often.
 const START_STEPS: u32 = 100;
 
+/// How long a daemon that this process starts is waited for until it listens. One that does has the repository looked at once, for
+/// this answer and the next; where this process looked for itself first, the daemon would look again.
+const START_TIME: Duration = Duration::from_millis(100);
+
 impl Daemon {
     /// The daemon of the user of `environment`, if he wants one.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
@@ -55,7 +59,8 @@ impl Daemon {
         }
     }
 
-    /// The response to `request`, if the daemon has one in time. Where none runs, one is started for the next request.
+    /// The response to `request`, if the daemon has one in time. Where none runs, one is started; if it does not listen at once,
+    /// it is there for the next request.
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let caller = self.caller.as_mut()?;
         let directory = request.path()?;
@@ -78,7 +83,13 @@ impl Daemon {
             from_git_dir: request.from_git_dir,
             variables: self.variables.clone(),
         });
-        match caller.ask(&question) {
+        let is_missing =
+            |error: &Unanswered| matches!(error, Unanswered::Absent) || error.is_of_older();
+        let mut answered = caller.ask(&question);
+        if answered.as_ref().is_err_and(is_missing) && self.starter.start_and_wait(START_TIME) {
+            answered = caller.ask(&question);
+        }
+        match answered {
             Ok(said) => {
                 self.pause = PAUSE_MIN;
                 match said.response {
@@ -86,8 +97,7 @@ impl Daemon {
                     _ => None,
                 }
             }
-            Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
-                self.starter.start();
+            Err(error) if is_missing(&error) => {
                 self.unasked = Some((question, START_STEPS));
                 None
             }
