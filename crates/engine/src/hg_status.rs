@@ -216,9 +216,10 @@ pub(crate) fn status_of<'q>(
         let found = findings.untracked.iter().chain(&findings.ignored);
         let found = found.filter(|_| question.ignored);
         let found = found.map(|path| path.as_bstr());
-        // A walk that begins at a directory looks that up, unless ignored files are asked for.
+        // A walk for unknown files that begins at a directory looks that up, unless ignored files are asked for, too.
         let begun_at = question.matcher.named().into_iter();
-        let begun_at = begun_at.filter(|path| !question.ignored && is_directory(path));
+        let begun_at =
+            begun_at.filter(|path| question.unknown && !question.ignored && is_directory(path));
         let looked_up = found.chain(named.iter().copied()).chain(begun_at);
         looked_up.for_each(|path| ignored.patterns.read_for(path));
     }

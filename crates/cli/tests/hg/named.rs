@@ -195,6 +195,44 @@ fn a_pattern_that_is_none_matters_where_it_is_looked_up() {
                 &["status", "-I", "d/A.C"],
                 &["status", "-I", "d/*.c"],
                 &["status", "-A", "-X", "d"],
+                &["status", "-q", "d/e"],
+                &["status", "-m", "d"],
+                &["status", "-q", "-I", ".", "d/e"],
+            ] {
+                working.same(arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pattern_that_matches_the_top_ignores_all() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("c", "1\n");
+        working.commit("first");
+        for name in ["a\nb", "d/e", "d/new\nline", "x\ny/z"] {
+            working.write(name, "1\n");
+        }
+        for text in [
+            "syntax: glob\n*\n",
+            "syntax: glob\n**\n",
+            "syntax: rootglob\n*\n",
+            "^$\n",
+            "x*\n",
+            "^x*$\n",
+            "^nowhere\n",
+            "subinclude:d/more\n",
+        ] {
+            working.write(".hgignore", text);
+            working.write("d/more", "^$\n");
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-i"],
+                &["status", "d"],
+                &["status", "a\nb"],
+                &["status", "-i", "a\nb", "d/e"],
             ] {
                 working.same(arguments);
             }

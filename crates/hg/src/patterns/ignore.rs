@@ -27,6 +27,8 @@ pub struct Ignore {
     below: Vec<Below>,
     later: Arc<Mutex<Later>>,
     digest: u128,
+    /// Whether a pattern matches the top, once that is asked.
+    is_top: OnceLock<bool>,
 }
 
 /// Patterns for what is below one directory, which are read once something there is asked about.
@@ -104,12 +106,18 @@ impl Ignore {
         Self::default()
     }
 
-    /// Whether `path` is ignored as such, whatever is above it.
+    /// Whether `path` is ignored as such, whatever is above it but the top: Mercurial asks about that, too, whose path is empty,
+    /// and looks at nothing where it is ignored.
     pub fn is_match(&self, path: &BStr) -> bool {
+        *self.is_top.get_or_init(|| self.matches(BStr::new(""))) || self.matches(path)
+    }
+
+    /// Whether a pattern matches `path`.
+    fn matches(&self, path: &BStr) -> bool {
         // In Mercurial's order, which shows where a pattern of such a file is none.
         let below = |below: &Below| {
             path.strip_prefix(below.prefix.as_slice())
-                .is_some_and(|rest| below.patterns().is_match(rest.as_bstr()))
+                .is_some_and(|rest| below.patterns().matches(rest.as_bstr()))
         };
         self.below.iter().any(below) || self.all.is_match(path)
     }
@@ -228,6 +236,7 @@ impl Reading {
             below: parts,
             later: self.later.clone(),
             digest,
+            is_top: OnceLock::new(),
         })
     }
 }
