@@ -1,5 +1,7 @@
 //! The status of a Mercurial working copy: what differs from its first parent.
 
+mod walk;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +22,8 @@ use vigil_scan::{
     DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Watch,
 };
 
-use crate::hg_system::{HgSystem, Ignored, UNREADABLE};
+use self::walk::{Walk, is_at_or_below};
+use crate::hg_system::{HgSystem, Ignored, NO_FILE, UNREADABLE};
 
 /// What is asked.
 #[derive(Debug)]
@@ -188,11 +191,18 @@ pub(crate) fn status_of<'q>(
         Ok(found)
     };
     let findings = find(&system, &look).map_err(|error| of_scan(&error))?;
+    let walk = Walk::new(
+        &repository.root,
+        &ignored.patterns,
+        &question.matcher,
+        question.ignored,
+    );
     let mut answer = Answer {
         system: &system,
         dirstate: question.dirstate,
         matcher: &question.matcher,
         is_filtered,
+        walk: &walk,
         now: system.now,
         looks_through_links: !question.unknown,
         is_only_named,
@@ -209,17 +219,12 @@ pub(crate) fn status_of<'q>(
     answer.status.failure = system.failure();
     let named = named_others(&question);
     if !ignored.patterns.is_whole() {
-        let is_directory = |path: &BStr| {
-            let stat = lstat_path(&repository.root.join(OsStr::from_bytes(path)));
-            stat.is_ok_and(|stat| stat.is_dir())
-        };
         let found = findings.untracked.iter().chain(&findings.ignored);
         let found = found.filter(|_| question.ignored);
         let found = found.map(|path| path.as_bstr());
         // A walk for unknown files that begins at a directory looks that up, unless ignored files are asked for, too.
-        let begun_at = question.matcher.named().into_iter();
-        let begun_at =
-            begun_at.filter(|path| question.unknown && !question.ignored && is_directory(path));
+        let begun_at = walk.begins_at().iter().copied();
+        let begun_at = begun_at.filter(|_| question.unknown && !question.ignored);
         let looked_up = found.chain(named.iter().copied()).chain(begun_at);
         looked_up.for_each(|path| ignored.patterns.read_for(path));
     }
@@ -230,8 +235,8 @@ pub(crate) fn status_of<'q>(
     answer.named();
     // Where ignored files are asked for, or files by name, only what is found is looked up in the patterns, and no directory
     // on the way.
-    let is_looked_up =
-        !question.ignored && !is_only_named || found == Found::Below || is_named_below;
+    let is_walked = !question.ignored && !is_only_named && walk.may_come_to(below);
+    let is_looked_up = is_walked || found == Found::Below || is_named_below;
     answer.status.ignore_failure = later.failure.filter(|_| is_looked_up);
     let found_others = found != Found::Nothing;
     answer.status.ignore_use = match question.unknown && !question.ignored {
@@ -280,6 +285,7 @@ struct Answer<'a> {
     dirstate: &'a Dirstate,
     matcher: &'a Matcher,
     is_filtered: bool,
+    walk: &'a Walk<'a>,
     now: Timestamp,
     /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does when nothing unknown
     /// is asked for.
@@ -412,9 +418,14 @@ impl Answer<'_> {
                 None if entry.is_added() => Verdict::Added,
                 None if entry.is_removed() => Verdict::Removed,
                 None => Verdict::Clean,
-                Some(Observed::Present(UNREADABLE)) => gone(),
+                Some(Observed::Present(UNREADABLE)) => self.unreadable(path, gone()),
+                Some(Observed::Present(NO_FILE)) if !self.looks_through_links => {
+                    self.no_file(number, path)
+                }
+                Some(Observed::Present(NO_FILE) | Observed::Missing | Observed::Nested) => {
+                    self.missing(number, path)
+                }
                 Some(Observed::Present(_)) => Verdict::Modified,
-                Some(Observed::Missing | Observed::Nested) => self.missing(number, path),
             };
             let lists = &mut self.status;
             let list = match verdict {
@@ -448,8 +459,38 @@ impl Answer<'_> {
             Verdict::Unsure => match self.system.is_as_in_parent(path, &seen) {
                 Some(true) => Verdict::Clean,
                 Some(false) => Verdict::Modified,
-                None => gone,
+                None => self.unreadable(path, gone),
             },
+            certain => certain,
+        }
+    }
+
+    /// What is said of a file whose contents cannot be read: those are compared last.
+    fn unreadable(&self, path: &BStr, gone: Verdict) -> Verdict {
+        let seen = lstat_path(&self.system.top.join(OsStr::from_bytes(path)));
+        match seen.is_ok_and(|seen| self.system.differs_unread(path, &seen)) {
+            true => Verdict::Modified,
+            false => gone,
+        }
+    }
+
+    /// What is said of a file in whose place there is something that is none. Mercurial takes it for the file where its walk does
+    /// not come there.
+    fn no_file(&self, number: u32, path: &BStr) -> Verdict {
+        let Some((_, entry)) = self.dirstate.get(number as usize) else {
+            return Verdict::Deleted;
+        };
+        let is_copy = self.dirstate.copy_source(number as usize).is_some();
+        let gone = verdict(entry, is_copy, None, self.now);
+        let there = self.system.top.join(OsStr::from_bytes(path));
+        let is_met = self.matcher.is_exact(path)
+            || self.walk.comes_to(path)
+            || outside_of_reach(self.system.top, path).is_some();
+        let Some(seen) = lstat_path(&there).ok().filter(|_| !is_met) else {
+            return gone;
+        };
+        match verdict(entry, is_copy, Some(&seen), self.now) {
+            Verdict::Unsure => self.unreadable(path, gone),
             certain => certain,
         }
     }
@@ -467,11 +508,7 @@ impl Answer<'_> {
         let named = self.matcher.named();
         // The walk begins at what is named, whatever else the patterns match.
         let is_at_named = |path: &BString| {
-            let is_at = |name: &&BStr| {
-                let rest = path.strip_prefix(name.as_bytes());
-                rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
-            };
-            named.is_empty() || named.iter().any(is_at)
+            named.is_empty() || named.iter().any(|name| is_at_or_below(path, name))
         };
         let is_file = |path: &BString| {
             is_at_named(path)

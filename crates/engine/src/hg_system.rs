@@ -39,6 +39,8 @@ use vigil_stamp::paths::is_missing;
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
 /// In the place of a mode: the contents could not be read.
 pub(crate) const UNREADABLE: FileMode = FileMode::GITLINK;
+/// In the place of a mode: what is there is neither a file nor a link.
+pub(crate) const NO_FILE: FileMode = FileMode::TREE;
 /// Beside the flags of an entry: it is recorded as a copy.
 const IS_COPY: u32 = 1 << 16;
 
@@ -299,6 +301,18 @@ impl<'a> HgSystem<'a> {
         Some(self.compare_or_note(path, flag_of(stat), &contents))
     }
 
+    /// Whether what is at `path`, and looks like `stat`, differs from what the first parent has by more than its contents, which
+    /// Mercurial reads last.
+    pub(crate) fn differs_unread(&self, path: &BStr, stat: &Stat) -> bool {
+        let manifest = self.manifest();
+        let Some(entry) = manifest.ok().and_then(|manifest| manifest.get(path)) else {
+            return true;
+        };
+        let stored = || self.store.contents(path, &entry.node);
+        entry.flag != flag_of(stat)
+            || stored().is_ok_and(|stored| u64::try_from(stored.len()) != Ok(stat.size))
+    }
+
     fn manifest(&self) -> Result<&Manifest, Abort> {
         let [p1, _] = self.dirstate.parents();
         let manifest = self.manifest.get_or_init(|| self.store.manifest_of(&p1));
@@ -403,7 +417,7 @@ impl System for HgSystem<'_> {
         path: &dyn Fn() -> BString,
     ) -> Result<(), Difference> {
         if !stat.is_file() && !stat.is_symlink() {
-            return Err(Difference::Certain(Observed::Missing));
+            return Err(Difference::Certain(Observed::Present(NO_FILE)));
         }
         let (entry, is_copy) = entry_of(file);
         if self.is_remembered && entry.flags.has(Flags::HAS_MTIME) && stat.mtime_s >= self.now.s {

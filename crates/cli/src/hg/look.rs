@@ -46,6 +46,9 @@ impl Pair {
     }
 }
 
+/// Whether what is compared with has such a file or directory.
+type IsKnown<'k> = dyn Fn(&BStr) -> Result<bool, Abort> + 'k;
+
 /// A repository, and what is asked of it.
 pub(super) struct Subject<'s> {
     pub(super) repository: &'s Repository,
@@ -85,7 +88,12 @@ impl Subject<'_> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         let status = match to {
             Target::WorkingCopy => {
-                let is_known = |path: &BStr| base.get(path).is_some() || base.has_directory(path);
+                let is_known = |path: &BStr| {
+                    if from == Target::WorkingCopy {
+                        self.compare_all()?;
+                    }
+                    Ok(base.get(path).is_some() || base.has_directory(path))
+                };
                 self.look(Some(&is_known), warnings)?
             }
             _ => HgStatus::default(),
@@ -134,10 +142,27 @@ impl Subject<'_> {
         }
     }
 
+    /// Compares all that is recorded, whatever is asked for: to know whether the working copy has some directory, Mercurial finds
+    /// out which files it has.
+    ///
+    /// # Errors
+    /// A file cannot be compared.
+    fn compare_all(&self) -> Result<(), Abort> {
+        let status = self.session.borrow_mut().status(&HgRequest {
+            repository: self.repository,
+            ignore: Arc::default(),
+            matcher: Arc::default(),
+            clean: false,
+            unknown: false,
+            ignored: false,
+        })?;
+        status.failure.map_or(Ok(()), Err)
+    }
+
     /// Looks at the working copy. Of what cannot be looked at nothing is said where `is_known` holds.
     fn look(
         &self,
-        is_known: Option<&dyn Fn(&BStr) -> bool>,
+        is_known: Option<&IsKnown<'_>>,
         warnings: &mut Vec<u8>,
     ) -> Result<HgStatus, Abort> {
         let repository = self.repository;
@@ -162,10 +187,14 @@ impl Subject<'_> {
             ignored: self.ignored,
         })?;
         let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
-        let all = named.into_iter().chain(met);
-        let all: Vec<&Bad> = all
-            .filter(|bad| is_known.is_none_or(|is_known| !is_known(bad.path.as_bstr())))
-            .collect();
+        drop(session);
+        let mut all: Vec<&Bad> = Vec::new();
+        for bad in named.into_iter().chain(met) {
+            match is_known {
+                Some(is_known) if is_known(bad.path.as_bstr())? => {}
+                _ => all.push(bad),
+            }
+        }
         let bad = self.of_bad(&all, is_known.is_some())?;
         if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
             say(warnings, &bad);

@@ -727,3 +727,130 @@ fn what_is_ignored_in_a_nested_repository_is_not_listed_either() {
         }
     }
 }
+
+#[test]
+fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["a", "d/a", "d/x", "d/copied", "e/a"] {
+                working.write(name, "1\n");
+            }
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(working.path("d/x"), executable).unwrap();
+            working.commit("first");
+            for name in ["b", "d/b", "e/b"] {
+                working.write(name, "1\n");
+                working.hg(&["add", name]);
+            }
+            working.hg(&["copy", "d/copied", "d/copy"]);
+            working.hg(&["remove", "e/a"]);
+            working.write(".hgignore", "d\ne\n");
+            for name in [
+                "a", "b", "d/a", "d/b", "d/x", "d/copied", "d/copy", "e/a", "e/b",
+            ] {
+                let path = working.path(name);
+                std::fs::remove_file(&path).ok();
+                std::fs::create_dir_all(&path).unwrap();
+            }
+            let questions = [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-mardc"],
+                &["status", "-i"],
+                &["status", "-u"],
+                &["status", "d"],
+                &["status", "d/a", "d/b", "e"],
+                &["status", "glob:d/*"],
+                &["status", "-A", "-I", "rootfilesin:d"],
+                &["status", "-u", "-I", "d/b"],
+            ];
+            for arguments in questions {
+                working.same(arguments);
+            }
+            if working.is_from_version_7() {
+                for patterns in [
+                    ["rootfilesin:.", "filepath:d/b"],
+                    ["rootfilesin:d", "filepath:b"],
+                ] {
+                    for options in ["-A", "-mardu"] {
+                        working.same(&["status", options, patterns[0], patterns[1]]);
+                    }
+                }
+            }
+            working.hg(&["debugrebuilddirstate"]);
+            std::fs::remove_dir(working.path("d/b")).unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                working.path("d/b"),
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RUSR,
+                0,
+            )
+            .unwrap();
+            for arguments in questions {
+                working.same(arguments);
+            }
+            // Nothing is looked for behind a link, or in another repository.
+            std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+            symlink("moved", working.path("d")).unwrap();
+            working.hg(&["init", "e"]);
+            for arguments in questions {
+                working.same(arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pattern_that_is_none_is_met_only_where_mercurial_walks() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            working.write("clean", "");
+            working.commit("first");
+            working.write(".hgignore", "subinclude:d/more\n");
+            working.write("d/more", "syntax: glob\nrelre:*.o\n");
+            working.write("d/e/f", "");
+            working.write("sp ace/inner", "");
+            for arguments in [
+                &["status", "sp ace", "d/e/missing"][..],
+                &["status", "-u", "sp ace", "d/e/f/missing"],
+                &["status", "-ui", "sp ace", "d/e/missing"],
+                &["status", "sp ace", "d/e"],
+                &["status", "sp ace", "d/e/f"],
+                &["status", "sp ace", "d"],
+                &["status", "d/e/missing"],
+                &["status"],
+            ] {
+                working.same(arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_working_copy_is_compared_whole_where_it_is_asked_for_a_directory_it_may_have() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["d/a", "e/a"] {
+                working.write(name, "1\n");
+            }
+            working.commit("first");
+            working.same(&["status", "--rev", "wdir()", "nowhere", "e"]);
+            std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+            symlink("moved", working.path("d")).unwrap();
+            working.hg(&["debugrebuilddirstate"]);
+            for arguments in [
+                &["status", "--rev", "wdir()", "nowhere", "e/missing"][..],
+                &["status", "-q", "--rev", "wdir()", "nowhere"],
+                &["status", "-q", "--rev", "wdir()", "e"],
+                &["status", "--rev", "wdir()", "--rev", "wdir()", "nowhere"],
+                &["status", "--rev", "0", "nowhere", "e"],
+            ] {
+                working.same(arguments);
+            }
+        }
+    }
+}

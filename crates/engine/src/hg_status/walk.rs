@@ -1,0 +1,78 @@
+//! Where Mercurial walks to find what is not recorded. That shows where a file is recorded that is none any more, and where
+//! ignore patterns are read on the way.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::{BStr, ByteSlice};
+use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_linux::stat::lstat_path;
+
+/// One walk.
+pub(super) struct Walk<'w> {
+    ignore: &'w Ignore,
+    /// Whether ignored directories are walked, too.
+    enters_ignored: bool,
+    /// The directories at which it begins; `None` stands for the top.
+    begins_at: Option<Vec<&'w BStr>>,
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(
+        root: &'w Path,
+        ignore: &'w Ignore,
+        matcher: &'w Matcher,
+        enters_ignored: bool,
+    ) -> Self {
+        let is_directory = |path: &&BStr| {
+            let stat = lstat_path(&root.join(OsStr::from_bytes(path)));
+            stat.is_ok_and(|stat| stat.is_dir())
+        };
+        let named = matcher.named();
+        let begins_at = match named.is_empty() {
+            true => None,
+            false => Some(named.into_iter().filter(is_directory).collect()),
+        };
+        Self {
+            ignore,
+            enters_ignored,
+            begins_at,
+        }
+    }
+
+    /// The directories that are named.
+    pub(super) fn begins_at(&self) -> &[&'w BStr] {
+        self.begins_at.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it may come to what is below `directory`, which has a slash at its end or is the top, or begins there.
+    pub(super) fn may_come_to(&self, directory: &BStr) -> bool {
+        self.begins_at.as_ref().is_none_or(|all| {
+            let is_related =
+                |begin: &&BStr| begin.starts_with(directory) || is_at_or_below(directory, begin);
+            all.iter().any(is_related)
+        })
+    }
+
+    /// Whether it comes to the file `path`. Where it does not, Mercurial looks at the path alone, and takes whatever is
+    /// there for the file.
+    pub(super) fn comes_to(&self, path: &BStr) -> bool {
+        let begins_above = self
+            .begins_at
+            .as_ref()
+            .is_none_or(|all| all.iter().any(|begin| is_at_or_below(path, begin)));
+        let is_ignored = |slash| {
+            let above: &[u8] = path.get(..slash).unwrap_or_default();
+            self.ignore.is_match(above.as_bstr())
+        };
+        let mut ends = std::iter::once(0).chain(path.find_iter("/"));
+        begins_above && (self.enters_ignored || !ends.any(is_ignored))
+    }
+}
+
+/// Whether `path` is `above`, or below it.
+pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
+}
