@@ -108,6 +108,33 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
 }
 
 #[test]
+fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_away() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        for name in ["d/a", "d/e/b", "out/c"] {
+            working.write(name, "1\n");
+        }
+        working.commit("first");
+        let same = || {
+            for door in DOORS {
+                assert!(served.same(door, &[]), "{door:?}");
+            }
+        };
+        for patterns in ["d/\nout/\n", "syntax: glob\nd\nout\n", "d/e\n"] {
+            working.write(".hgignore", patterns);
+            same();
+            for folder in ["d", "d/e", "out"] {
+                working.hg(&["init", folder]);
+                same();
+                std::fs::remove_dir_all(working.path(folder).join(".hg")).unwrap();
+                same();
+            }
+        }
+    }
+}
+
+#[test]
 fn an_audit_finds_and_heals_what_was_not_heard_of() {
     for hg in programs() {
         let served = Served::new(&hg);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::patterns::Ignore;
+use vigil_model::path::parent;
 use vigil_model::tracked::Tracked;
 use vigil_scan::Watch;
 
@@ -32,8 +33,12 @@ impl OfMercurial<'_> {
     /// Whether `path`, and all that may be below, is ignored, and nothing that is recorded is there or takes its place.
     fn is_ignored(&self, path: &BStr) -> bool {
         let is_recorded = |path: &BStr| self.tracked.find_first(path).is_some();
+        // Another repository takes what is recorded there away.
+        let is_another_repository =
+            path.ends_with(b"/.hg") && self.tracked.find_directory(parent(path)).is_some();
         let mut ends = path.find_iter(b"/").chain([path.len()]);
         !path.is_empty()
+            && !is_another_repository
             && self.tracked.find_directory(path).is_none()
             && !ends.any(|end| is_recorded(path.get(..end).unwrap_or_default().into()))
             && self.ignore.is_match_or_below(path)
@@ -88,6 +93,10 @@ mod tests {
             "out/kept/new",
             "out/other",
             "d/x/out",
+            "out/.hg",
+            "out/kept/.hg",
+            "out/kept/.hg/requires",
+            "out/other/.hg",
         ];
         let mut paths: BTreeSet<BString> = all.iter().map(|path| BString::from(*path)).collect();
         let mut folders = paths.clone();
@@ -95,7 +104,17 @@ mod tests {
         let left: Vec<String> = paths.iter().map(ToString::to_string).collect();
         assert_eq!(
             left,
-            ["a.o", "a.o/b", "d", "d/c", "d/x/out", "out", "out/kept"]
+            [
+                "a.o",
+                "a.o/b",
+                "d",
+                "d/c",
+                "d/x/out",
+                "out",
+                "out/.hg",
+                "out/kept",
+                "out/kept/.hg",
+            ]
         );
         assert_eq!(folders, paths);
     }
