@@ -129,6 +129,11 @@ impl Place {
         let _ = self.open().map(|folder| folder.note_slow());
     }
 
+    /// Whether somebody holds the lock in it, who serves, is about to, or just did. What cannot be looked at is nobody's.
+    pub fn is_taken(&self) -> bool {
+        self.open().is_ok_and(|folder| folder.is_locked())
+    }
+
     /// Opens the folder, and makes it if it is not there.
     ///
     /// # Errors
@@ -211,6 +216,13 @@ impl Folder {
                 return Ok(Some(held));
             }
         }
+    }
+
+    fn is_locked(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.fd, LOCK, flags, Mode::empty());
+        // Whoever wants it at this very moment tries again.
+        file.is_ok_and(|file| matches!(Locked::try_new(file), Ok(None)))
     }
 
     /// The process that locked the lock file last, as it wrote there. It may be gone.

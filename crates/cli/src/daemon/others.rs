@@ -21,6 +21,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long one has to be there, or to be gone, before it is taken for hung.
 const LIFE_TIME: Duration = Duration::from_secs(5);
 
+/// What is said of a process that holds the lock for so long and cannot be asked.
+pub(super) const IDLE_HOLDER: &str = "another one has the lock, and does not serve";
+
 /// How often it is looked at whether it is there.
 const MOMENT: Duration = Duration::from_millis(10);
 
@@ -97,14 +100,20 @@ fn failed(text: &str) -> Reply {
 /// It cannot be ended, and why.
 pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
     let until = Instant::now().checked_add(LIFE_TIME);
+    let is_over = || until.is_none_or(|until| Instant::now() >= until);
     let said = loop {
         match client.ask_any(&Request::Ping) {
-            // One that is about to end hangs up.
-            Err(Unanswered::Broken) if until.is_some_and(|until| Instant::now() < until) => {
-                std::thread::sleep(MOMENT);
+            // One that is about to end hangs up,
+            Err(Unanswered::Broken) if !is_over() => {}
+            // and one that is about to serve has the lock, and no socket yet.
+            Err(Unanswered::Absent) if client.place().is_taken() => {
+                if is_over() {
+                    return Err(IDLE_HOLDER.to_owned());
+                }
             }
             said => break said,
         }
+        std::thread::sleep(MOMENT);
     };
     // One that hangs or is halted takes no word, and no signal but one.
     let (pid, is_late) = match said {

@@ -95,7 +95,7 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
             Err(error) => return Err(refused(&error.to_string())),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return Err(refused("another one has the lock, and does not serve"));
+            return Err(refused(others::IDLE_HOLDER));
         }
         std::thread::sleep(MOMENT);
     }

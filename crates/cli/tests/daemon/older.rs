@@ -6,9 +6,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, inotify};
 
-use super::sandbox::{Sandbox, pid_in};
+use super::sandbox::{Sandbox, VIGIL, pid_in};
 use super::strangers::frame;
 
 const STOP: u8 = 3;
@@ -64,12 +64,55 @@ fn an_older_daemon() {
         return;
     };
     let lock = File::create(folder.join("daemon.lock")).unwrap();
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+    if std::env::var_os("VIGIL_TEST_LOCKED").is_none() {
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+    }
     let listener = UnixListener::bind(folder.join("daemon.sock")).unwrap();
     println!("\nready");
     while converse(listener.accept().unwrap().0) {}
     std::fs::remove_file(folder.join("daemon.sock")).unwrap();
     std::fs::remove_file(folder.join("daemon.lock")).unwrap();
+}
+
+fn an_older_one(sandbox: &Sandbox) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args([
+            "--exact",
+            "older::an_older_daemon",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("VIGIL_TEST_FOLDER", sandbox.run())
+        .stdout(Stdio::piped());
+    command
+}
+
+#[test]
+fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
+    let sandbox = Sandbox::new();
+    drop(sandbox.serve());
+    let path = sandbox.run().join("daemon.lock");
+    let lock = File::create(&path).unwrap();
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
+    let looks = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&looks, &path, inotify::WatchFlags::OPEN).unwrap();
+    let mut stop = sandbox.command(VIGIL, "", &["daemon", "stop"]);
+    let mut stop = stop.stdout(Stdio::piped()).spawn().unwrap();
+    while rustix::io::read(&looks, &mut [0; 4096]).is_err() {
+        assert_eq!(stop.try_wait().unwrap(), None);
+        std::thread::yield_now();
+    }
+    // It found no socket. Now there will be one, of a process that has this very lock.
+    let mut older = an_older_one(&sandbox);
+    older.env("VIGIL_TEST_LOCKED", "1").stdin(lock);
+    let mut older = older.spawn().unwrap();
+    assert_eq!(
+        String::from_utf8(stop.wait_with_output().unwrap().stdout).unwrap(),
+        format!("stopped (pid {})\n", older.id())
+    );
+    assert!(older.wait().unwrap().success());
 }
 
 #[test]
@@ -78,17 +121,7 @@ fn it_is_not_believed_and_makes_way_for_a_newer_one() {
     // Whoever is started and stopped makes the folder.
     drop(sandbox.serve());
     let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
-    let mut older = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "older::an_older_daemon",
-            "--ignored",
-            "--nocapture",
-        ])
-        .env("VIGIL_TEST_FOLDER", sandbox.run())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut older = an_older_one(&sandbox).spawn().unwrap();
     let mut lines = BufReader::new(older.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "ready"));
     let output = sandbox.vigil("work", &["status", "-s"]);
